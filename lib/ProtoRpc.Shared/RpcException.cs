@@ -1,0 +1,45 @@
+namespace ProtoRpc;
+
+/// <summary>The one exception of ProtoRpc: a call, a schema, a message or an endpoint that failed.</summary>
+public sealed class RpcException : Exception
+{
+    private readonly string? _errorId;
+
+    /// <summary>Makes an exception of a status and a message that says what is wrong, where, and what to do.</summary>
+    public RpcException(RpcStatusCode code, string message, Exception? innerException = null)
+        : base(message, innerException)
+    {
+        Code = code;
+    }
+
+    /// <summary>The status of the call.</summary>
+    public RpcStatusCode Code { get; }
+
+    /// <summary>The stable id that scripts test; <c>RpcStatus.&lt;Code&gt;</c> unless set.</summary>
+    public string ErrorId
+    {
+        get => _errorId ?? $"RpcStatus.{Code}";
+        init => _errorId = value;
+    }
+
+    /// <summary>The endpoint that was called or bound, where there is one.</summary>
+    public RpcEndpoint? Endpoint { get; set; }
+
+    /// <summary>The full name of the method that was called, where there is one.</summary>
+    public string? MethodName { get; set; }
+
+    /// <summary>The path of the field at fault (<c>SearchRequest.results[3].url</c>), for errors in messages.</summary>
+    public string? FieldPath { get; init; }
+
+    /// <summary>What the server told of its handler's exception.</summary>
+    public RpcRemoteException? Remote { get; init; }
+
+    /// <summary>The DCE/RPC fault status or the interface's return code, 0 where there was none.</summary>
+    public uint NativeStatus { get; init; }
+
+    /// <summary>False when the call surely did not run on the server, so that it may be sent again.</summary>
+    public bool MayHaveExecuted { get; init; }
+
+    /// <summary>Trailers of the reply; empty where the transport has none.</summary>
+    public IReadOnlyDictionary<string, string> Trailers { get; init; } = new Dictionary<string, string>();
+}

@@ -1,0 +1,55 @@
+namespace ProtoRpc;
+
+/// <summary>Every bound of clients and listeners; what is over a bound is refused, never truncated.</summary>
+public sealed record RpcLimits
+{
+    /// <summary>The limits that are used when none are given.</summary>
+    public static RpcLimits Default { get; } = new();
+
+    /// <summary>Largest request or reply, in bytes, over all fragments: 4 MiB.</summary>
+    public int MaxMessageBytes { get; init; } = 4 * 1024 * 1024;
+
+    /// <summary>Connections that a listener serves at once, over all its endpoints: 1,000.</summary>
+    public int MaxConnections { get; init; } = 1000;
+
+    /// <summary>Connections of a listener that are served by a thread of their own; the others share
+    /// the thread pool: 64.</summary>
+    public int MaxBlockingConnections { get; init; } = 64;
+
+    /// <summary>Connections that one client opens to one endpoint for calls at the same time: 64.</summary>
+    public int MaxClientConnections { get; init; } = 64;
+
+    /// <summary>Calls that may wait for a handler before the next is refused as too busy: 1,000.</summary>
+    public int MaxQueuedCalls { get; init; } = 1000;
+
+    /// <summary>Nesting of messages, in every format and for objects: 100.</summary>
+    public int MaxDepth { get; init; } = 100;
+
+    /// <summary>Largest DCE/RPC fragment that is offered and accepted, in bytes, 1,432 to 65,535: 5,840,
+    /// as Windows does on TCP.</summary>
+    public int MaxFragmentBytes { get; init; } = 5840;
+
+    /// <summary>Fragments of one request or reply: 65,536.</summary>
+    public int MaxFragments { get; init; } = 65536;
+
+    /// <summary>Presentation contexts of one association: 16.</summary>
+    public int MaxContexts { get; init; } = 16;
+
+    /// <summary>Time for a client to connect and bind: 10 seconds.</summary>
+    public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
+    public TimeSpan CallTimeout { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>Time in which a new connection must have bound: 10 seconds.</summary>
+    public TimeSpan BindTimeout { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>Time in which a begun PDU, and the next fragment of a begun request, must arrive: 30 seconds.</summary>
+    public TimeSpan FragmentTimeout { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>Time after which a connection without calls is closed: 30 minutes.</summary>
+    public TimeSpan IdleTimeout { get; init; } = TimeSpan.FromMinutes(30);
+
+    /// <summary>Time that a stopping listener gives to running calls: 5 seconds.</summary>
+    public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(5);
+}

@@ -1,0 +1,26 @@
+namespace ProtoRpc;
+
+/// <summary>What a server told about an exception that its handler threw.</summary>
+/// <param name="TypeName">The exception's full type name on the server, or empty when it was not told.</param>
+/// <param name="AssemblyName">The assembly that declares it there, or empty.</param>
+/// <param name="Message">The exception's message, or empty when it was not told.</param>
+public sealed record RpcRemoteException(string TypeName, string AssemblyName, string Message)
+{
+    /// <summary>The stack trace on the server, empty unless the server tells everything.</summary>
+    public string StackTrace { get; init; } = "";
+
+    /// <summary>The exception's HResult on the server, 0 when it was not told.</summary>
+    public int HResult { get; init; }
+
+    /// <summary>The name of the program or object that raised it, or empty.</summary>
+    public string Source { get; init; } = "";
+
+    /// <summary>A help link, or empty.</summary>
+    public string HelpLink { get; init; } = "";
+
+    /// <summary>Further members of the exception by name, as text.</summary>
+    public IReadOnlyDictionary<string, string> Data { get; init; } = new Dictionary<string, string>();
+
+    /// <summary>The exception behind this one.</summary>
+    public RpcRemoteException? Inner { get; init; }
+}

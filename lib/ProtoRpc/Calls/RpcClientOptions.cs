@@ -1,0 +1,14 @@
+namespace ProtoRpc.Calls;
+
+/// <summary>How a client behaves.</summary>
+public sealed record RpcClientOptions
+{
+    /// <summary>The bounds; its CallTimeout is the default deadline.</summary>
+    public RpcLimits Limits { get; init; } = RpcLimits.Default;
+
+    /// <summary>The service for bare method names and for the connection's first binding; null for the schema's only one.</summary>
+    public string? Service { get; init; }
+
+    /// <summary>The interface id of that service; null for the service's own.</summary>
+    public Guid? InterfaceId { get; init; }
+}

@@ -1,0 +1,14 @@
+using System.Security.Principal;
+
+namespace ProtoRpc.Security;
+
+/// <summary>What the transport knows of the other side.</summary>
+/// <param name="User">The user that the kernel names, or the anonymous identity.</param>
+/// <param name="Address">The remote address with port, or empty where the transport has none.</param>
+/// <param name="ProcessId">The other process where the kernel tells it, else 0.</param>
+/// <param name="IsLocal">Whether the kernel vouches that the peer is on this machine; not so for TCP, even from 127.0.0.1.</param>
+public sealed record PeerIdentity(IIdentity User, string Address, int ProcessId, bool IsLocal)
+{
+    /// <summary>An unknown peer.</summary>
+    public static PeerIdentity Anonymous(string address) => new(new GenericIdentity(""), address, 0, IsLocal: false);
+}
