@@ -4,10 +4,12 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>What a handler may know of the call that it handles.</summary>
+/// <summary>What a handler may know of the call that it handles. Valid until the handler ends.</summary>
 public sealed class RpcCallContext
 {
     private readonly PeerIdentity _peer;
+    private readonly CancellationToken _cancellation;
+    private CancellationTokenSource? _withDeadline;
 
     internal RpcCallContext(
         RpcMethodInfo method, RpcEndpoint endpoint, PeerIdentity peer, DateTimeOffset? deadline, CancellationToken cancellation)
@@ -16,7 +18,7 @@ public sealed class RpcCallContext
         Endpoint = endpoint;
         _peer = peer;
         Deadline = deadline;
-        CancellationToken = cancellation;
+        _cancellation = cancellation;
     }
 
     /// <summary>The method that is called.</summary>
@@ -50,5 +52,26 @@ public sealed class RpcCallContext
     public DateTimeOffset? Deadline { get; }
 
     /// <summary>Cancelled when the caller cancels or vanishes, the deadline passes, or the listener stops.</summary>
-    public CancellationToken CancellationToken { get; }
+    public CancellationToken CancellationToken => Deadline is { } deadline
+        ? (_withDeadline ??= WithDeadline(deadline)).Token
+        : _cancellation;
+
+    internal void End() => _withDeadline?.Dispose();
+
+    // Made only for handlers that look: a timer for every call would cost more than an empty call.
+    private CancellationTokenSource WithDeadline(DateTimeOffset deadline)
+    {
+        CancellationTokenSource source = CancellationTokenSource.CreateLinkedTokenSource(_cancellation);
+        TimeSpan left = deadline - DateTimeOffset.UtcNow;
+        if (left <= TimeSpan.Zero)
+        {
+            source.Cancel();
+        }
+        else if (left.TotalMilliseconds < int.MaxValue)
+        {
+            source.CancelAfter(left);
+        }
+
+        return source;
+    }
 }

@@ -1,32 +1,78 @@
 using Google.Protobuf;
+using ProtoRpc.Calls.Native;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls;
 
 /// <summary>Calls services at one endpoint. Safe for use by many threads.</summary>
+/// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
+/// never sent twice.</remarks>
 public sealed class RpcClient : IDisposable
 {
-    /// <summary>The endpoint.</summary>
-    public RpcEndpoint Endpoint => throw new NotImplementedException();
+    private readonly IRpcChannel _channel;
+    private readonly RpcLimits _limits;
+    private RpcSchema? _schema;
+    private long _calls;
+    private int _closed;
 
-    /// <summary>The schema that names are looked up in; null for typed use only.</summary>
-    public RpcSchema? Schema => throw new NotImplementedException();
+    private RpcClient(RpcEndpoint endpoint, RpcSchema? schema, RpcServiceInfo? service, IRpcChannel channel, RpcLimits limits)
+    {
+        Endpoint = endpoint;
+        Service = service;
+        _schema = schema;
+        _channel = channel;
+        _limits = limits;
+    }
+
+    /// <summary>The endpoint.</summary>
+    public RpcEndpoint Endpoint { get; }
+
+    /// <summary>The schema that names are looked up in; null before the first typed call of a client that was
+    /// given none.</summary>
+    public RpcSchema? Schema => _schema;
 
     /// <summary>The service of bare method names, where there is one.</summary>
-    public RpcServiceInfo? Service => throw new NotImplementedException();
+    public RpcServiceInfo? Service { get; }
 
     /// <summary>False after it was disposed.</summary>
-    public bool IsOpen => throw new NotImplementedException();
+    public bool IsOpen => Volatile.Read(ref _closed) == 0;
 
-    /// <summary>Calls that ended.</summary>
-    public long CallCount => throw new NotImplementedException();
+    /// <summary>Calls that ended, failed ones included.</summary>
+    public long CallCount => Volatile.Read(ref _calls);
 
     /// <summary>Connects, and binds where the service is known.</summary>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented; InvalidArgument for the endpoint.</exception>
     public static RpcClient Connect(
-        RpcEndpoint endpoint, RpcSchema? schema = null, RpcClientOptions? options = null, CancellationToken cancellation = default) =>
-        throw new NotImplementedException();
+        RpcEndpoint endpoint, RpcSchema? schema = null, RpcClientOptions? options = null, CancellationToken cancellation = default)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        options ??= new RpcClientOptions();
+        RpcServiceInfo? service = ServiceOf(schema, options.Service);
+        if (!endpoint.IsNative)
+        {
+            throw new RpcException(RpcStatusCode.Unimplemented, $"No part of this client reaches {endpoint.Transport} endpoints.")
+            {
+                Endpoint = endpoint,
+            };
+        }
+
+        NativeChannel channel = new(endpoint, options.Limits);
+        try
+        {
+            if (service is not null)
+            {
+                channel.Bind(service, options.InterfaceId, cancellation);
+            }
+
+            return new RpcClient(endpoint, schema, service, channel, options.Limits);
+        }
+        catch
+        {
+            channel.Dispose();
+            throw;
+        }
+    }
 
     /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
     public static RpcClient Connect(string endpoint, RpcSchema? schema = null, RpcClientOptions? options = null) =>
@@ -34,7 +80,11 @@ public sealed class RpcClient : IDisposable
 
     /// <summary>A method by bare or full name.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names.</exception>
-    public RpcMethodInfo GetMethod(string name) => throw new NotImplementedException();
+    public RpcMethodInfo GetMethod(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        return Service?.FindMethod(name) ?? RequireSchema().GetMethod(name);
+    }
 
     /// <summary>Calls a method and blocks for the reply.</summary>
     /// <param name="method">The method.</param>
@@ -43,23 +93,161 @@ public sealed class RpcClient : IDisposable
     /// <param name="cancellation">Cancels the call on both sides.</param>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public DynamicMessage Invoke(
-        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
-        throw new NotImplementedException();
+        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
+    {
+        CheckRequest(method, request);
+        return Run(method, request, body => ParseReply(method, body), timeout, cancellation);
+    }
 
     /// <summary>The same without holding a thread.</summary>
-    public Task<DynamicMessage> InvokeAsync(
-        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
-        throw new NotImplementedException();
+    public async Task<DynamicMessage> InvokeAsync(
+        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
+    {
+        CheckRequest(method, request);
+        try
+        {
+            return await _channel.InvokeAsync(
+                new CallSpec(method, timeout ?? _limits.CallTimeout),
+                request,
+                body => ParseReply(method, body),
+                cancellation).ConfigureAwait(false);
+        }
+        catch (RpcException e)
+        {
+            throw Locate(e, method);
+        }
+        finally
+        {
+            Interlocked.Increment(ref _calls);
+        }
+    }
 
     /// <summary>Calls a method with generated message types; the method is named by the bare or full name.</summary>
     public TReply Invoke<TReply>(
         string method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
-        where TReply : class, IMessage<TReply>, new() => throw new NotImplementedException();
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(request);
+        _schema ??= RpcSchema.FromDescriptors(request.Descriptor.File);
+        RpcMethodInfo info = GetMethod(method);
+        CheckRequest(info, request);
+        MessageParser<TReply> parser = new(() => new TReply());
+        return Run(info, request, body => Parse(parser, info, body), timeout, cancellation);
+    }
 
-    /// <summary>Pings the server.</summary>
-    public RpcPingResult Ping(TimeSpan? timeout = null, CancellationToken cancellation = default) =>
-        throw new NotImplementedException();
+    /// <summary>Pings the server through the client's service. Without a schema only that a server of the native
+    /// protocol answers there is found out.</summary>
+    /// <exception cref="RpcException">The server did not answer.</exception>
+    public RpcPingResult Ping(TimeSpan? timeout = null, CancellationToken cancellation = default)
+    {
+        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        try
+        {
+            return _channel.Ping(
+                Service ?? _schema?.Services.FirstOrDefault(), timeout ?? _limits.CallTimeout, cancellation);
+        }
+        catch (RpcException e)
+        {
+            e.Endpoint ??= Endpoint;
+            throw;
+        }
+    }
 
-    /// <inheritdoc/>
-    public void Dispose() => throw new NotImplementedException();
+    /// <summary>Closes the connections; calls that run fail.</summary>
+    public void Dispose()
+    {
+        if (Interlocked.Exchange(ref _closed, 1) == 0)
+        {
+            _channel.Dispose();
+        }
+    }
+
+    private static RpcServiceInfo? ServiceOf(RpcSchema? schema, string? name)
+    {
+        if (schema is null)
+        {
+            return name is null
+                ? null
+                : throw new RpcException(RpcStatusCode.InvalidArgument, $"Service '{name}' cannot be looked up without a schema.");
+        }
+
+        return name is not null ? schema.GetService(name) : schema.Services.Count == 1 ? schema.Services[0] : null;
+    }
+
+    private static DynamicMessage ParseReply(RpcMethodInfo method, ReadOnlySpan<byte> body)
+    {
+        try
+        {
+            return DynamicMessage.Parse(method.ReplyType, body);
+        }
+        catch (RpcException e)
+        {
+            throw BadReply(method, e);
+        }
+    }
+
+    // The caller is not at fault, so the status is not the parser's.
+    private static RpcException BadReply(RpcMethodInfo method, Exception why) => new(
+        RpcStatusCode.Internal, $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {why.Message}", why)
+    {
+        ErrorId = "BadReply",
+        MayHaveExecuted = true,
+    };
+
+    private static TReply Parse<TReply>(MessageParser<TReply> parser, RpcMethodInfo method, ReadOnlySpan<byte> body)
+        where TReply : class, IMessage<TReply>
+    {
+        try
+        {
+            TReply reply = parser.ParseFrom(body);
+            MessageChecks.RequireInitialized(reply, method.ReplyType);
+            return reply;
+        }
+        catch (Exception e) when (e is InvalidProtocolBufferException or RpcException)
+        {
+            throw BadReply(method, e);
+        }
+    }
+
+    private TReply Run<TReply>(
+        RpcMethodInfo method, IMessage request, ReplyReader<TReply> read, TimeSpan? timeout, CancellationToken cancellation)
+    {
+        try
+        {
+            return _channel.Invoke(new CallSpec(method, timeout ?? _limits.CallTimeout), request, read, cancellation);
+        }
+        catch (RpcException e)
+        {
+            throw Locate(e, method);
+        }
+        finally
+        {
+            Interlocked.Increment(ref _calls);
+        }
+    }
+
+    private void CheckRequest(RpcMethodInfo method, IMessage request)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(request);
+        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        if (request.Descriptor.FullName != method.RequestType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} takes a {method.RequestType.FullName}, not a {request.Descriptor.FullName}.");
+        }
+
+        MessageChecks.RequireInitialized(request, method.RequestType);
+    }
+
+    private RpcException Locate(RpcException error, RpcMethodInfo method)
+    {
+        error.Endpoint ??= Endpoint;
+        error.MethodName ??= method.FullName;
+        return error;
+    }
+
+    private RpcSchema RequireSchema() => _schema
+        ?? throw new RpcException(RpcStatusCode.FailedPrecondition, $"The connection to {Endpoint} has no schema to look names up in.");
 }

@@ -1,0 +1,24 @@
+using Google.Protobuf;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Calls;
+
+/// <summary>One way for a client to reach an endpoint: the native protocol, HTTP, gRPC.</summary>
+internal interface IRpcChannel : IDisposable
+{
+    /// <summary>Makes one call and blocks for the reply.</summary>
+    TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
+
+    /// <summary>Makes one call without holding a thread.</summary>
+    Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
+
+    /// <summary>Pings the server through a service; null asks only whether a server is there.</summary>
+    RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation);
+}
+
+/// <summary>What is called, and how long the caller waits.</summary>
+internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout);
+
+/// <summary>Reads a reply's body.</summary>
+internal delegate TReply ReplyReader<out TReply>(ReadOnlySpan<byte> body);

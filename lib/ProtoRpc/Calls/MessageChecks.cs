@@ -1,0 +1,37 @@
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Calls;
+
+/// <summary>Checks that Google.Protobuf leaves to its callers.</summary>
+internal static class MessageChecks
+{
+    /// <summary>Refuses a message whose required fields are not all there, dynamic or generated.</summary>
+    public static void RequireInitialized(IMessage message, RpcMessageInfo type)
+    {
+        if (message is DynamicMessage dynamic)
+        {
+            dynamic.CheckRequired();
+        }
+        else if (!message.IsInitialized())
+        {
+            throw new RpcException(RpcStatusCode.InvalidArgument, $"A required field of {type.FullName} is not set.")
+            {
+                ErrorId = "MissingRequiredField",
+            };
+        }
+    }
+
+    /// <summary>Refuses a message over the limit before a byte of it is written.</summary>
+    /// <returns>The size in bytes.</returns>
+    public static int RequireSize(IMessage message, int maxBytes, string what)
+    {
+        int size = message.CalculateSize();
+        return size <= maxBytes
+            ? size
+            : throw new RpcException(
+                RpcStatusCode.ResourceExhausted,
+                $"The {what} has {size} bytes; the limit is {maxBytes}. Raise RpcLimits.MaxMessageBytes on both sides.");
+    }
+}

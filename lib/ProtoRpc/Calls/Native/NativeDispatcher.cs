@@ -1,0 +1,100 @@
+using Google.Protobuf;
+using ProtoRpc.Calls.Headers;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Calls.Native;
+
+/// <summary>Answers the Exec calls of one service: header and body in, header and body out.</summary>
+/// <remarks>A handler's failure is described in the reply's header and never leaves here as an exception, so the
+/// interface's return code stays 0, as on the original.</remarks>
+internal sealed class NativeDispatcher(ServerHost host, ServerService service)
+{
+    public ValueTask HandleAsync(ExecCall call)
+    {
+        RpcRequestHeader? header = null;
+        RpcCallContext? context = null;
+        host.BeginCall();
+        try
+        {
+            header = NativeHeaders.Read(NativeHeaders.RequestParser, call.Request.Span, out ReadOnlySpan<byte> body);
+            if (header.MethodName.StartsWith('.'))
+            {
+                WriteReply(call, header, BuiltInMethods.Invoke(host, header.MethodName));
+                host.EndCall(failed: false);
+                return default;
+            }
+
+            ServerMethod method = service.Get(header.MethodName);
+            IMessage request = method.ParseRequest(body);
+            context = new RpcCallContext(
+                method.Info, call.Endpoint, call.Peer, DeadlineOf(header), call.Cancellation);
+            ValueTask<IMessage> reply = host.InvokeAsync(method, context, request);
+            if (!reply.IsCompleted)
+            {
+                return FinishAsync(call, header, method, context, reply);
+            }
+
+            Finish(call, header, method, context, reply.GetAwaiter().GetResult());
+        }
+        catch (Exception e)
+        {
+            Fail(call, header, context, e);
+        }
+
+        return default;
+    }
+
+    private static DateTimeOffset? DeadlineOf(RpcRequestHeader header) =>
+        header.HasExtension(ProtorpcTransportExtensions.TimeoutMs)
+            ? DateTimeOffset.UtcNow.AddMilliseconds(header.GetExtension(ProtorpcTransportExtensions.TimeoutMs))
+            : null;
+
+    private async ValueTask FinishAsync(
+        ExecCall call, RpcRequestHeader header, ServerMethod method, RpcCallContext context, ValueTask<IMessage> pending)
+    {
+        try
+        {
+            Finish(call, header, method, context, await pending.ConfigureAwait(false));
+        }
+        catch (Exception e)
+        {
+            Fail(call, header, context, e);
+        }
+    }
+
+    private void Finish(
+        ExecCall call, RpcRequestHeader header, ServerMethod method, RpcCallContext context, IMessage reply)
+    {
+        // All that can fail comes before the first byte of the reply.
+        method.CheckReply(reply);
+        MessageChecks.RequireSize(reply, host.Options.Limits.MaxMessageBytes, "reply");
+        WriteReply(call, header, reply);
+        context.End();
+        host.EndCall(failed: false);
+    }
+
+    private void Fail(ExecCall call, RpcRequestHeader? header, RpcCallContext? context, Exception error)
+    {
+        context?.End();
+        call.ResetReply();
+        RpcResponseHeader response = new()
+        {
+            Success = false,
+            Exception = ExceptionInfoCodec.Encode(error, host.DetailFor(call.Endpoint)),
+        };
+        if (header is { HasMessageId: true })
+        {
+            response.MessageId = header.MessageId;
+        }
+
+        response.SetExtension(ProtorpcTransportExtensions.StatusCode, (int)ExceptionInfoCodec.StatusOf(error));
+        NativeHeaders.Write(call.Reply, response, body: null);
+        host.EndCall(failed: true);
+    }
+
+    private static void WriteReply(ExecCall call, RpcRequestHeader header, IMessage reply)
+    {
+        RpcResponseHeader response = new() { MessageId = header.MessageId };
+        NativeHeaders.Write(call.Reply, response, reply);
+    }
+}

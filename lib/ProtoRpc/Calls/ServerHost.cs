@@ -1,0 +1,56 @@
+using System.Diagnostics;
+using Google.Protobuf;
+
+namespace ProtoRpc.Calls;
+
+/// <summary>A listening server as its faces see it: services, options, and the one place where handlers are run
+/// and counted.</summary>
+internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServerOptions options)
+{
+    private readonly long _started = Stopwatch.GetTimestamp();
+    private long _calls;
+    private long _errors;
+    private int _inFlight;
+
+    public IReadOnlyList<ServerService> Services { get; } = services;
+
+    public RpcServerOptions Options { get; } = options;
+
+    public TimeSpan Uptime => Stopwatch.GetElapsedTime(_started);
+
+    public long Calls => Volatile.Read(ref _calls);
+
+    public long Errors => Volatile.Read(ref _errors);
+
+    public int InFlight => Volatile.Read(ref _inFlight);
+
+    /// <summary>What callers on an endpoint are told of exceptions.</summary>
+    public RpcErrorDetail DetailFor(RpcEndpoint endpoint) =>
+        Options.ErrorDetail ?? (endpoint.IsLocalOnly ? RpcErrorDetail.Full : RpcErrorDetail.Message);
+
+    /// <summary>Marks the begin of a call; every call that began ends with <see cref="EndCall"/>.</summary>
+    public void BeginCall() => Interlocked.Increment(ref _inFlight);
+
+    /// <summary>Marks the end of a call.</summary>
+    public void EndCall(bool failed)
+    {
+        Interlocked.Increment(ref _calls);
+        if (failed)
+        {
+            Interlocked.Increment(ref _errors);
+        }
+
+        Interlocked.Decrement(ref _inFlight);
+    }
+
+    /// <summary>Runs a handler.</summary>
+    public ValueTask<IMessage> InvokeAsync(ServerMethod method, RpcCallContext context, IMessage request)
+    {
+        if (!method.Info.IsUnary && context.Endpoint.IsNative)
+        {
+            throw NativeStreaming.Refusal(method.Info, context.Endpoint);
+        }
+
+        return method.Handler(context, request);
+    }
+}

@@ -1,0 +1,54 @@
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Calls;
+
+/// <summary>A method with what handles it: every face of a server (native, HTTP, gRPC) calls through here.</summary>
+internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, MessageParser? requestParser = null)
+{
+    public RpcMethodInfo Info { get; } = info;
+
+    public RpcHandler Handler { get; } = handler;
+
+    /// <summary>Reads a request as the type that the handler was registered with.</summary>
+    /// <exception cref="RpcException">InvalidArgument when the bytes are not such a message.</exception>
+    public IMessage ParseRequest(ReadOnlySpan<byte> bytes)
+    {
+        if (requestParser is null)
+        {
+            return DynamicMessage.Parse(Info.RequestType, bytes);
+        }
+
+        try
+        {
+            IMessage message = requestParser.ParseFrom(bytes);
+            MessageChecks.RequireInitialized(message, Info.RequestType);
+            return message;
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"The request is not a {Info.RequestType.FullName}: {e.Message}", e);
+        }
+    }
+
+    /// <summary>Refuses a reply that is not the method's, or not complete, before a byte of it is written.</summary>
+    public void CheckReply(IMessage? reply)
+    {
+        if (reply is null)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The handler of {Info.FullName} returned nothing; return a message, even an empty one.");
+        }
+
+        if (reply.Descriptor.FullName != Info.ReplyType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of {Info.FullName} returned a {reply.Descriptor.FullName} and not a {Info.ReplyType.FullName}.");
+        }
+
+        MessageChecks.RequireInitialized(reply, Info.ReplyType);
+    }
+}

@@ -1,0 +1,44 @@
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Calls;
+
+/// <summary>A service of a server: its methods by name.</summary>
+internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
+{
+    private readonly Dictionary<string, ServerMethod> _methods = new(StringComparer.Ordinal);
+    private RpcHandler? _fallback;
+
+    public RpcServiceInfo Info { get; } = info;
+
+    public Guid InterfaceId { get; } = interfaceId;
+
+    public void Add(ServerMethod method)
+    {
+        if (!_methods.TryAdd(method.Info.Name, method))
+        {
+            throw new RpcException(RpcStatusCode.AlreadyExists, $"{method.Info.FullName} has a handler already.");
+        }
+    }
+
+    public void AddFallback(RpcHandler handler) => _fallback = handler;
+
+    /// <summary>Gives every method that has no handler the common one, or one that says so.</summary>
+    public void Complete()
+    {
+        foreach (RpcMethodInfo method in Info.Methods)
+        {
+            _methods.TryAdd(method.Name, new ServerMethod(method, _fallback ?? NotHandled));
+        }
+    }
+
+    /// <summary>The method of a bare name, spelt as in the .proto.</summary>
+    public ServerMethod Get(string name) => _methods.TryGetValue(name, out ServerMethod? method)
+        ? method
+        : throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"Method '{Info.FullName}.{name}' not found. The service has: "
+            + $"{string.Join(", ", Info.Methods.Select(m => m.Name))}.");
+
+    private static ValueTask<Google.Protobuf.IMessage> NotHandled(RpcCallContext context, Google.Protobuf.IMessage request) =>
+        throw new RpcException(RpcStatusCode.Unimplemented, $"{context.Method.FullName} has no handler on this server.");
+}
