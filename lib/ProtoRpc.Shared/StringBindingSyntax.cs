@@ -22,14 +22,18 @@ internal static class StringBindingSyntax
             throw RpcEndpoint.Invalid(text, "object UUIDs are not used by this protocol");
         }
 
+        if (protocol is not ("ncacn_ip_tcp" or "ncacn_np" or "ncalrpc"))
+        {
+            throw RpcEndpoint.Invalid(text, $"protocol sequence '{protocol}' is not known");
+        }
+
         (string host, string endpoint) = SplitBrackets(text, rest);
         return protocol switch
         {
             "ncacn_ip_tcp" => RpcEndpoint.Create(
                 RpcTransport.Tcp, host.Length == 0 ? "127.0.0.1" : host, ReadPort(text, endpoint), ""),
             "ncacn_np" => RpcEndpoint.Create(RpcTransport.NamedPipe, PipeHost(host), 0, PipeName(text, endpoint)),
-            "ncalrpc" => RpcEndpoint.Create(RpcTransport.Local, LocalHost(text, host), 0, endpoint),
-            _ => throw RpcEndpoint.Invalid(text, $"protocol sequence '{protocol}' is not known"),
+            _ => RpcEndpoint.Create(RpcTransport.Local, LocalHost(text, host), 0, endpoint),
         };
     }
 

@@ -1,0 +1,100 @@
+using Google.Protobuf;
+using ProtoRpc.Calls.Headers;
+using ProtoRpc.Calls.Native;
+
+namespace ProtoRpc.Tests.Calls;
+
+public static class ExceptionInfoCodecTests
+{
+    [Fact]
+    public static void No_detail_is_an_empty_message()
+    {
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(new InvalidOperationException("secret"), RpcErrorDetail.None);
+
+        Assert.Equal(0, info.CalculateSize());
+    }
+
+    [Fact]
+    public static void The_type_of_a_core_exception_is_named_as_dotnet_framework_peers_know_it()
+    {
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(new InvalidOperationException("secret"), RpcErrorDetail.Type);
+
+        Assert.Equal("System.InvalidOperationException", info.FullTypeName);
+        Assert.Equal("mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089", info.AssemblyName);
+        Assert.False(info.HasMessage);
+        Assert.False(info.HasStackTraceString);
+    }
+
+    [Fact]
+    public static void The_message_level_tells_no_stack()
+    {
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(Thrown(), RpcErrorDetail.Message);
+
+        Assert.Equal("outer", info.Message);
+        Assert.False(info.HasStackTraceString);
+        Assert.Null(info.InnerException);
+        Assert.False(info.HasHasFullDetails);
+    }
+
+    [Fact]
+    public static void Everything_comes_back_at_the_full_level()
+    {
+        Exception error = Thrown();
+        error.Data["Disk"] = "C:";
+        error.Data["Count"] = 7;
+        error.Data["Odd"] = new object();
+        RpcExceptionInfo info = RpcExceptionInfo.Parser.ParseFrom(
+            ExceptionInfoCodec.Encode(error, RpcErrorDetail.Full).ToByteArray());
+
+        RpcRemoteException remote = ExceptionInfoCodec.Decode(info);
+
+        Assert.True(info.HasFullDetails);
+        Assert.Equal("System.InvalidOperationException", remote.TypeName);
+        Assert.Equal("outer", remote.Message);
+        Assert.Equal(error.HResult, remote.HResult);
+        Assert.Contains(nameof(Thrown), remote.StackTrace);
+        Assert.Equal("inner", remote.Inner?.Message);
+        Assert.Equal("C:", remote.Data["Disk"]);
+        Assert.Equal("7", remote.Data["Count"]);
+        Assert.Equal("", remote.Data["Odd"]);
+    }
+
+    [Fact]
+    public static void A_chain_of_inner_exceptions_is_cut_before_it_hurts()
+    {
+        Exception error = new("innermost");
+        for (int i = 0; i < 500; i++)
+        {
+            error = new InvalidOperationException("level", error);
+        }
+
+        int levels = 0;
+        for (RpcRemoteException? at = ExceptionInfoCodec.Decode(ExceptionInfoCodec.Encode(error, RpcErrorDetail.Full));
+            at is not null;
+            at = at.Inner)
+        {
+            levels++;
+        }
+
+        Assert.Equal(33, levels);
+    }
+
+    [Theory]
+    [InlineData("System.MissingMethodException", RpcStatusCode.Unimplemented)]
+    [InlineData("System.UnauthorizedAccessException", RpcStatusCode.PermissionDenied)]
+    [InlineData("Whatever.Exception", RpcStatusCode.Unknown)]
+    public static void An_exception_without_a_status_gets_one_by_its_type(string type, RpcStatusCode expected) =>
+        Assert.Equal(expected, ExceptionInfoCodec.StatusOf(new RpcExceptionInfo { FullTypeName = type }));
+
+    private static InvalidOperationException Thrown()
+    {
+        try
+        {
+            throw new InvalidOperationException("outer", new ArgumentException("inner"));
+        }
+        catch (InvalidOperationException e)
+        {
+            return e;
+        }
+    }
+}

@@ -1,0 +1,109 @@
+namespace ProtoRpc.Tests.Shared;
+
+public static class RpcEndpointTests
+{
+    [Theory]
+    [InlineData("ncacn_ip_tcp:host[8080]", RpcTransport.Tcp, "host", 8080, "")]
+    [InlineData("NCACN_IP_TCP:10.0.0.1[0]", RpcTransport.Tcp, "10.0.0.1", 0, "")]
+    [InlineData("ncacn_ip_tcp:[8080]", RpcTransport.Tcp, "127.0.0.1", 8080, "")]
+    [InlineData("ncacn_ip_tcp:::1[8080]", RpcTransport.Tcp, "::1", 8080, "")]
+    [InlineData("ncacn_ip_tcp:[::1][8080]", RpcTransport.Tcp, "::1", 8080, "")]
+    [InlineData("tcp://host:8080", RpcTransport.Tcp, "host", 8080, "")]
+    [InlineData("tcp://[::1]:8080", RpcTransport.Tcp, "::1", 8080, "")]
+    [InlineData(@"ncacn_np:[\pipe\MyService]", RpcTransport.NamedPipe, "", 0, "MyService")]
+    [InlineData(@"ncacn_np:\\localhost[\PIPE\MyService]", RpcTransport.NamedPipe, "", 0, "MyService")]
+    [InlineData(@"ncacn_np:server[\pipe\MyService]", RpcTransport.NamedPipe, "server", 0, "MyService")]
+    [InlineData("pipe://./MyService", RpcTransport.NamedPipe, "", 0, "MyService")]
+    [InlineData("pipe://server/MyService", RpcTransport.NamedPipe, "server", 0, "MyService")]
+    [InlineData("ncalrpc:[MyService]", RpcTransport.Local, "", 0, "MyService")]
+    [InlineData("local://MyService", RpcTransport.Local, "", 0, "MyService")]
+    [InlineData("http://host:8081/", RpcTransport.Http, "host", 8081, "/")]
+    [InlineData("https://host", RpcTransport.Https, "host", 443, "/")]
+    [InlineData("https://host/base/path", RpcTransport.Https, "host", 443, "/base/path")]
+    [InlineData("grpc://localhost:50051", RpcTransport.Grpc, "localhost", 50051, "")]
+    [InlineData("grpcs://localhost", RpcTransport.Grpcs, "localhost", 443, "")]
+    [InlineData("grpc+unix:///run/x.sock", RpcTransport.GrpcUnix, "", 0, "/run/x.sock")]
+    public static void Reads_string_bindings_and_uris(string text, RpcTransport transport, string host, int port, string name)
+    {
+        RpcEndpoint endpoint = RpcEndpoint.Parse(text);
+
+        Assert.Equal(transport, endpoint.Transport);
+        Assert.Equal(host, endpoint.Host);
+        Assert.Equal(port, endpoint.Port);
+        Assert.Equal(name, endpoint.Name);
+    }
+
+    [Theory]
+    [InlineData("", "protocol sequence")]
+    [InlineData("host:8080", "protocol sequence 'host' is not known")]
+    [InlineData("ncacn_ip_tcp:host", "endpoint in square brackets is missing")]
+    [InlineData("ncacn_ip_tcp:host[]", "'' is not a port number")]
+    [InlineData("ncacn_ip_tcp:host[http]", "'http' is not a port number")]
+    [InlineData("ncacn_ip_tcp:host[65536]", "not in 0..65535")]
+    [InlineData("ncacn_ip_tcp:host[-1]", "'-1' is not a port number")]
+    [InlineData("ncacn_ip_tcp:host[8080,Security=x]", "options")]
+    [InlineData("ncacn_np:[MyService]", @"[\pipe\NAME]")]
+    [InlineData(@"ncacn_np:[\pipe\]", "the name is missing")]
+    [InlineData("ncalrpc:[]", "the name is missing")]
+    [InlineData("ncalrpc:server[x]", "has no host")]
+    [InlineData("ncalrpc:[../../etc/passwd]", "ASCII letters")]
+    [InlineData("ncalrpc:[a/b]", "ASCII letters")]
+    [InlineData("local://..", "does not start with a dot")]
+    [InlineData("ncadg_ip_udp:host[135]", "'ncadg_ip_udp' is not known")]
+    [InlineData("ftp://host", "scheme 'ftp' is not known")]
+    [InlineData("tcp://host", "port is missing")]
+    [InlineData("tcp://:80", "host is missing")]
+    [InlineData("tcp://user@host:80", "-Credential")]
+    [InlineData("tcp://host:80/path", "'/path' after the port")]
+    [InlineData("grpc+unix://", "absolute path is missing")]
+    [InlineData("pipe://MyService", "pipe://./NAME")]
+    public static void Says_what_is_wrong_and_which_forms_there_are(string text, string part)
+    {
+        RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse(text));
+
+        Assert.Equal(RpcStatusCode.InvalidArgument, error.Code);
+        Assert.Equal("InvalidEndpoint", error.ErrorId);
+        Assert.Contains(part, error.Message);
+        Assert.Contains("'ncalrpc:[NAME]'", error.Message);
+    }
+
+    [Theory]
+    [InlineData("tcp://host:8080", "ncacn_ip_tcp:HOST[8080]")]
+    [InlineData("pipe://./a", @"ncacn_np:[\pipe\A]")]
+    [InlineData("local://a", "ncalrpc:[A]")]
+    public static void Both_syntaxes_of_one_place_are_equal(string one, string other)
+    {
+        RpcEndpoint left = RpcEndpoint.Parse(one);
+        RpcEndpoint right = RpcEndpoint.Parse(other);
+
+        Assert.Equal(left, right);
+        Assert.Equal(left.GetHashCode(), right.GetHashCode());
+    }
+
+    [Theory]
+    [InlineData("ncacn_ip_tcp:host[8080]")]
+    [InlineData("ncacn_ip_tcp:::1[8080]")]
+    [InlineData(@"ncacn_np:[\pipe\a]")]
+    [InlineData(@"ncacn_np:server[\pipe\a]")]
+    [InlineData("ncalrpc:[a]")]
+    [InlineData("http://host:81/x")]
+    [InlineData("grpc://[::1]:1")]
+    [InlineData("grpc+unix:///a")]
+    public static void Its_text_and_its_uri_read_back_as_the_same(string text)
+    {
+        RpcEndpoint endpoint = RpcEndpoint.Parse(text);
+
+        Assert.Equal(endpoint, RpcEndpoint.Parse(endpoint.ToString()));
+        Assert.Equal(endpoint, RpcEndpoint.Parse(endpoint.Uri));
+    }
+
+    [Fact]
+    public static void A_name_over_the_limit_is_refused()
+    {
+        string name = new('a', RpcEndpoint.MaxNameLength + 1);
+
+        RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Local(name));
+
+        Assert.Contains("longer than 64", error.Message);
+    }
+}
