@@ -1,68 +1,170 @@
 using Google.Protobuf.Reflection;
+using static Google.Protobuf.Reflection.FeatureSet.Types;
 
 namespace ProtoRpc.Schema;
 
 /// <summary>One field of a message, or an extension, with its features resolved for every syntax and edition.</summary>
 public sealed class RpcFieldInfo
 {
-    internal RpcFieldInfo(FieldDescriptor descriptor) => Descriptor = descriptor;
+    private readonly SchemaFile _file;
+    private readonly FieldDescriptorProto _proto;
+    private readonly string _path;
+    private readonly RpcSchema _schema;
+
+    internal RpcFieldInfo(
+        RpcSchema schema, SchemaFile file, FieldDescriptor descriptor, FieldDescriptorProto proto,
+        FieldFeatures parentFeatures, string path)
+    {
+        _schema = schema;
+        _file = file;
+        _proto = proto;
+        _path = path;
+        Descriptor = descriptor;
+
+        FieldFeatures features = parentFeatures.With(proto.Options?.Features);
+        FullName = descriptor.FullName;
+        IsExtension = descriptor.IsExtension;
+        Name = IsExtension ? $"[{FullName}]" : proto.Name;
+        JsonName = IsExtension ? Name : descriptor.JsonName;
+        IsMap = descriptor.IsMap;
+        IsRepeated = proto.Label == FieldDescriptorProto.Types.Label.Repeated;
+        Kind = KindOf(descriptor, features);
+        IsRequired = proto.Label == FieldDescriptorProto.Types.Label.Required
+            || (!IsRepeated && !IsExtension && !proto.HasOneofIndex
+                && features.Presence == FieldPresence.LegacyRequired);
+        HasPresence = !IsRepeated && (Kind is RpcFieldKind.Message or RpcFieldKind.Group || IsExtension
+            || proto.HasOneofIndex || IsRequired || features.Presence != FieldPresence.Implicit);
+        IsPacked = IsRepeated && IsPackable(Kind) && (proto.Options is { HasPacked: true } options
+            ? options.Packed
+            : features.Repeated == RepeatedFieldEncoding.Packed);
+        ValidatesUtf8 = Kind == RpcFieldKind.String && features.Utf8 == Utf8Validation.Verify;
+    }
 
     /// <summary>The name as written in the .proto; for an extension the full name in brackets.</summary>
-    public string Name => throw new NotImplementedException();
+    public string Name { get; }
 
     /// <summary>The name in ProtoJSON.</summary>
-    public string JsonName => throw new NotImplementedException();
+    public string JsonName { get; }
 
     /// <summary>The full name, with package and message.</summary>
-    public string FullName => throw new NotImplementedException();
+    public string FullName { get; }
 
     /// <summary>The field number.</summary>
-    public int Number => throw new NotImplementedException();
+    public int Number => _proto.Number;
 
     /// <summary>The type on the wire; <see cref="RpcFieldKind.Group"/> for every delimited message, editions included.</summary>
-    public RpcFieldKind Kind => throw new NotImplementedException();
+    public RpcFieldKind Kind { get; }
 
     /// <summary>Whether there may be many; true for maps.</summary>
-    public bool IsRepeated => throw new NotImplementedException();
+    public bool IsRepeated { get; }
 
     /// <summary>Whether it is a map; <see cref="MessageType"/> is then the entry, with fields 1 and 2.</summary>
-    public bool IsMap => throw new NotImplementedException();
+    public bool IsMap { get; }
 
     /// <summary>Whether a repeated scalar is written packed.</summary>
-    public bool IsPacked => throw new NotImplementedException();
+    public bool IsPacked { get; }
 
     /// <summary>Whether it must be there (proto2 required, LEGACY_REQUIRED).</summary>
-    public bool IsRequired => throw new NotImplementedException();
+    public bool IsRequired { get; }
 
     /// <summary>Whether an absent field differs from one that holds the default.</summary>
-    public bool HasPresence => throw new NotImplementedException();
+    public bool HasPresence { get; }
 
     /// <summary>Whether a string must be valid UTF-8 (utf8_validation = VERIFY).</summary>
-    public bool ValidatesUtf8 => throw new NotImplementedException();
+    public bool ValidatesUtf8 { get; }
 
     /// <summary>Whether it is an extension of <see cref="ContainingType"/>.</summary>
-    public bool IsExtension => throw new NotImplementedException();
+    public bool IsExtension { get; }
 
     /// <summary>The message that has it, or that it extends.</summary>
-    public RpcMessageInfo ContainingType => throw new NotImplementedException();
+    public RpcMessageInfo ContainingType =>
+        _schema.MessageOf(IsExtension ? Descriptor.ExtendeeType : Descriptor.ContainingType);
 
     /// <summary>The type of a message or group field, and the entry of a map.</summary>
-    public RpcMessageInfo? MessageType => throw new NotImplementedException();
+    public RpcMessageInfo? MessageType =>
+        Kind is RpcFieldKind.Message or RpcFieldKind.Group ? _schema.MessageOf(Descriptor.MessageType) : null;
 
     /// <summary>The type of an enum field.</summary>
-    public RpcEnumInfo? EnumType => throw new NotImplementedException();
+    public RpcEnumInfo? EnumType => Kind == RpcFieldKind.Enum ? _schema.EnumOf(Descriptor.EnumType) : null;
 
     /// <summary>The oneof that it belongs to; null for the synthetic oneof of a proto3 optional field.</summary>
-    public RpcOneofInfo? Oneof => throw new NotImplementedException();
+    public RpcOneofInfo? Oneof => IsExtension || !_proto.HasOneofIndex || _proto.Proto3Optional
+        ? null
+        : ContainingType.Oneofs.FirstOrDefault(o => o.Index == _proto.OneofIndex);
 
     /// <summary>The default: a boxed scalar, string, byte[] or the enum's number; null for messages and repeated fields.</summary>
-    public object? DefaultValue => throw new NotImplementedException();
+    public object? DefaultValue => IsRepeated || Kind is RpcFieldKind.Message or RpcFieldKind.Group
+        ? null
+        : FieldDefault.Of(Kind, _proto, Kind == RpcFieldKind.Enum ? Descriptor.EnumType : null, FullName);
+
+    /// <summary>Whether the .proto gives the default.</summary>
+    public bool HasExplicitDefault => _proto.HasDefaultValue;
+
+    /// <summary>How many there are: <c>required</c>, <c>repeated</c>, <c>map</c>, <c>optional</c> where presence
+    /// is kept, or empty.</summary>
+    public string Label => this switch
+    {
+        { IsMap: true } => "map",
+        { IsRepeated: true } => "repeated",
+        { IsRequired: true } => "required",
+        { HasPresence: true } => "optional",
+        _ => "",
+    };
 
     /// <summary>The type as a .proto would write it: <c>int32</c>, <c>map&lt;string, Foo&gt;</c>, a message's full name.</summary>
-    public string TypeName => throw new NotImplementedException();
+    public string TypeName => Kind switch
+    {
+        RpcFieldKind.Message when IsMap =>
+            $"map<{MessageType!.Fields[0].TypeName}, {MessageType.Fields[1].TypeName}>",
+        RpcFieldKind.Message or RpcFieldKind.Group => Descriptor.MessageType.FullName,
+        RpcFieldKind.Enum => Descriptor.EnumType.FullName,
+        _ => Kind.ToString().ToLowerInvariant(),
+    };
 
-    /// <summary>The comment before the field in the .proto, or empty.</summary>
-    public string Comment => throw new NotImplementedException();
+    /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
+    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(_schema, "FieldOptions", _proto.Options);
+
+    /// <summary>The comment before the field in the .proto, else the one after it; or empty.</summary>
+    public string Comment => _file.Comments.Of(_path);
 
     internal FieldDescriptor Descriptor { get; }
+
+    /// <summary>The name, type and number as a .proto shows them.</summary>
+    public override string ToString() => $"{Label} {TypeName} {Name} = {Number}".TrimStart();
+
+    /// <summary>The kind of a field as its descriptor says, features left aside.</summary>
+    internal static RpcFieldKind ScalarKindOf(FieldDescriptor descriptor) => descriptor.FieldType switch
+    {
+        FieldType.Double => RpcFieldKind.Double,
+        FieldType.Float => RpcFieldKind.Float,
+        FieldType.Int64 => RpcFieldKind.Int64,
+        FieldType.UInt64 => RpcFieldKind.UInt64,
+        FieldType.Int32 => RpcFieldKind.Int32,
+        FieldType.Fixed64 => RpcFieldKind.Fixed64,
+        FieldType.Fixed32 => RpcFieldKind.Fixed32,
+        FieldType.Bool => RpcFieldKind.Bool,
+        FieldType.String => RpcFieldKind.String,
+        FieldType.Group => RpcFieldKind.Group,
+        FieldType.Bytes => RpcFieldKind.Bytes,
+        FieldType.UInt32 => RpcFieldKind.UInt32,
+        FieldType.SFixed32 => RpcFieldKind.SFixed32,
+        FieldType.SFixed64 => RpcFieldKind.SFixed64,
+        FieldType.SInt32 => RpcFieldKind.SInt32,
+        FieldType.SInt64 => RpcFieldKind.SInt64,
+        FieldType.Enum => RpcFieldKind.Enum,
+        _ => RpcFieldKind.Message,
+    };
+
+    // Neither map fields nor what is in their entries is ever delimited, whatever the file says.
+    private static RpcFieldKind KindOf(FieldDescriptor descriptor, FieldFeatures features)
+    {
+        RpcFieldKind kind = ScalarKindOf(descriptor);
+        return kind == RpcFieldKind.Message && features.Encoding == MessageEncoding.Delimited && !descriptor.IsMap
+            && descriptor.ContainingType?.GetOptions()?.MapEntry != true
+            ? RpcFieldKind.Group
+            : kind;
+    }
+
+    private static bool IsPackable(RpcFieldKind kind) =>
+        kind is not (RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group);
 }

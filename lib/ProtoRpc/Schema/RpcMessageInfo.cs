@@ -5,42 +5,80 @@ namespace ProtoRpc.Schema;
 /// <summary>A message type.</summary>
 public sealed class RpcMessageInfo
 {
-    internal RpcMessageInfo(RpcSchema schema, MessageDescriptor descriptor)
+    private readonly FieldFeatures _features;
+    private readonly Lazy<MessageFields> _members;
+
+    internal RpcMessageInfo(
+        RpcSchema schema, SchemaFile file, MessageDescriptor descriptor, DescriptorProto proto,
+        FieldFeatures parentFeatures, string path)
     {
         Schema = schema;
+        File = file;
         Descriptor = descriptor;
+        Proto = proto;
+        Path = path;
+        FullName = descriptor.FullName;
+        _features = parentFeatures.With(proto.Options?.Features);
+        _members = new Lazy<MessageFields>(() => new MessageFields(this));
     }
 
     /// <summary>The name without package.</summary>
-    public string Name => throw new NotImplementedException();
+    public string Name => Proto.Name;
 
     /// <summary>The full name.</summary>
-    public string FullName => throw new NotImplementedException();
+    public string FullName { get; }
 
     /// <summary>The schema that it is part of.</summary>
     public RpcSchema Schema { get; }
 
+    /// <summary>The file that declares it.</summary>
+    public string FileName => File.Name;
+
     /// <summary>The fields in declared order, without extensions.</summary>
-    public IReadOnlyList<RpcFieldInfo> Fields => throw new NotImplementedException();
+    public IReadOnlyList<RpcFieldInfo> Fields => _members.Value.Fields;
 
     /// <summary>The extensions of this message that the schema declares, by number.</summary>
-    public IReadOnlyList<RpcFieldInfo> Extensions => throw new NotImplementedException();
+    public IReadOnlyList<RpcFieldInfo> Extensions => _members.Value.Extensions;
 
     /// <summary>The real oneofs.</summary>
-    public IReadOnlyList<RpcOneofInfo> Oneofs => throw new NotImplementedException();
+    public IReadOnlyList<RpcOneofInfo> Oneofs => _members.Value.Oneofs;
 
     /// <summary>Whether it is the entry of a map field.</summary>
-    public bool IsMapEntry => throw new NotImplementedException();
+    public bool IsMapEntry => Proto.Options?.MapEntry == true;
 
-    /// <summary>The comment before the message, or empty.</summary>
-    public string Comment => throw new NotImplementedException();
+    /// <summary>The message in which it is declared, or null.</summary>
+    public RpcMessageInfo? ContainingType =>
+        Descriptor.ContainingType is { } parent ? Schema.MessageOf(parent) : null;
+
+    /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
+    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "MessageOptions", Proto.Options);
+
+    /// <summary>The comment before the message, else the one after its brace; or empty.</summary>
+    public string Comment => File.Comments.Of(Path);
+
+    internal MessageDescriptor Descriptor { get; }
+
+    internal DescriptorProto Proto { get; }
+
+    internal SchemaFile File { get; }
+
+    internal string Path { get; }
 
     /// <summary>A field or extension by number, or null.</summary>
-    public RpcFieldInfo? FindField(int number) => throw new NotImplementedException();
+    public RpcFieldInfo? FindField(int number) => _members.Value.ByNumber.GetValueOrDefault(number);
 
     /// <summary>A field by proto name, then JSON name, then either without regard to case; an extension by
     /// <c>[full.name]</c>; or null.</summary>
-    public RpcFieldInfo? FindField(string name) => throw new NotImplementedException();
+    public RpcFieldInfo? FindField(string name) => _members.Value.Find(name);
 
-    internal MessageDescriptor Descriptor { get; }
+    /// <summary>The full name.</summary>
+    public override string ToString() => FullName;
+
+    /// <summary>The features that a field of this message starts from.</summary>
+    internal FieldFeatures FeaturesFor(FieldDescriptorProto field) => field.HasOneofIndex
+        ? _features.With(Proto.OneofDecl[field.OneofIndex].Options?.Features)
+        : _features;
+
+    /// <summary>The features of what is declared in this message.</summary>
+    internal FieldFeatures Features => _features;
 }

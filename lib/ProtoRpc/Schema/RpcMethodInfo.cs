@@ -1,32 +1,57 @@
+using Google.Protobuf.Reflection;
+
 namespace ProtoRpc.Schema;
 
 /// <summary>A method of a service.</summary>
 public sealed class RpcMethodInfo
 {
+    private readonly MethodDescriptor _descriptor;
+    private readonly MethodDescriptorProto _proto;
+    private readonly string _path;
+
+    internal RpcMethodInfo(
+        RpcServiceInfo service, MethodDescriptor descriptor, MethodDescriptorProto proto, string path)
+    {
+        Service = service;
+        FullName = $"{service.FullName}/{proto.Name}";
+        _descriptor = descriptor;
+        _proto = proto;
+        _path = path;
+        RequestType = service.Schema.MessageOf(descriptor.InputType);
+        ReplyType = service.Schema.MessageOf(descriptor.OutputType);
+    }
+
     /// <summary>The bare name, as the native protocol sends it.</summary>
-    public string Name => throw new NotImplementedException();
+    public string Name => _proto.Name;
 
     /// <summary>The full name: <c>package.Service/Method</c>.</summary>
-    public string FullName => throw new NotImplementedException();
+    public string FullName { get; }
 
     /// <summary>The service.</summary>
-    public RpcServiceInfo Service => throw new NotImplementedException();
+    public RpcServiceInfo Service { get; }
 
     /// <summary>The request type.</summary>
-    public RpcMessageInfo RequestType => throw new NotImplementedException();
+    public RpcMessageInfo RequestType { get; }
 
     /// <summary>The reply type.</summary>
-    public RpcMessageInfo ReplyType => throw new NotImplementedException();
+    public RpcMessageInfo ReplyType { get; }
 
     /// <summary>Whether the client sends a stream.</summary>
-    public bool IsClientStreaming => throw new NotImplementedException();
+    public bool IsClientStreaming => _descriptor.IsClientStreaming;
 
     /// <summary>Whether the server sends a stream.</summary>
-    public bool IsServerStreaming => throw new NotImplementedException();
+    public bool IsServerStreaming => _descriptor.IsServerStreaming;
 
     /// <summary>Whether one message goes each way.</summary>
-    public bool IsUnary => throw new NotImplementedException();
+    public bool IsUnary => !IsClientStreaming && !IsServerStreaming;
 
-    /// <summary>The comment before the method, or empty.</summary>
-    public string Comment => throw new NotImplementedException();
+    /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
+    public IReadOnlyDictionary<string, object?> Options =>
+        OptionReader.Read(Service.Schema, "MethodOptions", _proto.Options);
+
+    /// <summary>The comment before the method, else the one after it; or empty.</summary>
+    public string Comment => Service.File.Comments.Of(_path);
+
+    /// <summary>The full name.</summary>
+    public override string ToString() => FullName;
 }

@@ -1,11 +1,32 @@
+using Google.Protobuf.Reflection;
+
 namespace ProtoRpc.Schema;
 
 /// <summary>Fields of which one at most is set.</summary>
 public sealed class RpcOneofInfo
 {
+    private readonly OneofDescriptorProto _proto;
+
+    internal RpcOneofInfo(RpcMessageInfo containingType, OneofDescriptorProto proto, int index)
+    {
+        ContainingType = containingType;
+        Index = index;
+        _proto = proto;
+    }
+
     /// <summary>The oneof's name.</summary>
-    public string Name => throw new NotImplementedException();
+    public string Name => _proto.Name;
+
+    /// <summary>The message that has it.</summary>
+    public RpcMessageInfo ContainingType { get; }
 
     /// <summary>The fields, in declared order.</summary>
-    public IReadOnlyList<RpcFieldInfo> Fields => throw new NotImplementedException();
+    public IReadOnlyList<RpcFieldInfo> Fields { get; internal set; } = [];
+
+    /// <summary>The comment before the oneof, else the one after its brace; or empty.</summary>
+    public string Comment =>
+        ContainingType.File.Comments.Of($"{ContainingType.Path},{DescriptorProto.OneofDeclFieldNumber},{Index}");
+
+    /// <summary>The place among the oneofs of the descriptor, synthetic ones counted.</summary>
+    internal int Index { get; }
 }

@@ -1,53 +1,151 @@
+using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema;
 
 /// <summary>A set of .proto files, linked: services, messages, enums and extensions by name.</summary>
-/// <remarks>Immutable, and safe for use by many threads.</remarks>
+/// <remarks>
+/// Immutable, and safe for use by many threads.
+/// Names are looked up exactly first, as full name and then as bare name, and after that in the same order without
+/// regard to case; a dot in front is ignored.
+/// </remarks>
 public sealed class RpcSchema
 {
+    private readonly SchemaIndex _index;
+
+    internal RpcSchema(IReadOnlyList<SchemaFile> files, IReadOnlyList<string> rootFiles, IReadOnlyList<string> warnings)
+    {
+        SchemaFiles = files;
+        Files = [.. files.Select(f => f.Descriptor)];
+        RootFiles = rootFiles;
+        Warnings = warnings;
+        _index = new SchemaIndex(this, files);
+        Services = SchemaIndex.MakeServices(this, files);
+    }
+
     /// <summary>The files, imports before those that import them.</summary>
-    public IReadOnlyList<FileDescriptor> Files => throw new NotImplementedException();
+    public IReadOnlyList<FileDescriptor> Files { get; }
 
     /// <summary>The names of the files that were asked for, without their imports.</summary>
-    public IReadOnlyList<string> RootFiles => throw new NotImplementedException();
+    public IReadOnlyList<string> RootFiles { get; }
+
+    /// <summary>What protoc warned of, as <c>file:line:column: text</c>.</summary>
+    public IReadOnlyList<string> Warnings { get; }
 
     /// <summary>The services of all files, in declared order.</summary>
-    public IReadOnlyList<RpcServiceInfo> Services => throw new NotImplementedException();
+    public IReadOnlyList<RpcServiceInfo> Services { get; }
 
     /// <summary>The messages of all files, nested ones after their parent, without map entries.</summary>
-    public IReadOnlyList<RpcMessageInfo> Messages => throw new NotImplementedException();
+    public IReadOnlyList<RpcMessageInfo> Messages => _index.Messages;
 
     /// <summary>The enums of all files.</summary>
-    public IReadOnlyList<RpcEnumInfo> Enums => throw new NotImplementedException();
+    public IReadOnlyList<RpcEnumInfo> Enums => _index.Enums;
+
+    /// <summary>The files with what they were made of, imports first.</summary>
+    internal IReadOnlyList<SchemaFile> SchemaFiles { get; }
 
     /// <summary>Compiles .proto files and reads descriptor sets, told apart by their ending.</summary>
+    /// <param name="paths">
+    /// Files: .proto, or .pb, .protoset, .desc, .binpb, .fds for a FileDescriptorSet. <c>*</c> and <c>?</c> stand for
+    /// any part of a name, <c>**</c> for any number of folders.
+    /// </param>
+    /// <param name="importPaths">
+    /// Folders in which imports are looked for, in order. The folder of a .proto file that is in none of them is
+    /// added by itself, and the well-known imports (google/protobuf/*.proto) are always found.
+    /// </param>
+    /// <param name="baseFolder">What relative paths start from; the process's current folder when null.</param>
     /// <exception cref="RpcException">InvalidArgument or NotFound; protoc's errors with file, line and column.</exception>
-    public static RpcSchema Load(IEnumerable<string> paths, IEnumerable<string>? importPaths = null) =>
-        throw new NotImplementedException();
+    public static RpcSchema Load(
+        IEnumerable<string> paths, IEnumerable<string>? importPaths = null, string? baseFolder = null) =>
+        SchemaLoader.Load(paths, importPaths ?? [], baseFolder);
 
     /// <summary>Reads a serialized FileDescriptorSet, in any order of its files.</summary>
-    public static RpcSchema FromDescriptorSet(ReadOnlySpan<byte> bytes) => throw new NotImplementedException();
+    /// <remarks>The root files are those that no other file of the set imports.</remarks>
+    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set, or when it does not link.</exception>
+    public static RpcSchema FromDescriptorSet(ReadOnlySpan<byte> bytes)
+    {
+        IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(bytes.ToArray(), "the descriptor set");
+        return new RpcSchema(DescriptorLinker.Link(files), DescriptorLinker.FindRoots(files), []);
+    }
 
     /// <summary>Wraps generated descriptors, with all that they import.</summary>
-    public static RpcSchema FromDescriptors(params IEnumerable<FileDescriptor> files) => throw new NotImplementedException();
+    public static RpcSchema FromDescriptors(params IEnumerable<FileDescriptor> files)
+    {
+        IReadOnlyList<FileDescriptor> roots = [.. files];
+        return new RpcSchema(
+            DescriptorLinker.Wrap(roots), [.. roots.Select(r => r.Name).Distinct(StringComparer.Ordinal)], []);
+    }
 
     /// <summary>A service by full name, else by bare name where only one has it.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.</exception>
-    public RpcServiceInfo GetService(string name) => throw new NotImplementedException();
+    public RpcServiceInfo GetService(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        return NameLookup.Find("service", name.TrimStart('.'), Services, s => s.FullName, s => s.Name)
+            ?? throw SchemaError.NameNotFound("service", name, [.. Services.Select(s => s.FullName)]);
+    }
 
     /// <summary>A message by full name, else by bare name where only one has it.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.</exception>
-    public RpcMessageInfo GetMessage(string name) => throw new NotImplementedException();
+    public RpcMessageInfo GetMessage(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        string trimmed = name.TrimStart('.');
+        return _index.FindMessage(trimmed)
+            ?? NameLookup.Find("message", trimmed, Messages, m => m.FullName, m => m.Name)
+            ?? throw SchemaError.NameNotFound("message", name, [.. Messages.Select(m => m.FullName)]);
+    }
+
+    /// <summary>An enum by full name, else by bare name where only one has it.</summary>
+    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.</exception>
+    public RpcEnumInfo GetEnum(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        return NameLookup.Find("enum", name.TrimStart('.'), Enums, e => e.FullName, e => e.Name)
+            ?? throw SchemaError.NameNotFound("enum", name, [.. Enums.Select(e => e.FullName)]);
+    }
 
     /// <summary>A message by its exact full name, or null.</summary>
-    public RpcMessageInfo? FindMessage(string fullName) => throw new NotImplementedException();
+    public RpcMessageInfo? FindMessage(string fullName) => _index.FindMessage(fullName);
 
     /// <summary>A method by <c>package.Service/Method</c>, <c>Service/Method</c>, <c>package.Service.Method</c>
     /// or, where only one service has it, <c>Method</c>.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.</exception>
-    public RpcMethodInfo GetMethod(string name) => throw new NotImplementedException();
+    public RpcMethodInfo GetMethod(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        // A gRPC path starts with a slash, a descriptor's name with a dot.
+        string trimmed = name.TrimStart('/', '.');
+        int slash = trimmed.LastIndexOf('/');
+        int cut = slash >= 0 ? slash : trimmed.LastIndexOf('.');
+        IReadOnlyList<RpcMethodInfo> methods = [.. Services.SelectMany(s => s.Methods)];
+        string full = cut < 0 ? trimmed : $"{trimmed[..cut]}/{trimmed[(cut + 1)..]}";
+        return NameLookup.Find(
+                "method", full, methods, m => m.FullName, m => cut < 0 ? m.Name : $"{m.Service.Name}/{m.Name}")
+            ?? throw SchemaError.NameNotFound("method", name, [.. methods.Select(m => m.FullName)]);
+    }
 
     /// <summary>The schema as a serialized FileDescriptorSet that holds every import.</summary>
-    public byte[] ToDescriptorSet() => throw new NotImplementedException();
+    public byte[] ToDescriptorSet()
+    {
+        const int FileFieldNumber = 1;
+        using MemoryStream bytes = new();
+        using (CodedOutputStream output = new(bytes, leaveOpen: true))
+        {
+            foreach (SchemaFile file in SchemaFiles)
+            {
+                // As bytes, so that nothing is lost that these descriptors do not know.
+                output.WriteTag(FileFieldNumber, WireFormat.WireType.LengthDelimited);
+                output.WriteBytes(file.Bytes);
+            }
+        }
+
+        return bytes.ToArray();
+    }
+
+    internal RpcMessageInfo MessageOf(MessageDescriptor descriptor) => _index.FindMessage(descriptor.FullName)!;
+
+    internal RpcEnumInfo EnumOf(EnumDescriptor descriptor) => _index.FindEnum(descriptor.FullName)!;
+
+    internal IReadOnlyList<RpcFieldInfo> ExtensionsOf(string messageFullName) => _index.ExtensionsOf(messageFullName);
 }

@@ -1,27 +1,62 @@
+using Google.Protobuf.Reflection;
+
 namespace ProtoRpc.Schema;
 
 /// <summary>A service.</summary>
 public sealed class RpcServiceInfo
 {
+    private readonly ServiceDescriptorProto _proto;
+    private readonly string _path;
+
+    internal RpcServiceInfo(
+        RpcSchema schema, SchemaFile file, ServiceDescriptor descriptor, ServiceDescriptorProto proto, string path)
+    {
+        Schema = schema;
+        File = file;
+        FullName = descriptor.FullName;
+        _proto = proto;
+        _path = path;
+        InterfaceId = InterfaceIds.Of(proto, FullName, file.Name);
+        Methods =
+        [
+            .. proto.Method.Select((method, i) => new RpcMethodInfo(
+                this, descriptor.Methods[i], method, $"{path},{ServiceDescriptorProto.MethodFieldNumber},{i}")),
+        ];
+    }
+
     /// <summary>The name without package.</summary>
-    public string Name => throw new NotImplementedException();
+    public string Name => _proto.Name;
 
     /// <summary>The full name.</summary>
-    public string FullName => throw new NotImplementedException();
+    public string FullName { get; }
 
     /// <summary>The schema that it is part of.</summary>
-    public RpcSchema Schema => throw new NotImplementedException();
+    public RpcSchema Schema { get; }
+
+    /// <summary>The file that declares it.</summary>
+    public string FileName => File.Name;
 
     /// <summary>The methods in declared order.</summary>
-    public IReadOnlyList<RpcMethodInfo> Methods => throw new NotImplementedException();
+    public IReadOnlyList<RpcMethodInfo> Methods { get; }
 
     /// <summary>The interface id on the native protocol: the option
     /// <c>(google.protobuf.csharp_service_options).interface_id</c>, or the name-based UUID of the full name.</summary>
-    public Guid InterfaceId => throw new NotImplementedException();
+    /// <remarks>The latter is version 5 of RFC 9562, in the namespace <c>c9be564e-39be-4c06-9670-3d1cbad30e64</c>.</remarks>
+    public Guid InterfaceId { get; }
 
-    /// <summary>The comment before the service, or empty.</summary>
-    public string Comment => throw new NotImplementedException();
+    /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
+    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "ServiceOptions", _proto.Options);
+
+    /// <summary>The comment before the service, else the one after its brace; or empty.</summary>
+    public string Comment => File.Comments.Of(_path);
+
+    internal SchemaFile File { get; }
 
     /// <summary>A method by its bare name, exactly and then without regard to case; or null.</summary>
-    public RpcMethodInfo? FindMethod(string name) => throw new NotImplementedException();
+    public RpcMethodInfo? FindMethod(string name) =>
+        Methods.FirstOrDefault(m => m.Name == name)
+        ?? Methods.FirstOrDefault(m => m.Name.Equals(name, StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>The full name.</summary>
+    public override string ToString() => FullName;
 }

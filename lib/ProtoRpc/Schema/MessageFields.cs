@@ -1,0 +1,82 @@
+using Google.Protobuf.Reflection;
+
+namespace ProtoRpc.Schema;
+
+/// <summary>The fields, oneofs and extensions of a message, made when they are first asked for.</summary>
+internal sealed class MessageFields
+{
+    private readonly Dictionary<string, RpcFieldInfo> _exact = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, RpcFieldInfo> _anyCase = new(StringComparer.OrdinalIgnoreCase);
+
+    public MessageFields(RpcMessageInfo message)
+    {
+        DescriptorProto proto = message.Proto;
+        IList<FieldDescriptor> descriptors = message.Descriptor.Fields.InDeclarationOrder();
+        Fields =
+        [
+            .. proto.Field.Select((field, i) => new RpcFieldInfo(
+                message.Schema, message.File, descriptors[i], field, message.FeaturesFor(field),
+                $"{message.Path},{DescriptorProto.FieldFieldNumber},{i}")),
+        ];
+        Oneofs = MakeOneofs(message);
+        Extensions = message.Schema.ExtensionsOf(message.FullName);
+        foreach (RpcFieldInfo field in Fields.Concat(Extensions))
+        {
+            ByNumber.TryAdd(field.Number, field);
+        }
+
+        IndexNames(Fields);
+        IndexNames(Extensions);
+    }
+
+    public IReadOnlyList<RpcFieldInfo> Fields { get; }
+
+    public IReadOnlyList<RpcFieldInfo> Extensions { get; }
+
+    public IReadOnlyList<RpcOneofInfo> Oneofs { get; }
+
+    public Dictionary<int, RpcFieldInfo> ByNumber { get; } = [];
+
+    public RpcFieldInfo? Find(string name) => _exact.GetValueOrDefault(name) ?? _anyCase.GetValueOrDefault(name);
+
+    // Proto names win over JSON names, whatever the order of the fields.
+    private void IndexNames(IReadOnlyList<RpcFieldInfo> fields)
+    {
+        foreach (RpcFieldInfo field in fields)
+        {
+            _exact.TryAdd(field.Name, field);
+            _anyCase.TryAdd(field.Name, field);
+        }
+
+        foreach (RpcFieldInfo field in fields)
+        {
+            _exact.TryAdd(field.JsonName, field);
+            _anyCase.TryAdd(field.JsonName, field);
+        }
+    }
+
+    private List<RpcOneofInfo> MakeOneofs(RpcMessageInfo message)
+    {
+        List<RpcOneofInfo> oneofs = [];
+        for (int i = 0; i < message.Proto.OneofDecl.Count; i++)
+        {
+            List<RpcFieldInfo> members = [];
+            for (int f = 0; f < Fields.Count; f++)
+            {
+                FieldDescriptorProto field = message.Proto.Field[f];
+                if (field.HasOneofIndex && field.OneofIndex == i && !field.Proto3Optional)
+                {
+                    members.Add(Fields[f]);
+                }
+            }
+
+            // The oneof of a proto3 optional field is there for old readers only.
+            if (members.Count > 0)
+            {
+                oneofs.Add(new RpcOneofInfo(message, message.Proto.OneofDecl[i], i) { Fields = members });
+            }
+        }
+
+        return oneofs;
+    }
+}

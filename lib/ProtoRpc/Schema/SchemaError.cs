@@ -1,0 +1,43 @@
+namespace ProtoRpc.Schema;
+
+/// <summary>The errors of schemas.</summary>
+internal static class SchemaError
+{
+    /// <summary>The error id of a schema that is wrong.</summary>
+    public const string Id = "SchemaError";
+
+    /// <summary>A schema that is wrong.</summary>
+    public static RpcException Invalid(string message, Exception? cause = null) =>
+        new(RpcStatusCode.InvalidArgument, message, cause) { ErrorId = Id };
+
+    /// <summary>A file that is not there.</summary>
+    public static RpcException FileNotFound(string message) =>
+        new(RpcStatusCode.NotFound, message) { ErrorId = "SchemaNotFound" };
+
+    /// <summary>A name that the schema does not have; the nearest ones are told.</summary>
+    public static RpcException NameNotFound(string kind, string name, IReadOnlyCollection<string> candidates)
+    {
+        const int Listed = 10;
+        string hint = NearestName.Hint(name, candidates);
+        if (hint.Length == 0 && candidates.Count > 0)
+        {
+            string more = candidates.Count > Listed ? $" and {candidates.Count - Listed} more" : "";
+            hint = $" It has {string.Join(", ", candidates.Take(Listed))}{more}.";
+        }
+
+        string nothing = candidates.Count == 0 ? $"; it has no {kind} at all" : "";
+        return new RpcException(
+            RpcStatusCode.NotFound, $"The schema has no {kind} '{name}'{nothing}.{hint}")
+        {
+            ErrorId = $"{char.ToUpperInvariant(kind[0])}{kind[1..]}NotFound",
+        };
+    }
+
+    /// <summary>A short name that several have.</summary>
+    public static RpcException Ambiguous(string kind, string name, IEnumerable<string> candidates) =>
+        new(RpcStatusCode.InvalidArgument,
+            $"Several have the {kind} name '{name}': {string.Join(", ", candidates)}. Write the full name.")
+        {
+            ErrorId = "AmbiguousName",
+        };
+}
