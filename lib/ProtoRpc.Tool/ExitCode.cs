@@ -1,0 +1,19 @@
+namespace ProtoRpc.Tool;
+
+/// <summary>The tool's exit codes.</summary>
+internal static class ExitCode
+{
+    /// <summary>It worked.</summary>
+    public const int Success = 0;
+
+    /// <summary>It failed on this side: a schema, a message, a port in use.</summary>
+    public const int Failed = 1;
+
+    /// <summary>The command line cannot be understood.</summary>
+    public const int Usage = 2;
+
+    private const int StatusBase = 64;
+
+    /// <summary>The exit code of a call that ended with a status: 64 and the status, so 65 to 80.</summary>
+    public static int OfCall(RpcStatusCode code) => StatusBase + (int)code;
+}

@@ -1,0 +1,74 @@
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Tool;
+
+/// <summary>Reads <c>--set outer.inner=value</c> into what <see cref="Messages.MessageMapper"/> takes.</summary>
+internal static class FieldAssignments
+{
+    public static object Read(RpcMessageInfo type, IEnumerable<string> assignments)
+    {
+        Dictionary<string, object?> message = [];
+        foreach (string assignment in assignments)
+        {
+            int equals = assignment.IndexOf('=');
+            if (equals <= 0)
+            {
+                throw new UsageException($"--set takes FIELD=VALUE, not '{assignment}'.");
+            }
+
+            Assign(type, message, assignment[..equals], assignment[(equals + 1)..]);
+        }
+
+        return message;
+    }
+
+    private static void Assign(RpcMessageInfo? type, Dictionary<string, object?> message, string path, string text)
+    {
+        string[] steps = Split(path);
+        Dictionary<string, object?> target = message;
+        foreach (string step in steps[..^1])
+        {
+            // An unknown name goes on: the mapper names it with its path and the nearest one.
+            type = type?.FindField(step)?.MessageType;
+            if (!target.TryGetValue(step, out object? inner))
+            {
+                target[step] = inner = new Dictionary<string, object?>();
+            }
+
+            target = inner as Dictionary<string, object?>
+                ?? throw new UsageException($"--set {path}: '{step}' was given a value before; give it fields or a value.");
+        }
+
+        string name = steps[^1];
+        RpcFieldInfo? field = type?.FindField(name);
+        object? value = Value(field, path, text);
+        if (!target.TryGetValue(name, out object? before))
+        {
+            target[name] = field is { IsRepeated: true, IsMap: false } && value is not List<object?>
+                ? new List<object?> { value }
+                : value;
+        }
+        else if (before is List<object?> list)
+        {
+            list.Add(value);
+        }
+        else
+        {
+            throw new UsageException($"--set {path} was given twice, and the field is not repeated.");
+        }
+    }
+
+    // An extension's name has dots of its own: [package.name].
+    private static string[] Split(string path) =>
+        path.StartsWith('[') && path.EndsWith(']') ? [path] : path.Split('.');
+
+    private static object? Value(RpcFieldInfo? field, string path, string text)
+    {
+        if (field is { MessageType: not null } or { IsRepeated: true } && text.StartsWith('{') | text.StartsWith('['))
+        {
+            return JsonText.Read(text, $"--set {path}");
+        }
+
+        return field?.Kind == RpcFieldKind.Bool && bool.TryParse(text, out bool flag) ? flag : text;
+    }
+}

@@ -1,0 +1,102 @@
+using System.ComponentModel;
+using System.Diagnostics;
+
+namespace ProtoRpc.Tool.Processes;
+
+/// <summary>Runs a program to its end or to a time limit, and keeps what it printed.</summary>
+internal static class ChildProcess
+{
+    // A grandchild may hold the pipe open after the program itself has ended.
+    private static readonly TimeSpan LastOutput = TimeSpan.FromSeconds(5);
+
+    /// <param name="ExitCode">The exit code, or null where the program could not be started or was ended.</param>
+    /// <param name="TimedOut">Whether it was ended, with all its children, at the time limit.</param>
+    /// <param name="Lines">Both output streams, line by line as they came.</param>
+    public sealed record Result(int? ExitCode, bool TimedOut, IReadOnlyList<string> Lines)
+    {
+        public bool Succeeded => ExitCode == 0;
+
+        public string Text => string.Join('\n', Lines);
+    }
+
+    /// <param name="fileName">The program; looked up on PATH.</param>
+    /// <param name="arguments">Its arguments.</param>
+    /// <param name="folder">Its working folder.</param>
+    /// <param name="limit">When to end it.</param>
+    /// <param name="onLine">Told each line as it comes, one at a time.</param>
+    /// <param name="cancellation">Ends it too, and throws.</param>
+    public static async Task<Result> RunAsync(
+        string fileName, IEnumerable<string> arguments, string folder, TimeSpan limit,
+        Action<string>? onLine = null, CancellationToken cancellation = default)
+    {
+        ProcessStartInfo start = new(fileName, arguments)
+        {
+            WorkingDirectory = folder,
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
+
+        // Build servers would outlive the program and hold its output open.
+        start.Environment["MSBUILDDISABLENODEREUSE"] = "1";
+        using Process process = new() { StartInfo = start };
+        try
+        {
+            process.Start();
+        }
+        catch (Win32Exception e)
+        {
+            return new Result(null, TimedOut: false, [$"{fileName} cannot be started: {e.Message}"]);
+        }
+
+        process.StandardInput.Close();
+        List<string> lines = [];
+        Task reading = Task.WhenAll(
+            ReadAsync(process.StandardOutput, lines, onLine), ReadAsync(process.StandardError, lines, onLine));
+
+        using CancellationTokenSource timer = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        timer.CancelAfter(limit);
+        bool timedOut = !await EndsAsync(process, timer.Token);
+        await Task.WhenAny(reading, Task.Delay(LastOutput, CancellationToken.None));
+        cancellation.ThrowIfCancellationRequested();
+        lock (lines)
+        {
+            return new Result(timedOut ? null : process.ExitCode, timedOut, [.. lines]);
+        }
+    }
+
+    private static async Task<bool> EndsAsync(Process process, CancellationToken cancellation)
+    {
+        // Process.WaitForExitAsync would also wait for the end of the output, which a grandchild can hold up.
+        TaskCompletionSource exited = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        process.EnableRaisingEvents = true;
+        process.Exited += (_, _) => exited.TrySetResult();
+        if (process.HasExited)
+        {
+            return true;
+        }
+
+        try
+        {
+            await exited.Task.WaitAsync(cancellation);
+            return true;
+        }
+        catch (OperationCanceledException)
+        {
+            process.Kill(entireProcessTree: true);
+            return false;
+        }
+    }
+
+    private static async Task ReadAsync(StreamReader reader, List<string> lines, Action<string>? onLine)
+    {
+        while (await reader.ReadLineAsync() is string line)
+        {
+            lock (lines)
+            {
+                lines.Add(line);
+                onLine?.Invoke(line);
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+using ProtoRpc.Tool;
+
+return await ToolCommand.RunAsync(args, new ToolConsole(Console.In, Console.Out, Console.Error));

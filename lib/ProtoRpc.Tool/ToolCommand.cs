@@ -1,0 +1,69 @@
+using System.CommandLine;
+using ProtoRpc.Tool.Verbs;
+
+namespace ProtoRpc.Tool;
+
+/// <summary>The command with its verbs; the one place where exceptions become a line and an exit code.</summary>
+internal static class ToolCommand
+{
+    // Longer than a listener's drain time, so that Ctrl+C lets running calls end.
+    private static readonly TimeSpan StopTime = RpcLimits.Default.DrainTimeout + TimeSpan.FromSeconds(2);
+
+    public static async Task<int> RunAsync(string[] args, ToolConsole console, CancellationToken cancellation = default)
+    {
+        RootCommand root = new("Lists, describes, calls and serves Protocol Buffers services.")
+        {
+            DemoVerb.Create(console),
+            ListVerb.Create(console),
+            DescribeVerb.Create(console),
+            InvokeVerb.Create(console),
+            ListenVerb.Create(console),
+            PingVerb.Create(console),
+        };
+
+        ParseResult parsed = root.Parse(args.Length == 0 ? ["--help"] : args);
+        if (parsed.Errors.Count > 0)
+        {
+            string verb = parsed.CommandResult.Command == root ? "" : $"{parsed.CommandResult.Command.Name} ";
+            console.WriteError($"{parsed.Errors[0].Message} 'protorpc {verb}--help' shows what may be written.");
+            return ExitCode.Usage;
+        }
+
+        try
+        {
+            InvocationConfiguration configuration = new()
+            {
+                Output = console.Output,
+                Error = console.Error,
+                EnableDefaultExceptionHandler = false,
+                ProcessTerminationTimeout = StopTime,
+            };
+            return await parsed.InvokeAsync(configuration, cancellation);
+        }
+        catch (CallFailedException e)
+        {
+            console.WriteError(e.Message);
+            return ExitCode.OfCall(e.Code);
+        }
+        catch (RpcException e)
+        {
+            console.WriteError(e.Message);
+            return e.ErrorId == "InvalidEndpoint" ? ExitCode.Usage : ExitCode.Failed;
+        }
+        catch (UsageException e)
+        {
+            console.WriteError(e.Message);
+            return ExitCode.Usage;
+        }
+        catch (OperationCanceledException)
+        {
+            console.WriteError("stopped.");
+            return ExitCode.Failed;
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            console.WriteError(e.Message);
+            return ExitCode.Failed;
+        }
+    }
+}

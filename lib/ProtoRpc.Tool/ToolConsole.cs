@@ -1,0 +1,31 @@
+namespace ProtoRpc.Tool;
+
+/// <summary>Where a run of the tool reads and writes, so that tests can stand in for the console.</summary>
+internal sealed class ToolConsole(TextReader input, TextWriter output, TextWriter error)
+{
+    private readonly Lock _gate = new();
+
+    public TextReader Input { get; } = input;
+
+    public TextWriter Output { get; } = output;
+
+    public TextWriter Error { get; } = error;
+
+    /// <summary>Writes a line from any thread, whole.</summary>
+    public void WriteLine(string text = "")
+    {
+        lock (_gate)
+        {
+            Output.WriteLine(text);
+            Output.Flush();
+        }
+    }
+
+    /// <summary>Writes one line of error, whatever line breaks the message has.</summary>
+    public void WriteError(string message)
+    {
+        string[] lines = message.Split(
+            '\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
+        Error.WriteLine($"protorpc: {string.Join("; ", lines)}");
+    }
+}

@@ -1,0 +1,62 @@
+using System.CommandLine;
+using ProtoRpc.Calls;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Tool.Verbs;
+
+/// <summary><c>protorpc invoke</c>: calls a method and prints the reply.</summary>
+internal static class InvokeVerb
+{
+    public static Command Create(ToolConsole console)
+    {
+        Argument<string> endpoint = new("ENDPOINT") { Description = "Where the service is, as ncacn_ip_tcp:host[8080] or tcp://host:8080." };
+        Argument<string> methodName = new("METHOD") { Description = "The method: Method, Service/Method or package.Service/Method." };
+        Option<string[]> set = new("--set")
+        {
+            Description = "One field: name=value, or outer.inner=value; the same name again for a repeated field.",
+            HelpName = "FIELD=VALUE",
+        };
+        Option<string?> json = new("--message", "-m")
+        {
+            Description = "The request as JSON text, @FILE, or - for standard input.",
+            HelpName = "JSON",
+        };
+        Command command = new("invoke", "Calls a method and prints the reply as JSON.") { endpoint, methodName, set, json };
+        SchemaOptions schemaOptions = new(command);
+        CallOptions callOptions = new(command);
+
+        command.SetAction((parsed, cancellation) =>
+        {
+            RpcEndpoint address = RpcEndpoint.Parse(parsed.GetRequiredValue(endpoint));
+            RpcSchema schema = schemaOptions.Load(parsed);
+            RpcMethodInfo method = schema.GetMethod(parsed.GetRequiredValue(methodName));
+            object? request = Request(
+                method.RequestType, parsed.GetValue(json), parsed.GetValue(set) ?? [], console.Input);
+            MessageMapper mapper = new();
+            DynamicMessage message = mapper.ToMessage(method.RequestType, request);
+
+            DynamicMessage reply = CallFailedException.Guard(() =>
+            {
+                RpcClientOptions options = callOptions.ClientOptions(parsed, method.Service.FullName);
+                using RpcClient client = RpcClient.Connect(address, schema, options, cancellation);
+                return client.Invoke(method, message, callOptions.Deadline(parsed), cancellation);
+            });
+            console.WriteLine(JsonText.Write(mapper.ToObject(reply)));
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    private static object? Request(RpcMessageInfo type, string? json, string[] assignments, TextReader input)
+    {
+        if (json is not null && assignments.Length > 0)
+        {
+            throw new UsageException("Give the request with --set or with --message, not with both.");
+        }
+
+        return json is null
+            ? FieldAssignments.Read(type, assignments)
+            : JsonText.Read(JsonText.Source(json, input), "--message");
+    }
+}

@@ -1,0 +1,58 @@
+using System.CommandLine;
+using System.Globalization;
+using ProtoRpc.Calls;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Tool.Verbs;
+
+/// <summary><c>protorpc ping</c>: whether a server answers, how fast, and what it says of itself.</summary>
+internal static class PingVerb
+{
+    public static Command Create(ToolConsole console)
+    {
+        Argument<string> endpoint = new("ENDPOINT") { Description = "Where the server is." };
+        Option<string?> service = new("--service")
+        {
+            Description = "The service to bind to, where the schema has several.",
+            HelpName = "NAME",
+        };
+        Command command = new("ping", "Asks a server whether it is there.") { endpoint, service };
+        SchemaOptions schemaOptions = new(command, required: false);
+        CallOptions callOptions = new(command);
+
+        command.SetAction((parsed, cancellation) =>
+        {
+            RpcEndpoint address = RpcEndpoint.Parse(parsed.GetRequiredValue(endpoint));
+            RpcSchema? schema = schemaOptions.LoadIfGiven(parsed);
+            RpcClientOptions options = callOptions.ClientOptions(parsed, parsed.GetValue(service));
+
+            RpcPingResult result = CallFailedException.Guard(() =>
+            {
+                using RpcClient client = RpcClient.Connect(address, schema, options, cancellation);
+                return client.Ping(callOptions.Deadline(parsed), cancellation);
+            });
+            console.WriteLine(Describe(result));
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    private static string Describe(RpcPingResult result)
+    {
+        string latency = result.Latency.TotalMilliseconds.ToString("0.###", CultureInfo.InvariantCulture);
+        string text = $"{result.Endpoint} answered in {latency} ms";
+        if (result.Product.Length > 0)
+        {
+            text += $"; {result.Product} {result.Version}".TrimEnd();
+        }
+
+        if (result.Services.Count > 0)
+        {
+            text += $"; serves {string.Join(", ", result.Services)}";
+        }
+
+        return result.Uptime is TimeSpan uptime
+            ? $"{text}; up for {uptime.ToString(@"d\.hh\:mm\:ss", CultureInfo.InvariantCulture)}"
+            : text;
+    }
+}
