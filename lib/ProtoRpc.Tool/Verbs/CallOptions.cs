@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.Globalization;
 using ProtoRpc.Calls;
 
 namespace ProtoRpc.Tool.Verbs;
@@ -6,6 +7,9 @@ namespace ProtoRpc.Tool.Verbs;
 /// <summary>The options of the verbs that call a server.</summary>
 internal sealed class CallOptions
 {
+    // What timers take, in milliseconds.
+    private const int MaxSeconds = int.MaxValue / 1000;
+
     private readonly Option<double> _deadline = new("--deadline")
     {
         Description = "Seconds to connect and to wait for the reply.",
@@ -23,10 +27,12 @@ internal sealed class CallOptions
     {
         _deadline.Validators.Add(result =>
         {
-            if (result.Tokens.Count > 0
-                && !(result.GetValueOrDefault<double>() is > 0 and < int.MaxValue / 1000))
+            // The validator also runs on text that is not a number, which has its own error.
+            if (result.Tokens is [{ Value: string text }]
+                && double.TryParse(text, CultureInfo.InvariantCulture, out double seconds)
+                && seconds is not (> 0 and < MaxSeconds))
             {
-                result.AddError("--deadline takes a positive number of seconds.");
+                result.AddError($"--deadline takes seconds, over 0 and below {MaxSeconds}.");
             }
         });
         command.Add(_deadline);

@@ -1,0 +1,84 @@
+using ProtoRpc.TestRun;
+using ProtoRpc.Tool.Processes;
+
+const int Failed = 1;
+const int Misused = 2;
+
+string root = FindRoot();
+ITestSuite[] suites =
+[
+    new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj", TimeSpan.FromMinutes(8)),
+    new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(10)),
+    new PesterSuite(root, TimeSpan.FromMinutes(10)),
+];
+
+RunOptions options;
+try
+{
+    options = RunOptions.Parse(args, [.. suites.Select(suite => suite.Name)]);
+}
+catch (ArgumentException e)
+{
+    Console.Error.WriteLine(e.Message);
+    return Misused;
+}
+
+List<SuiteResult> results = [];
+if (await BuildAsync(root) is string buildErrors)
+{
+    results.Add(SuiteResult.Empty("build").WithFailure("build: the solution", buildErrors));
+}
+else
+{
+    foreach (ITestSuite suite in suites.Where(IsWanted))
+    {
+        Console.WriteLine($"Running {suite.Name} ...");
+        results.Add(await RunAsync(suite, options.Filter));
+        Console.WriteLine($"  {results[^1].Counts}");
+    }
+}
+
+RunSummary summary = new(results);
+summary.Write(Console.Out);
+return summary.Succeeded ? 0 : Failed;
+
+bool IsWanted(ITestSuite suite) => options.Suites.Count == 0 ? suite.Exists : options.Suites.Contains(suite.Name);
+
+static async Task<SuiteResult> RunAsync(ITestSuite suite, string? filter)
+{
+    try
+    {
+        return await suite.RunAsync(filter);
+    }
+#pragma warning disable CA1031 // Whatever breaks in one suite, the others still run and the last line is still printed.
+    catch (Exception e)
+#pragma warning restore CA1031
+    {
+        return SuiteResult.Empty(suite.Name).WithFailure($"{suite.Name}: the whole run", e.ToString());
+    }
+}
+
+// Once for all suites; they would otherwise build the same projects again.
+static async Task<string?> BuildAsync(string root)
+{
+    TimeSpan limit = TimeSpan.FromMinutes(10);
+    Console.WriteLine("Building ...");
+    ChildProcess.Result build = await ChildProcess.RunAsync(
+        "dotnet", ["build", "ProtoRpc.slnx", "--nologo", "-v", "q", "-clp:NoSummary"], root, limit);
+    return build.Succeeded ? null
+        : build.TimedOut ? $"did not end in {limit.TotalMinutes} minutes\n{build.Text}"
+        : build.Text;
+}
+
+static string FindRoot()
+{
+    for (DirectoryInfo? at = new(AppContext.BaseDirectory); at is not null; at = at.Parent)
+    {
+        if (File.Exists(Path.Combine(at.FullName, "ProtoRpc.slnx")))
+        {
+            return at.FullName;
+        }
+    }
+
+    throw new InvalidOperationException("The runner must be built inside the repository.");
+}

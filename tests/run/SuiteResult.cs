@@ -1,0 +1,18 @@
+namespace ProtoRpc.TestRun;
+
+/// <summary>What a suite came to.</summary>
+internal sealed record SuiteResult(
+    string Suite, TestCounts Counts, IReadOnlyList<TestCase> Failures, IReadOnlyList<TestCase> Skips)
+{
+    /// <summary>A suite that did not run to its end: one more failure, beside what it did count.</summary>
+    public SuiteResult WithFailure(string name, string message) => this with
+    {
+        Counts = Counts + new TestCounts(0, 1, 0),
+        Failures = [.. Failures, new TestCase(name, message)],
+    };
+
+    public static SuiteResult Empty(string suite) => new(suite, default, [], []);
+
+    public static SuiteResult Skipped(string suite, int tests, string reason) =>
+        new(suite, new TestCounts(0, 0, tests), [], [new TestCase($"{suite} ({tests} tests)", reason)]);
+}

@@ -1,0 +1,63 @@
+using ProtoRpc.Tool.Processes;
+
+namespace ProtoRpc.TestRun;
+
+/// <summary>The xunit tests of one project, already built.</summary>
+internal sealed class XunitSuite(string name, string root, string project, TimeSpan limit) : ITestSuite
+{
+    public string Name => name;
+
+    public bool Exists => File.Exists(Path.Combine(root, project));
+
+    public async Task<SuiteResult> RunAsync(string? filter)
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-tests-");
+        try
+        {
+            string report = Path.Combine(folder.FullName, $"{name}.trx");
+            List<string> arguments =
+            [
+                "test", Path.Combine(root, project), "--no-build", "--nologo",
+                "--logger", $"trx;LogFileName={name}.trx", "--logger", "console;verbosity=quiet",
+                "--results-directory", folder.FullName,
+            ];
+            if (filter is not null)
+            {
+                arguments.AddRange(["--filter", $"FullyQualifiedName~{filter}"]);
+            }
+
+            ChildProcess.Result run = await ChildProcess.RunAsync("dotnet", arguments, root, limit);
+            return Judge(run, report, filter);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    private SuiteResult Judge(ChildProcess.Result run, string report, string? filter)
+    {
+        string tail = string.Join('\n', run.Lines.TakeLast(30));
+        SuiteResult result;
+        try
+        {
+            result = File.Exists(report) ? TrxReport.Read(name, File.ReadAllText(report)) : SuiteResult.Empty(name);
+        }
+        catch (FormatException e)
+        {
+            return SuiteResult.Empty(name).WithFailure($"{name}: the whole run", $"{e.Message}\n{tail}");
+        }
+
+        if (run.TimedOut)
+        {
+            return result.WithFailure($"{name}: the whole run", $"did not end in {limit.TotalMinutes} minutes\n{tail}");
+        }
+
+        // With a filter, a suite may have nothing to run; dotnet test then succeeds without a report.
+        return !run.Succeeded && result.Counts.Failed == 0
+            ? result.WithFailure($"{name}: the whole run", $"dotnet test ended with {run.ExitCode}\n{tail}")
+            : result.Counts.Total == 0 && filter is null
+                ? result.WithFailure($"{name}: the whole run", $"not one test ran\n{tail}")
+                : result;
+    }
+}
