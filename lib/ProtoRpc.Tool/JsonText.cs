@@ -70,9 +70,10 @@ internal static class JsonText
             case JsonValueKind.String:
                 return element.GetString();
             case JsonValueKind.Number:
-                return element.TryGetInt64(out long signed) ? signed
-                    : element.TryGetUInt64(out ulong unsigned) ? unsigned
-                    : element.GetDouble();
+                // Boxed one by one: the operator would otherwise make doubles of all three.
+                return element.TryGetInt64(out long signed) ? (object)signed
+                    : element.TryGetUInt64(out ulong unsigned) ? (object)unsigned
+                    : (object)element.GetDouble();
             case JsonValueKind.True:
                 return true;
             case JsonValueKind.False:

@@ -24,8 +24,9 @@ internal static class ToolCommand
         ParseResult parsed = root.Parse(args.Length == 0 ? ["--help"] : args);
         if (parsed.Errors.Count > 0)
         {
+            // The last says the most: an unknown verb is first of all a missing one.
             string verb = parsed.CommandResult.Command == root ? "" : $"{parsed.CommandResult.Command.Name} ";
-            console.WriteError($"{parsed.Errors[0].Message} 'protorpc {verb}--help' shows what may be written.");
+            console.WriteError($"{parsed.Errors[^1].Message} 'protorpc {verb}--help' shows what may be written.");
             return ExitCode.Usage;
         }
 

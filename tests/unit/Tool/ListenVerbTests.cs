@@ -1,0 +1,122 @@
+using System.Text;
+using ProtoRpc.Tool;
+
+namespace ProtoRpc.Tests.Tool;
+
+public static class ListenVerbTests
+{
+    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(30);
+
+    [Fact]
+    public static async Task Echoes_the_fields_that_request_and_reply_share()
+    {
+        await using Listening listening = await Listening.StartAsync("benchmark.proto", "--echo");
+
+        ToolRun run = await ToolRun.RunAsync(
+            "invoke", listening.Endpoint, "Test", "--schema", Listening.Proto("benchmark.proto"),
+            "--message", """{ "data": [ { "bytes": "AQI=", "text": "AQI=", "number": 7, "float": 0.5, "time": 9 } ] }""");
+
+        Assert.Equal("", run.Error);
+        Assert.Contains("\"number\": 7", run.Output, StringComparison.Ordinal);
+        Assert.Contains("\"bytes\": \"AQI=\"", run.Output, StringComparison.Ordinal);
+        Assert.Contains("Benchmark.SampleService/Test", listening.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task Answers_with_the_reply_that_it_was_given()
+    {
+        await using Listening listening = await Listening.StartAsync(
+            "search.proto", "--reply", """{ "Result": [ { "url": "http://a.example" } ] }""");
+
+        ToolRun run = await ToolRun.RunAsync(
+            "invoke", listening.Endpoint, "Search", "--schema", Listening.Proto("search.proto"), "--set", "query=a");
+
+        Assert.Equal("", run.Error);
+        Assert.Contains("http://a.example", run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task Answers_a_ping()
+    {
+        await using Listening listening = await Listening.StartAsync("sample.proto");
+
+        ToolRun run = await ToolRun.RunAsync("ping", listening.Endpoint, "--schema", Listening.Proto("sample.proto"));
+
+        Assert.Equal((0, ""), (run.ExitCode, run.Error));
+        Assert.Contains("Sample.MyService", run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task A_reply_that_no_method_can_give_is_refused_at_once()
+    {
+        ToolRun run = await ToolRun.RunAsync(
+            "listen", "ncacn_ip_tcp:127.0.0.1[0]", "--schema", Listening.Proto("sample.proto"), "--reply", """{ "no": 1 }""");
+
+        Assert.Equal(1, run.ExitCode);
+        Assert.Contains("Sample.MyResponse", run.Error, StringComparison.Ordinal);
+    }
+
+    /// <summary>The verb, running until disposed, on a port of its own.</summary>
+    private sealed class Listening : IAsyncDisposable
+    {
+        private readonly CancellationTokenSource _stop = new();
+        private readonly StringBuilder _text = new();
+        private Task<int> _run = Task.FromResult(0);
+
+        public string Endpoint { get; private set; } = "";
+
+        public string Output
+        {
+            get
+            {
+                lock (_text)
+                {
+                    return _text.ToString();
+                }
+            }
+        }
+
+        public static string Proto(string name) => Path.Combine(ToolRun.Protos, name);
+
+        public static async Task<Listening> StartAsync(string proto, params string[] more)
+        {
+            Listening listening = new();
+            StringWriter error = new();
+            ToolConsole console = new(TextReader.Null, new LockedWriter(listening._text), error);
+            listening._run = ToolCommand.RunAsync(
+                ["listen", "ncacn_ip_tcp:127.0.0.1[0]", "--schema", Proto(proto), .. more], console, listening._stop.Token);
+
+            DateTime end = DateTime.UtcNow + Limit;
+            while (!listening.Output.Contains("Serving", StringComparison.Ordinal))
+            {
+                Assert.False(listening._run.IsCompleted, error.ToString());
+                Assert.True(DateTime.UtcNow < end, "The listener did not say that it serves.");
+                await Task.Delay(10);
+            }
+
+            listening.Endpoint = listening.Output.Split('\n')[0].Trim()["Listening on ".Length..];
+            return listening;
+        }
+
+        public async ValueTask DisposeAsync()
+        {
+            await _stop.CancelAsync();
+            Assert.Equal(0, await _run.WaitAsync(Limit));
+            _stop.Dispose();
+        }
+    }
+
+    /// <summary>A writer that is read while it is written to.</summary>
+    private sealed class LockedWriter(StringBuilder text) : TextWriter
+    {
+        public override Encoding Encoding => Encoding.UTF8;
+
+        public override void Write(char value)
+        {
+            lock (text)
+            {
+                text.Append(value);
+            }
+        }
+    }
+}
