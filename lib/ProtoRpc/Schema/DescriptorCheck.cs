@@ -78,7 +78,7 @@ internal static class DescriptorCheck
         if (proto.HasDefaultValue && field.FieldType is not (FieldType.Message or FieldType.Group))
         {
             EnumDescriptor? enumType = field.FieldType == FieldType.Enum ? field.EnumType : null;
-            _ = FieldDefault.Of(RpcFieldInfo.ScalarKindOf(field), proto, enumType, field.FullName);
+            _ = FieldDefault.Of(RpcFieldInfo.KindOf(field, proto), proto, enumType, field.FullName);
         }
     }
 

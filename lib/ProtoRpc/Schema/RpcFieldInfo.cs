@@ -28,7 +28,7 @@ public sealed class RpcFieldInfo
         JsonName = IsExtension ? Name : descriptor.JsonName;
         IsMap = descriptor.IsMap;
         IsRepeated = proto.Label == FieldDescriptorProto.Types.Label.Repeated;
-        Kind = KindOf(descriptor, features);
+        Kind = KindOf(descriptor, proto, features);
         IsRequired = proto.Label == FieldDescriptorProto.Types.Label.Required
             || (!IsRepeated && !IsExtension && !proto.HasOneofIndex
                 && features.Presence == FieldPresence.LegacyRequired);
@@ -133,7 +133,7 @@ public sealed class RpcFieldInfo
     public override string ToString() => $"{Label} {TypeName} {Name} = {Number}".TrimStart();
 
     /// <summary>The kind of a field as its descriptor says, features left aside.</summary>
-    internal static RpcFieldKind ScalarKindOf(FieldDescriptor descriptor) => descriptor.FieldType switch
+    internal static RpcFieldKind KindOf(FieldDescriptor descriptor, FieldDescriptorProto proto) => descriptor.FieldType switch
     {
         FieldType.Double => RpcFieldKind.Double,
         FieldType.Float => RpcFieldKind.Float,
@@ -144,7 +144,6 @@ public sealed class RpcFieldInfo
         FieldType.Fixed32 => RpcFieldKind.Fixed32,
         FieldType.Bool => RpcFieldKind.Bool,
         FieldType.String => RpcFieldKind.String,
-        FieldType.Group => RpcFieldKind.Group,
         FieldType.Bytes => RpcFieldKind.Bytes,
         FieldType.UInt32 => RpcFieldKind.UInt32,
         FieldType.SFixed32 => RpcFieldKind.SFixed32,
@@ -152,13 +151,14 @@ public sealed class RpcFieldInfo
         FieldType.SInt32 => RpcFieldKind.SInt32,
         FieldType.SInt64 => RpcFieldKind.SInt64,
         FieldType.Enum => RpcFieldKind.Enum,
-        _ => RpcFieldKind.Message,
+        // Linking turns the type of a group into Message, so the file itself is asked.
+        _ => proto.Type == FieldDescriptorProto.Types.Type.Group ? RpcFieldKind.Group : RpcFieldKind.Message,
     };
 
     // Neither map fields nor what is in their entries is ever delimited, whatever the file says.
-    private static RpcFieldKind KindOf(FieldDescriptor descriptor, FieldFeatures features)
+    private static RpcFieldKind KindOf(FieldDescriptor descriptor, FieldDescriptorProto proto, FieldFeatures features)
     {
-        RpcFieldKind kind = ScalarKindOf(descriptor);
+        RpcFieldKind kind = KindOf(descriptor, proto);
         return kind == RpcFieldKind.Message && features.Encoding == MessageEncoding.Delimited && !descriptor.IsMap
             && descriptor.ContainingType?.GetOptions()?.MapEntry != true
             ? RpcFieldKind.Group
