@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Google.Protobuf;
+using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls;
 
@@ -24,9 +25,10 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
 
     public int InFlight => Volatile.Read(ref _inFlight);
 
-    /// <summary>What callers on an endpoint are told of exceptions.</summary>
-    public RpcErrorDetail DetailFor(RpcEndpoint endpoint) =>
-        Options.ErrorDetail ?? (endpoint.IsLocalOnly ? RpcErrorDetail.Full : RpcErrorDetail.Message);
+    /// <summary>What a caller is told of exceptions: by the peer and not by the endpoint, since a pipe of Windows
+    /// can be reached from another machine.</summary>
+    public RpcErrorDetail DetailFor(PeerIdentity peer) =>
+        Options.ErrorDetail ?? (peer.IsLocal ? RpcErrorDetail.Full : RpcErrorDetail.Message);
 
     /// <summary>Marks the begin of a call; every call that began ends with <see cref="EndCall"/>.</summary>
     public void BeginCall() => Interlocked.Increment(ref _inFlight);

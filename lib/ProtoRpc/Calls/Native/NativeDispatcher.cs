@@ -80,7 +80,7 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service)
         RpcResponseHeader response = new()
         {
             Success = false,
-            Exception = ExceptionInfoCodec.Encode(error, host.DetailFor(call.Endpoint)),
+            Exception = ExceptionInfoCodec.Encode(error, host.DetailFor(call.Peer)),
         };
         if (header is { HasMessageId: true })
         {
