@@ -1,73 +1,257 @@
 using System.Buffers;
-using Google.Protobuf;
+using System.Runtime.CompilerServices;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
 /// <summary>A message of any type, without generated code.</summary>
-public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage
+/// <remarks>Safe to read by many threads while none changes it. Lists, dictionaries, byte arrays and messages that
+/// it holds belong to it: <see cref="Get"/> does not copy them.</remarks>
+public sealed partial class DynamicMessage
 {
+    // Internal fields, not properties: the codec, the mapper and the comparer work on them directly.
+    internal readonly MessageLayout Layout;
+    internal readonly ulong[] Scalars;
+    internal readonly object?[] References;
+    internal UnknownFields Unknown;
+
     /// <summary>An empty message.</summary>
-    public DynamicMessage(RpcMessageInfo type) => Type = type;
+    public DynamicMessage(RpcMessageInfo type)
+        : this(MessageLayout.For(type))
+    {
+    }
+
+    internal DynamicMessage(MessageLayout layout)
+    {
+        Layout = layout;
+        Scalars = layout.ScalarCount == 0 ? [] : new ulong[layout.ScalarCount];
+        References = layout.ReferenceCount == 0 ? [] : new object?[layout.ReferenceCount];
+    }
 
     /// <summary>The message's type.</summary>
-    public RpcMessageInfo Type { get; }
+    public RpcMessageInfo Type => Layout.Type;
 
     /// <inheritdoc/>
     public MessageDescriptor Descriptor => Type.Descriptor;
 
-    /// <summary>Reads a message and checks its required fields.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
-    public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySequence<byte> bytes) => throw new NotImplementedException();
+    /// <summary>The fields that the type does not have and the numbers that its closed enums do not have, as they
+    /// came; they are written again.</summary>
+    public ReadOnlySpan<byte> UnknownFieldBytes => Unknown.Bytes;
 
     /// <summary>Reads a message and checks its required fields.</summary>
-    public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes) => throw new NotImplementedException();
+    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
+    public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySequence<byte> bytes)
+    {
+        if (bytes.IsSingleSegment)
+        {
+            return Parse(type, bytes.FirstSpan);
+        }
+        byte[] whole = ArrayPool<byte>.Shared.Rent(checked((int)bytes.Length));
+        try
+        {
+            bytes.CopyTo(whole);
+            return Parse(type, whole.AsSpan(0, (int)bytes.Length));
+        }
+        finally
+        {
+            ArrayPool<byte>.Shared.Return(whole);
+        }
+    }
+
+    /// <summary>Reads a message and checks its required fields.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
+    public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes)
+    {
+        DynamicMessage message = new(type);
+        message.MergeFrom(bytes);
+        message.CheckRequired();
+        return message;
+    }
+
+    /// <summary>Adds what the bytes hold, as protobuf merges: the last scalar wins, messages are merged, lists
+    /// grow. Required fields are not checked.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
+    public void MergeFrom(ReadOnlySpan<byte> bytes) => MessageDecoder.Merge(this, bytes);
+
+    /// <summary>The message's bytes.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too deep.</exception>
+    public byte[] ToByteArray()
+    {
+        CheckRequired();
+        using WireWriter writer = WriteAll();
+        return writer.Written.ToArray();
+    }
+
+    /// <summary>Writes the message's bytes.</summary>
+    /// <returns>How many there were.</returns>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too deep.</exception>
+    public int WriteTo(IBufferWriter<byte> output)
+    {
+        CheckRequired();
+        using WireWriter writer = WriteAll();
+        output.Write(writer.Written);
+        return writer.Length;
+    }
 
     /// <summary>Throws when a required field is missing, here or in a nested message.</summary>
     /// <exception cref="RpcException">InvalidArgument with the paths of the missing fields.</exception>
-    public void CheckRequired() => throw new NotImplementedException();
+    public void CheckRequired() => RequiredFields.Check(this);
 
     /// <summary>A field's value: a boxed scalar, string, byte[], enum number (int), DynamicMessage, a list, or a
     /// dictionary for maps; the default where it is absent.</summary>
-    public object? Get(RpcFieldInfo field) => throw new NotImplementedException();
+    /// <remarks>A set repeated field is a <see cref="List{T}"/> that may be changed; an absent one an empty array.
+    /// A set map is an <see cref="OrderedDictionary{TKey, TValue}"/> of objects, an absent one is empty and fixed.
+    /// An absent message is null.</remarks>
+    public object? Get(RpcFieldInfo field)
+    {
+        FieldLayout layout = LayoutOf(field);
+        if (!layout.IsReference)
+        {
+            return HasScalar(layout) || !layout.HasPresence
+                ? ScalarValue.Box(layout.Kind, Scalars[layout.Slot])
+                : field.DefaultValue;
+        }
+        return References[layout.Slot] ?? FieldValues.AbsentValue(layout);
+    }
 
     /// <summary>Whether a field with presence is set, or a repeated field or a field without presence is not empty.</summary>
-    public bool Has(RpcFieldInfo field) => throw new NotImplementedException();
+    public bool Has(RpcFieldInfo field) => Has(LayoutOf(field));
 
     /// <summary>Sets a field to a value of its exact type, clearing others of its oneof.</summary>
-    public void Set(RpcFieldInfo field, object value) => throw new NotImplementedException();
+    /// <remarks>A repeated field takes any sequence of the exact element type, a map any dictionary; both are copied.</remarks>
+    /// <exception cref="RpcException">InvalidArgument: the value has another type; <see cref="MessageMapper"/>
+    /// converts.</exception>
+    public void Set(RpcFieldInfo field, object value)
+    {
+        FieldLayout layout = LayoutOf(field);
+        if (layout.IsReference)
+        {
+            StoreReference(layout, FieldValues.Checked(layout, value));
+        }
+        else if (ScalarValue.TryUnbox(layout.Kind, value, out ulong bits))
+        {
+            FieldValues.CheckClosedEnum(layout, bits);
+            StoreScalar(layout, bits);
+        }
+        else
+        {
+            throw FieldValues.WrongType(layout, value);
+        }
+    }
 
     /// <summary>Removes a field.</summary>
-    public void Clear(RpcFieldInfo field) => throw new NotImplementedException();
+    public void Clear(RpcFieldInfo field) => Clear(LayoutOf(field));
 
-    /// <inheritdoc/>
-    public int CalculateSize() => throw new NotImplementedException();
+    /// <summary>Removes what the type does not know.</summary>
+    public void ClearUnknownFields() => Unknown.Clear();
 
-    /// <inheritdoc/>
-    public DynamicMessage Clone() => throw new NotImplementedException();
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal bool HasScalar(FieldLayout field) => field.PresenceMask != 0
+        ? (Scalars[field.PresenceWord] & field.PresenceMask) != 0
+        : Scalars[field.Slot] != 0;
 
-    /// <inheritdoc/>
-    public bool Equals(DynamicMessage? other) => throw new NotImplementedException();
+    internal bool Has(FieldLayout field)
+    {
+        if (!field.IsReference)
+        {
+            return HasScalar(field);
+        }
+        return References[field.Slot] switch
+        {
+            null => false,
+            System.Collections.ICollection { Count: 0 } when field.IsRepeated => false,
+            _ => true,
+        };
+    }
 
-    /// <inheritdoc/>
-    public override bool Equals(object? obj) => Equals(obj as DynamicMessage);
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void StoreScalar(FieldLayout field, ulong value)
+    {
+        if (field.CaseSlot >= 0)
+        {
+            Choose(field);
+        }
+        ulong[] scalars = Scalars;
+        scalars[field.Slot] = value;
+        scalars[field.PresenceWord] |= field.PresenceMask;
+    }
 
-    /// <inheritdoc/>
-    public override int GetHashCode() => throw new NotImplementedException();
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal void StoreReference(FieldLayout field, object? value)
+    {
+        if (field.CaseSlot >= 0)
+        {
+            Choose(field);
+        }
+        References[field.Slot] = value;
+    }
 
-    /// <inheritdoc/>
-    public void InternalMergeFrom(ref ParseContext ctx) => throw new NotImplementedException();
+    /// <summary>The list of a repeated field, made when it is first asked for.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal List<T> ListOf<T>(FieldLayout field) =>
+        (List<T>)(References[field.Slot] ??= new List<T>());
 
-    /// <inheritdoc/>
-    public void InternalWriteTo(ref WriteContext ctx) => throw new NotImplementedException();
+    internal OrderedDictionary<object, object> MapOf(FieldLayout field) =>
+        (OrderedDictionary<object, object>)(References[field.Slot] ??= new OrderedDictionary<object, object>());
 
-    /// <inheritdoc/>
-    public void MergeFrom(DynamicMessage message) => throw new NotImplementedException();
+    /// <summary>The member of the oneof that is set, by its case slot.</summary>
+    internal FieldLayout? ChosenOf(int caseSlot) =>
+        Scalars[caseSlot] is > 0 and ulong chosen ? Layout.Fields[(int)chosen - 1] : null;
 
-    /// <inheritdoc/>
-    public void MergeFrom(CodedInputStream input) => throw new NotImplementedException();
+    private void Choose(FieldLayout field)
+    {
+        if (ChosenOf(field.CaseSlot) is { } chosen && chosen != field)
+        {
+            Clear(chosen);
+        }
+        Scalars[field.CaseSlot] = (ulong)field.Index + 1;
+    }
 
-    /// <inheritdoc/>
-    public void WriteTo(CodedOutputStream output) => throw new NotImplementedException();
+    private void Clear(FieldLayout field)
+    {
+        if (field.CaseSlot >= 0 && ChosenOf(field.CaseSlot) == field)
+        {
+            Scalars[field.CaseSlot] = 0;
+        }
+        if (field.IsReference)
+        {
+            References[field.Slot] = null;
+        }
+        else
+        {
+            Scalars[field.Slot] = 0;
+            Scalars[field.PresenceWord] &= ~field.PresenceMask;
+        }
+    }
+
+    private FieldLayout LayoutOf(RpcFieldInfo field)
+    {
+        FieldLayout? layout = Layout.Find(field.Number);
+        return layout is not null && ReferenceEquals(layout.Info, field)
+            ? layout
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{field.FullName} is not a field of {Type.FullName} in this schema. " +
+                "Take fields from the message's Type.")
+            {
+                ErrorId = MessageErrors.UnknownField,
+            };
+    }
+
+    private WireWriter WriteAll()
+    {
+        WireWriter writer = new(Layout.SizeHint);
+        try
+        {
+            MessageEncoder.Write(ref writer, this);
+        }
+        catch
+        {
+            writer.Dispose();
+            throw;
+        }
+        Layout.SizeHint = writer.Length;
+        return writer;
+    }
 }

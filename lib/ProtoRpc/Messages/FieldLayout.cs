@@ -1,0 +1,99 @@
+using System.Collections.Frozen;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages;
+
+/// <summary>Where a field lies in a <see cref="DynamicMessage"/> and how it is written.</summary>
+internal sealed class FieldLayout
+{
+    private MessageLayout? _message;
+
+    public FieldLayout(RpcFieldInfo info, int index)
+    {
+        Info = info;
+        Index = index;
+        Kind = info.Kind;
+        IsRepeated = info.IsRepeated;
+        IsMap = info.IsMap;
+        HasPresence = info.HasPresence;
+        ValidatesUtf8 = info.ValidatesUtf8;
+        IsMessage = Kind is RpcFieldKind.Message or RpcFieldKind.Group;
+        IsReference = IsRepeated || IsMessage || Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
+
+        uint wireType = WireTypeOf(Kind);
+        Tag = WireType.MakeTag(info.Number, wireType);
+        bool packable = IsRepeated && wireType
+            is WireType.Varint or WireType.Fixed32 or WireType.Fixed64;
+        PackedTag = packable ? WireType.MakeTag(info.Number, WireType.LengthDelimited) : 0;
+        IsPacked = packable && info.IsPacked;
+        EndTag = WireType.MakeTag(info.Number, WireType.EndGroup);
+        ClosedNumbers = info.EnumType is { IsClosed: true } type
+            ? type.Values.Select(value => value.Value).ToFrozenSet()
+            : null;
+    }
+
+    public RpcFieldInfo Info { get; }
+
+    /// <summary>The position in <see cref="MessageLayout.Fields"/>.</summary>
+    public int Index { get; }
+
+    public RpcFieldKind Kind { get; }
+
+    public bool IsRepeated { get; }
+
+    public bool IsMap { get; }
+
+    public bool IsMessage { get; }
+
+    public bool IsPacked { get; }
+
+    public bool HasPresence { get; }
+
+    public bool ValidatesUtf8 { get; }
+
+    /// <summary>Whether the value lies in the references; otherwise it lies in the scalars.</summary>
+    public bool IsReference { get; }
+
+    /// <summary>The tag of the value, or of one element.</summary>
+    public uint Tag { get; }
+
+    /// <summary>The tag of a packed field; 0 where it cannot be packed.</summary>
+    public uint PackedTag { get; }
+
+    /// <summary>The tag that ends a group.</summary>
+    public uint EndTag { get; }
+
+    /// <summary>The numbers that a closed enum takes; null for an open one.</summary>
+    public FrozenSet<int>? ClosedNumbers { get; }
+
+    /// <summary>The index among the scalars or among the references.</summary>
+    public int Slot { get; internal set; }
+
+    /// <summary>The scalar with the presence bit of a scalar; 0 where there is none.</summary>
+    public int PresenceWord { get; internal set; }
+
+    /// <summary>The presence bit of a scalar; 0 where there is none.</summary>
+    public ulong PresenceMask { get; internal set; }
+
+    /// <summary>The scalar that tells which member of the oneof is set (index + 1); -1 outside of a oneof.</summary>
+    public int CaseSlot { get; internal set; } = -1;
+
+    /// <summary>The layout of a message, a group or a map's entry.</summary>
+    /// <remarks>Found when it is first needed, for types contain themselves.</remarks>
+    public MessageLayout Message => _message ??= MessageLayout.For(Info.MessageType!);
+
+    /// <summary>The key of a map.</summary>
+    public FieldLayout Key => Message.Fields[0];
+
+    /// <summary>The value of a map.</summary>
+    public FieldLayout Value => Message.Fields[1];
+
+    private static uint WireTypeOf(RpcFieldKind kind) => kind switch
+    {
+        RpcFieldKind.Double or RpcFieldKind.Fixed64 or RpcFieldKind.SFixed64 => WireType.Fixed64,
+        RpcFieldKind.Float or RpcFieldKind.Fixed32 or RpcFieldKind.SFixed32 => WireType.Fixed32,
+        RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message => WireType.LengthDelimited,
+        RpcFieldKind.Group => WireType.StartGroup,
+        _ => WireType.Varint,
+    };
+}

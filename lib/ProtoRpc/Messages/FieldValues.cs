@@ -1,0 +1,175 @@
+using System.Collections;
+using System.Collections.ObjectModel;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages;
+
+/// <summary>Checks that a value has exactly a field's type, and knows what an absent field reads as.</summary>
+internal static class FieldValues
+{
+    /// <summary>What an absent field that is kept by reference reads as.</summary>
+    public static object? AbsentValue(FieldLayout field)
+    {
+        if (field.IsMap)
+        {
+            return ReadOnlyDictionary<object, object>.Empty;
+        }
+        if (field.IsRepeated)
+        {
+            return EmptyArray(field.Kind);
+        }
+        // A default of bytes is copied: whoever gets it may write to it.
+        return field.Info.DefaultValue switch
+        {
+            byte[] { Length: > 0 } bytes => bytes.Clone(),
+            object value => value,
+            null => null,
+        };
+    }
+
+    /// <summary>The value to keep: checked, and copied where it is a collection; null where the field is then
+    /// empty.</summary>
+    public static object? Checked(FieldLayout field, object value)
+    {
+        if (field.IsMap)
+        {
+            return CheckedMap(field, value);
+        }
+        if (field.IsRepeated)
+        {
+            return CheckedList(field, value);
+        }
+        object one = CheckedOne(field, value, field);
+        return !field.HasPresence && one is ("" or byte[] { Length: 0 }) ? null : one;
+    }
+
+    public static void CheckClosedEnum(FieldLayout field, ulong bits)
+    {
+        if (field.ClosedNumbers is { } known && !known.Contains((int)bits))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{field.Info.FullName} does not take {(int)bits}: the enum {field.Info.EnumType!.FullName} is " +
+                "closed and has no such number.")
+            {
+                ErrorId = MessageErrors.InvalidFieldValue,
+            };
+        }
+    }
+
+    public static RpcException WrongType(FieldLayout field, object? value) => new(
+        RpcStatusCode.InvalidArgument,
+        $"{field.Info.FullName} takes {Expected(field)}, not {value?.GetType().FullName ?? "null"}. " +
+        $"{nameof(MessageMapper)} converts other types.")
+    {
+        ErrorId = MessageErrors.InvalidFieldValue,
+    };
+
+    private static string Expected(FieldLayout field)
+    {
+        string one = field.IsMessage && !field.IsMap
+            ? $"a {nameof(DynamicMessage)} of the type {field.Info.MessageType!.FullName} of the same schema"
+            : ScalarValue.TypeOf(field.Kind).Name;
+        return field switch
+        {
+            { IsMap: true } => $"a dictionary from {Expected(field.Key)} to {Expected(field.Value)}",
+            { IsRepeated: true } => $"a sequence of {one}",
+            _ => one,
+        };
+    }
+
+    private static object CheckedOne(FieldLayout field, object? value, FieldLayout reported)
+    {
+        switch (value)
+        {
+            case DynamicMessage message when field.IsMessage && message.Layout == field.Message:
+            case string when field.Kind == RpcFieldKind.String:
+            case byte[] when field.Kind == RpcFieldKind.Bytes:
+                return value;
+            default:
+                if (!field.IsReference && ScalarValue.TryUnbox(field.Kind, value, out ulong bits))
+                {
+                    CheckClosedEnum(field, bits);
+                    return value!;
+                }
+                throw WrongType(reported, value);
+        }
+    }
+
+    private static OrderedDictionary<object, object>? CheckedMap(FieldLayout field, object value)
+    {
+        if (value is not IDictionary source)
+        {
+            throw WrongType(field, value);
+        }
+        OrderedDictionary<object, object> map = new(source.Count);
+        foreach (DictionaryEntry entry in source)
+        {
+            map[CheckedOne(field.Key, entry.Key, field)] = CheckedOne(field.Value, entry.Value, field);
+        }
+        return map.Count == 0 ? null : map;
+    }
+
+    private static object? CheckedList(FieldLayout field, object value) => field.Kind switch
+    {
+        RpcFieldKind.Double => Copy<double>(field, value),
+        RpcFieldKind.Float => Copy<float>(field, value),
+        RpcFieldKind.Int64 or RpcFieldKind.SFixed64 or RpcFieldKind.SInt64 => Copy<long>(field, value),
+        RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => Copy<ulong>(field, value),
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => Copy<uint>(field, value),
+        RpcFieldKind.Bool => Copy<bool>(field, value),
+        RpcFieldKind.String => Copy<string>(field, value),
+        RpcFieldKind.Bytes => Copy<byte[]>(field, value),
+        RpcFieldKind.Message or RpcFieldKind.Group => Copy<DynamicMessage>(field, value),
+        _ => Copy<int>(field, value),
+    };
+
+    private static List<T>? Copy<T>(FieldLayout field, object value)
+    {
+        if (value is not IEnumerable<T> source)
+        {
+            throw WrongType(field, value);
+        }
+        List<T> list = [.. source];
+        if (field.IsMessage || field.ClosedNumbers is not null || default(T) is null)
+        {
+            foreach (T item in list)
+            {
+                CheckElement(field, item);
+            }
+        }
+        return list.Count == 0 ? null : list;
+    }
+
+    private static void CheckElement(FieldLayout field, object? item)
+    {
+        bool fits = item switch
+        {
+            null => false,
+            DynamicMessage message => message.Layout == field.Message,
+            _ => true,
+        };
+        if (!fits)
+        {
+            throw WrongType(field, item);
+        }
+        if (item is int number)
+        {
+            CheckClosedEnum(field, ScalarValue.Of(number));
+        }
+    }
+
+    private static Array EmptyArray(RpcFieldKind kind) => kind switch
+    {
+        RpcFieldKind.Double => Array.Empty<double>(),
+        RpcFieldKind.Float => Array.Empty<float>(),
+        RpcFieldKind.Int64 or RpcFieldKind.SFixed64 or RpcFieldKind.SInt64 => Array.Empty<long>(),
+        RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => Array.Empty<ulong>(),
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => Array.Empty<uint>(),
+        RpcFieldKind.Bool => Array.Empty<bool>(),
+        RpcFieldKind.String => Array.Empty<string>(),
+        RpcFieldKind.Bytes => Array.Empty<byte[]>(),
+        RpcFieldKind.Message or RpcFieldKind.Group => Array.Empty<DynamicMessage>(),
+        _ => Array.Empty<int>(),
+    };
+}

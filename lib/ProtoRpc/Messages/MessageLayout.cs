@@ -1,0 +1,119 @@
+using System.Collections.Frozen;
+using System.Runtime.CompilerServices;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages;
+
+/// <summary>What is the same for all messages of a type: where each field lies, and how it is found.</summary>
+/// <remarks>
+/// A message is one array of scalars and one of references. The scalars begin with the presence bits, then come the
+/// cases of the oneofs, then the values. Immutable but for what is found when first needed; safe for many threads.
+/// </remarks>
+internal sealed class MessageLayout
+{
+    /// <summary>Messages within messages that are read and written: as many as other implementations allow.</summary>
+    public const int MaxDepth = 100;
+
+    private const int BitsPerWord = 64;
+    private const int MinDenseNumbers = 64;
+    private const int DenseNumbersPerField = 8;
+
+    private static readonly ConditionalWeakTable<RpcMessageInfo, MessageLayout> Known = [];
+
+    private readonly FieldLayout?[] _byNumber;
+    private readonly FrozenDictionary<int, FieldLayout>? _byLargeNumber;
+    private FieldLayout[]? _shown;
+    private FieldLayout[]? _toRequired;
+    private int _sizeHint;
+
+    private MessageLayout(RpcMessageInfo type)
+    {
+        Type = type;
+        WellKnown = WellKnownTypes.Of(type);
+        Fields = type.Fields.Concat(type.Extensions)
+            .OrderBy(field => field.Number)
+            .Select((field, index) => new FieldLayout(field, index))
+            .ToArray();
+        Required = Fields.Where(field => field.Info.IsRequired).ToArray();
+        AssignSlots();
+
+        int dense = Math.Max(MinDenseNumbers, Fields.Length * DenseNumbersPerField);
+        int largest = Fields.Where(field => field.Info.Number < dense).Max(field => (int?)field.Info.Number) ?? 0;
+        _byNumber = new FieldLayout?[largest + 1];
+        foreach (FieldLayout field in Fields.Where(field => field.Info.Number <= largest))
+        {
+            _byNumber[field.Info.Number] = field;
+        }
+        FieldLayout[] others = Fields.Where(field => field.Info.Number > largest).ToArray();
+        _byLargeNumber = others.Length == 0 ? null : others.ToFrozenDictionary(field => field.Info.Number);
+    }
+
+    public RpcMessageInfo Type { get; }
+
+    /// <summary>Which of the types with a shape of their own it is.</summary>
+    public WellKnownType WellKnown { get; }
+
+    /// <summary>Fields and extensions by number.</summary>
+    public FieldLayout[] Fields { get; }
+
+    /// <summary>The fields that must be there.</summary>
+    public FieldLayout[] Required { get; }
+
+    public int ScalarCount { get; private set; }
+
+    public int ReferenceCount { get; private set; }
+
+    /// <summary>The fields in declared order, as objects show them, without extensions.</summary>
+    public FieldLayout[] Shown => _shown ??= Type.Fields.Select(info => Find(info.Number)!).ToArray();
+
+    /// <summary>The fields in whose messages required fields may be missing.</summary>
+    public FieldLayout[] ToRequired => _toRequired ??= Fields
+        .Where(candidate => candidate.IsMessage && candidate.Message.ReachesRequired([]))
+        .ToArray();
+
+    /// <summary>A little more than the last message of this type took, so that the buffer need not grow.</summary>
+    public int SizeHint
+    {
+        get => _sizeHint;
+        set => _sizeHint = (int)Math.Min(value + (value / 8L), 1 << 20);
+    }
+
+    /// <summary>The layout of a type, compiled once.</summary>
+    public static MessageLayout For(RpcMessageInfo type) =>
+        Known.TryGetValue(type, out MessageLayout? layout) ? layout : Known.GetValue(type, t => new MessageLayout(t));
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public FieldLayout? Find(int number) =>
+        (uint)number < (uint)_byNumber.Length ? _byNumber[number] : FindLarge(number);
+
+    private FieldLayout? FindLarge(int number) => _byLargeNumber?.GetValueOrDefault(number);
+
+    private bool ReachesRequired(HashSet<MessageLayout> seen) =>
+        seen.Add(this) &&
+        (Required.Length > 0 || Fields.Any(field => field.IsMessage && field.Message.ReachesRequired(seen)));
+
+    private void AssignSlots()
+    {
+        FieldLayout[] withBit = Fields.Where(field => !field.IsReference && field.HasPresence).ToArray();
+        for (int i = 0; i < withBit.Length; i++)
+        {
+            withBit[i].PresenceWord = i / BitsPerWord;
+            withBit[i].PresenceMask = 1UL << (i % BitsPerWord);
+        }
+        ScalarCount = (withBit.Length + BitsPerWord - 1) / BitsPerWord;
+
+        foreach (RpcOneofInfo oneof in Type.Oneofs)
+        {
+            foreach (RpcFieldInfo member in oneof.Fields)
+            {
+                Fields.First(field => field.Info.Number == member.Number).CaseSlot = ScalarCount;
+            }
+            ScalarCount++;
+        }
+
+        foreach (FieldLayout field in Fields)
+        {
+            field.Slot = field.IsReference ? ReferenceCount++ : ScalarCount++;
+        }
+    }
+}

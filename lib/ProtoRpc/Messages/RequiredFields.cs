@@ -1,0 +1,106 @@
+namespace ProtoRpc.Messages;
+
+/// <summary>Finds required fields that are missing.</summary>
+internal static class RequiredFields
+{
+    private const int MaxReported = 10;
+
+    public static void Check(DynamicMessage message)
+    {
+        if (IsComplete(message, 0))
+        {
+            return;
+        }
+        List<string> paths = [];
+        Collect(message, message.Type.Name, paths, 0);
+        string more = paths.Count > MaxReported ? $" and {paths.Count - MaxReported} more" : "";
+        throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            $"{string.Join(", ", paths.Take(MaxReported))}{more} must be set: " +
+            $"{(paths.Count == 1 ? "the field is" : "the fields are")} required in {message.Type.FullName}.")
+        {
+            ErrorId = MessageErrors.MissingRequiredField,
+            FieldPath = paths[0],
+        };
+    }
+
+    private static bool IsComplete(DynamicMessage message, int depth)
+    {
+        // Deeper ones are refused where they are read and written.
+        if (depth > MessageLayout.MaxDepth)
+        {
+            return true;
+        }
+        foreach (FieldLayout field in message.Layout.Required)
+        {
+            if (!message.Has(field))
+            {
+                return false;
+            }
+        }
+        foreach (FieldLayout field in message.Layout.ToRequired)
+        {
+            switch (message.References[field.Slot])
+            {
+                case DynamicMessage child:
+                    if (!IsComplete(child, depth + 1))
+                    {
+                        return false;
+                    }
+                    break;
+                case List<DynamicMessage> children:
+                    foreach (DynamicMessage child in children)
+                    {
+                        if (!IsComplete(child, depth + 1))
+                        {
+                            return false;
+                        }
+                    }
+                    break;
+                case OrderedDictionary<object, object> map:
+                    foreach (KeyValuePair<object, object> entry in map)
+                    {
+                        if (!IsComplete((DynamicMessage)entry.Value, depth + 2))
+                        {
+                            return false;
+                        }
+                    }
+                    break;
+            }
+        }
+        return true;
+    }
+
+    private static void Collect(DynamicMessage message, string path, List<string> paths, int depth)
+    {
+        if (depth > MessageLayout.MaxDepth)
+        {
+            return;
+        }
+        paths.AddRange(message.Layout.Required
+            .Where(field => !message.Has(field))
+            .Select(field => $"{path}.{field.Info.Name}"));
+        foreach (FieldLayout field in message.Layout.ToRequired)
+        {
+            string here = $"{path}.{field.Info.Name}";
+            switch (message.References[field.Slot])
+            {
+                case DynamicMessage child:
+                    Collect(child, here, paths, depth + 1);
+                    break;
+                case List<DynamicMessage> children:
+                    for (int i = 0; i < children.Count; i++)
+                    {
+                        Collect(children[i], $"{here}[{i}]", paths, depth + 1);
+                    }
+                    break;
+                case OrderedDictionary<object, object> map:
+                    foreach ((object key, object value) in map)
+                    {
+                        Collect((DynamicMessage)value, $"{here}[{MessageText.OfKey(key)}]", paths, depth + 2);
+                    }
+                    break;
+            }
+        }
+    }
+}
