@@ -27,8 +27,9 @@ internal sealed class FieldLayout
         PackedTag = packable ? WireType.MakeTag(info.Number, WireType.LengthDelimited) : 0;
         IsPacked = packable && info.IsPacked;
         EndTag = WireType.MakeTag(info.Number, WireType.EndGroup);
-        ClosedNumbers = info.EnumType is { IsClosed: true } type
-            ? type.Values.Select(value => value.Value).ToFrozenSet()
+        Enum = info.EnumType;
+        ClosedNumbers = Enum is { IsClosed: true }
+            ? Enum.Values.Select(value => value.Value).ToFrozenSet()
             : null;
     }
 
@@ -62,6 +63,9 @@ internal sealed class FieldLayout
 
     /// <summary>The tag that ends a group.</summary>
     public uint EndTag { get; }
+
+    /// <summary>The type of an enum.</summary>
+    public RpcEnumInfo? Enum { get; }
 
     /// <summary>The numbers that a closed enum takes; null for an open one.</summary>
     public FrozenSet<int>? ClosedNumbers { get; }

@@ -18,14 +18,12 @@ internal static class FieldValues
         {
             return EmptyArray(field.Kind);
         }
-        // A default of bytes is copied: whoever gets it may write to it.
-        return field.Info.DefaultValue switch
-        {
-            byte[] { Length: > 0 } bytes => bytes.Clone(),
-            object value => value,
-            null => null,
-        };
+        return field.Kind == RpcFieldKind.Bytes ? BytesDefault(field) : field.Info.DefaultValue;
     }
+
+    /// <summary>The default of a bytes field: a copy, for whoever gets it may write to it.</summary>
+    public static byte[] BytesDefault(FieldLayout field) =>
+        field.Info.DefaultValue is byte[] { Length: > 0 } bytes ? (byte[])bytes.Clone() : [];
 
     /// <summary>The value to keep: checked, and copied where it is a collection; null where the field is then
     /// empty.</summary>
@@ -49,7 +47,7 @@ internal static class FieldValues
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"{field.Info.FullName} does not take {(int)bits}: the enum {field.Info.EnumType!.FullName} is " +
+                $"{field.Info.FullName} does not take {(int)bits}: the enum {field.Enum!.FullName} is " +
                 "closed and has no such number.")
             {
                 ErrorId = MessageErrors.InvalidFieldValue,

@@ -1,3 +1,4 @@
+using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
 using ProtoRpc.Schema;
 
@@ -17,4 +18,23 @@ public interface IObjectModel
     /// <param name="fields">The fields, in declared order, then the extensions that are set.</param>
     /// <param name="values">Their values, already objects of this model.</param>
     object CreateObject(DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values);
+
+    /// <summary>An object of an Any: its first member is <c>@type</c>, the others are those of what it holds, or
+    /// <c>value</c> where that has a shape of its own or is not known to the schema.</summary>
+    /// <param name="source">What the Any holds, or the Any itself where its type is not known.</param>
+    /// <param name="names">The names of the members.</param>
+    /// <param name="values">Their values, already objects of this model.</param>
+    object CreateAny(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)
+    {
+        OrderedDictionary members = new(StringComparer.OrdinalIgnoreCase);
+        for (int i = 0; i < names.Count; i++)
+        {
+            members[names[i]] = values[i];
+        }
+        return members;
+    }
+
+    /// <summary>The message that an object was made of by this model, or null.</summary>
+    /// <remarks>The object's members win over its fields; its unknown fields are sent with them.</remarks>
+    DynamicMessage? TryGetSource(object value) => null;
 }

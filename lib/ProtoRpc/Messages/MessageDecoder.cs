@@ -141,32 +141,13 @@ internal static class MessageDecoder
     private static void AddScalar(
         DynamicMessage message, FieldLayout field, ulong value, ReadOnlySpan<byte> record)
     {
-        switch (field.Kind)
+        if (field.ClosedNumbers is { } known && !known.Contains((int)value))
         {
-            case RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64:
-                message.ListOf<long>(field).Add((long)value);
-                break;
-            case RpcFieldKind.UInt64 or RpcFieldKind.Fixed64:
-                message.ListOf<ulong>(field).Add(value);
-                break;
-            case RpcFieldKind.UInt32 or RpcFieldKind.Fixed32:
-                message.ListOf<uint>(field).Add((uint)value);
-                break;
-            case RpcFieldKind.Bool:
-                message.ListOf<bool>(field).Add(value != 0);
-                break;
-            case RpcFieldKind.Float:
-                message.ListOf<float>(field).Add(ScalarValue.ToSingle(value));
-                break;
-            case RpcFieldKind.Double:
-                message.ListOf<double>(field).Add(ScalarValue.ToDouble(value));
-                break;
-            case RpcFieldKind.Enum when field.ClosedNumbers is { } known && !known.Contains((int)value):
-                AppendUnknownEnum(message, field, value, record);
-                break;
-            default:
-                message.ListOf<int>(field).Add((int)value);
-                break;
+            AppendUnknownEnum(message, field, value, record);
+        }
+        else
+        {
+            ScalarLists.Add(message, field, value);
         }
     }
 
@@ -287,7 +268,7 @@ internal static class MessageDecoder
         RpcFieldKind.Message or RpcFieldKind.Group => new DynamicMessage(part.Message),
         RpcFieldKind.String => "",
         RpcFieldKind.Bytes => Array.Empty<byte>(),
-        RpcFieldKind.Enum => part.Info.EnumType!.Values[0].Value,
+        RpcFieldKind.Enum => part.Enum!.Values[0].Value,
         _ => ScalarValue.Box(part.Kind, 0),
     };
 }

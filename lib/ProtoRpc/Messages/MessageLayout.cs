@@ -23,6 +23,7 @@ internal sealed class MessageLayout
     private readonly FieldLayout?[] _byNumber;
     private readonly FrozenDictionary<int, FieldLayout>? _byLargeNumber;
     private FieldLayout[]? _shown;
+    private StringComparer? _nameComparer;
     private FieldLayout[]? _toRequired;
     private int _sizeHint;
 
@@ -34,6 +35,7 @@ internal sealed class MessageLayout
             .OrderBy(field => field.Number)
             .Select((field, index) => new FieldLayout(field, index))
             .ToArray();
+        Extensions = Fields.Where(field => field.Info.IsExtension).ToArray();
         Required = Fields.Where(field => field.Info.IsRequired).ToArray();
         AssignSlots();
 
@@ -59,12 +61,22 @@ internal sealed class MessageLayout
     /// <summary>The fields that must be there.</summary>
     public FieldLayout[] Required { get; }
 
+    /// <summary>The extensions, by number.</summary>
+    public FieldLayout[] Extensions { get; }
+
     public int ScalarCount { get; private set; }
 
     public int ReferenceCount { get; private set; }
 
     /// <summary>The fields in declared order, as objects show them, without extensions.</summary>
     public FieldLayout[] Shown => _shown ??= Type.Fields.Select(info => Find(info.Number)!).ToArray();
+
+    /// <summary>How the names of its fields compare in a dictionary: without regard to case, unless two differ in
+    /// nothing else.</summary>
+    public StringComparer NameComparer => _nameComparer ??=
+        Fields.DistinctBy(f => f.Info.Name, StringComparer.OrdinalIgnoreCase).Count() == Fields.Length
+            ? StringComparer.OrdinalIgnoreCase
+            : StringComparer.Ordinal;
 
     /// <summary>The fields in whose messages required fields may be missing.</summary>
     public FieldLayout[] ToRequired => _toRequired ??= Fields
@@ -85,6 +97,9 @@ internal sealed class MessageLayout
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public FieldLayout? Find(int number) =>
         (uint)number < (uint)_byNumber.Length ? _byNumber[number] : FindLarge(number);
+
+    /// <summary>A field by any of its names, or an extension by <c>[full.name]</c>.</summary>
+    public FieldLayout? Find(string name) => Type.FindField(name) is { } info ? Find(info.Number) : null;
 
     private FieldLayout? FindLarge(int number) => _byLargeNumber?.GetValueOrDefault(number);
 

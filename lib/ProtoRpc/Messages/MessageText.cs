@@ -76,7 +76,7 @@ internal static class MessageText
             byte[] bytes => $"\"{Convert.ToBase64String(bytes)}\"",
             bool flag => flag ? "true" : "false",
             int number when field.Kind == RpcFieldKind.Enum =>
-                field.Info.EnumType!.FindName(number) ?? number.ToString(CultureInfo.InvariantCulture),
+                field.Enum!.FindName(number) ?? number.ToString(CultureInfo.InvariantCulture),
             _ => Convert.ToString(value, CultureInfo.InvariantCulture),
         });
     }

@@ -1,11 +1,23 @@
+using System.Collections;
+using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
+using System.Reflection;
+using System.Runtime.CompilerServices;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
 /// <summary>Plain .NET objects: dictionaries and public properties in, ordered dictionaries out.</summary>
+/// <remarks>The dictionaries compare names without regard to case, except for a message that has two names which
+/// differ in nothing else.</remarks>
 public sealed class PlainObjectModel : IObjectModel
 {
+    private static readonly ConditionalWeakTable<Type, PropertyInfo[]> PropertiesByType = [];
+
+    // Only objects of messages that have unknown fields: the others have nothing to be remembered.
+    private readonly ConditionalWeakTable<object, DynamicMessage> _sources = [];
+
     /// <summary>The model.</summary>
     public static PlainObjectModel Instance { get; } = new();
 
@@ -13,10 +25,74 @@ public sealed class PlainObjectModel : IObjectModel
     public object? Unwrap(object? value) => value;
 
     /// <inheritdoc/>
-    public bool TryGetMembers(object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members) =>
-        throw new NotImplementedException();
+    public bool TryGetMembers(object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
+    {
+        members = value switch
+        {
+            IDictionary dictionary => EntriesOf(dictionary),
+            IEnumerable<KeyValuePair<string, object?>> pairs => pairs,
+            string or IConvertible or IFormattable or IEnumerable or Stream or Delegate or Type => null,
+            _ => PropertiesOf(value),
+        };
+        return members is not null;
+    }
 
     /// <inheritdoc/>
-    public object CreateObject(DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
-        throw new NotImplementedException();
+    public object CreateObject(DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
+    {
+        OrderedDictionary members = new(fields.Count, source.Layout.NameComparer);
+        for (int i = 0; i < fields.Count; i++)
+        {
+            members.Add(fields[i].Name, values[i]);
+        }
+        if (!source.Unknown.IsEmpty)
+        {
+            _sources.Add(members, source);
+        }
+        return members;
+    }
+
+    /// <inheritdoc/>
+    public DynamicMessage? TryGetSource(object value) => _sources.TryGetValue(value, out DynamicMessage? source) ? source : null;
+
+    private static IEnumerable<KeyValuePair<string, object?>> EntriesOf(IDictionary dictionary)
+    {
+        foreach (DictionaryEntry entry in dictionary)
+        {
+            string name = entry.Key as string ?? Convert.ToString(entry.Key, CultureInfo.InvariantCulture) ?? "";
+            yield return new(name, entry.Value);
+        }
+    }
+
+    private static IEnumerable<KeyValuePair<string, object?>> PropertiesOf(object value)
+    {
+        foreach (PropertyInfo property in PropertiesByType.GetValue(value.GetType(), ReadableProperties))
+        {
+            yield return new(property.Name, ValueOf(property, value));
+        }
+    }
+
+    private static object? ValueOf(PropertyInfo property, object value)
+    {
+        try
+        {
+            return property.GetValue(value);
+        }
+        catch (TargetInvocationException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The property {property.Name} of a {value.GetType().FullName} cannot be read: " +
+                $"{e.InnerException?.Message}",
+                e.InnerException)
+            {
+                ErrorId = MessageErrors.InvalidFieldValue,
+            };
+        }
+    }
+
+    private static PropertyInfo[] ReadableProperties(Type type) => type
+        .GetProperties(BindingFlags.Public | BindingFlags.Instance)
+        .Where(property => property.CanRead && property.GetIndexParameters().Length == 0)
+        .ToArray();
 }

@@ -3,34 +3,44 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Tells well-known types by their names: descriptors of another schema are other objects.</summary>
+/// <summary>Tells well-known types by name and fields: descriptors of another schema are other objects.</summary>
 internal static class WellKnownTypes
 {
     private const string Prefix = "google.protobuf.";
 
-    private static readonly FrozenDictionary<string, WellKnownType> ByName = new Dictionary<string, WellKnownType>
-    {
-        ["Timestamp"] = WellKnownType.Timestamp,
-        ["Duration"] = WellKnownType.Duration,
-        ["DoubleValue"] = WellKnownType.Wrapper,
-        ["FloatValue"] = WellKnownType.Wrapper,
-        ["Int64Value"] = WellKnownType.Wrapper,
-        ["UInt64Value"] = WellKnownType.Wrapper,
-        ["Int32Value"] = WellKnownType.Wrapper,
-        ["UInt32Value"] = WellKnownType.Wrapper,
-        ["BoolValue"] = WellKnownType.Wrapper,
-        ["StringValue"] = WellKnownType.Wrapper,
-        ["BytesValue"] = WellKnownType.Wrapper,
-        ["Struct"] = WellKnownType.Struct,
-        ["Value"] = WellKnownType.Value,
-        ["ListValue"] = WellKnownType.ListValue,
-        ["Any"] = WellKnownType.Any,
-        ["FieldMask"] = WellKnownType.FieldMask,
-    }.ToFrozenDictionary(StringComparer.Ordinal);
+    private static readonly FrozenDictionary<string, (WellKnownType Type, RpcFieldKind[] Kinds)> ByName =
+        new Dictionary<string, (WellKnownType, RpcFieldKind[])>
+        {
+            ["Timestamp"] = (WellKnownType.Timestamp, [RpcFieldKind.Int64, RpcFieldKind.Int32]),
+            ["Duration"] = (WellKnownType.Duration, [RpcFieldKind.Int64, RpcFieldKind.Int32]),
+            ["DoubleValue"] = (WellKnownType.Wrapper, [RpcFieldKind.Double]),
+            ["FloatValue"] = (WellKnownType.Wrapper, [RpcFieldKind.Float]),
+            ["Int64Value"] = (WellKnownType.Wrapper, [RpcFieldKind.Int64]),
+            ["UInt64Value"] = (WellKnownType.Wrapper, [RpcFieldKind.UInt64]),
+            ["Int32Value"] = (WellKnownType.Wrapper, [RpcFieldKind.Int32]),
+            ["UInt32Value"] = (WellKnownType.Wrapper, [RpcFieldKind.UInt32]),
+            ["BoolValue"] = (WellKnownType.Wrapper, [RpcFieldKind.Bool]),
+            ["StringValue"] = (WellKnownType.Wrapper, [RpcFieldKind.String]),
+            ["BytesValue"] = (WellKnownType.Wrapper, [RpcFieldKind.Bytes]),
+            ["Struct"] = (WellKnownType.Struct, [RpcFieldKind.Message]),
+            ["Value"] = (
+                WellKnownType.Value,
+                [
+                    RpcFieldKind.Enum, RpcFieldKind.Double, RpcFieldKind.String, RpcFieldKind.Bool,
+                    RpcFieldKind.Message, RpcFieldKind.Message,
+                ]),
+            ["ListValue"] = (WellKnownType.ListValue, [RpcFieldKind.Message]),
+            ["Any"] = (WellKnownType.Any, [RpcFieldKind.String, RpcFieldKind.Bytes]),
+            ["FieldMask"] = (WellKnownType.FieldMask, [RpcFieldKind.String]),
+        }.ToFrozenDictionary(StringComparer.Ordinal);
 
+    /// <summary>Which it is. Somebody's own type of that name, with other fields, is none.</summary>
     public static WellKnownType Of(RpcMessageInfo type) =>
         type.FullName.Length == Prefix.Length + type.Name.Length &&
-        type.FullName.StartsWith(Prefix, StringComparison.Ordinal)
-            ? ByName.GetValueOrDefault(type.Name)
+        type.FullName.StartsWith(Prefix, StringComparison.Ordinal) &&
+        ByName.TryGetValue(type.Name, out (WellKnownType Type, RpcFieldKind[] Kinds) known) &&
+        type.Fields.OrderBy(field => field.Number).Select(field => (field.Number, field.Kind))
+            .SequenceEqual(known.Kinds.Select((kind, index) => (index + 1, kind)))
+            ? known.Type
             : WellKnownType.None;
 }
