@@ -56,6 +56,9 @@ public sealed class RpcCallContext
         ? (_withDeadline ??= WithDeadline(deadline)).Token
         : _cancellation;
 
+    /// <summary>The same but for the deadline, for a host that watches it by itself.</summary>
+    internal CancellationToken Aborted => _cancellation;
+
     internal void End() => _withDeadline?.Dispose();
 
     // Made only for handlers that look: a timer for every call would cost more than an empty call.

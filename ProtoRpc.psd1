@@ -1,0 +1,40 @@
+@{
+    RootModule = 'ProtoRpc.psm1'
+    ModuleVersion = '0.1.0'
+    GUID = '5c0f2c0e-6f0a-4b53-9e0e-7f3d3b9a41c6'
+    Author = 'ProtoRpc contributors'
+    CompanyName = 'ProtoRpc contributors'
+    Copyright = '(c) ProtoRpc contributors. MIT licence.'
+    Description = 'Protocol Buffers RPC without code generation: load a schema, start listeners whose methods are script blocks, call services with hashtables.'
+    PowerShellVersion = '7.6'
+    CompatiblePSEditions = @('Core')
+    FormatsToProcess = @('ProtoRpc.Format.ps1xml')
+    CmdletsToExport = @(
+        'Connect-RpcEndpoint'
+        'ConvertFrom-RpcMessage'
+        'ConvertTo-RpcMessage'
+        'Disconnect-RpcEndpoint'
+        'Export-RpcSchema'
+        'Get-RpcConnection'
+        'Get-RpcListener'
+        'Get-RpcMessageType'
+        'Get-RpcMethod'
+        'Get-RpcService'
+        'Import-RpcSchema'
+        'Invoke-RpcMethod'
+        'New-RpcMessage'
+        'Receive-RpcListener'
+        'Start-RpcListener'
+        'Stop-RpcListener'
+        'Test-RpcEndpoint'
+        'Wait-RpcListener'
+    )
+    FunctionsToExport = @()
+    VariablesToExport = @()
+    AliasesToExport = @()
+    PrivateData = @{
+        PSData = @{
+            Tags = @('protobuf', 'rpc', 'dcerpc', 'grpc', 'ipc', 'PSEdition_Core', 'Windows', 'Linux', 'MacOS')
+        }
+    }
+}

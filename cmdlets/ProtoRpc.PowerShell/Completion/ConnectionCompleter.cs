@@ -1,0 +1,11 @@
+using System.Collections;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Offers the open connections of this runspace.</summary>
+public sealed class ConnectionCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RunspaceStore.Current.Connections.Select(connection => new Candidate(
+            $"(Get-RpcConnection {connection.Id})", $"{connection.Endpoint} {connection.Service}", IsScript: true));
+}

@@ -1,0 +1,28 @@
+using System.Collections;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Offers a hashtable with an empty handler for each method of the services.</summary>
+public sealed class HandlerCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        List<string> wanted = [.. (Unwrap(bound["Service"]) as IEnumerable ?? Array.Empty<object>())
+            .Cast<object>().Select(name => $"{name}")];
+        if (Unwrap(bound["Service"]) is string one)
+        {
+            wanted = [one];
+        }
+
+        foreach (RpcSchema schema in SchemasOf(bound))
+        {
+            List<RpcServiceInfo> services = [.. schema.Services.Where(service =>
+                wanted.Count == 0 || wanted.Contains(service.FullName) || wanted.Contains(service.Name))];
+            bool bare = services.Count == 1;
+            IEnumerable<string> entries = services.SelectMany(service => service.Methods).Select(method =>
+                $"{(bare ? method.Name : $"'{method.FullName}'")} = {{ param($Request) @{{}} }}");
+            yield return new Candidate($"@{{ {string.Join("; ", entries)} }}", "A handler for each method", IsScript: true);
+        }
+    }
+}

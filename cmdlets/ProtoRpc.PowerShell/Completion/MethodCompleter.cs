@@ -1,0 +1,25 @@
+using System.Collections;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Offers methods: bare names where they are enough, else full names.</summary>
+public sealed class MethodCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        List<RpcMethodInfo> methods = [.. SchemasOf(bound)
+            .SelectMany(schema => schema.Services)
+            .SelectMany(service => service.Methods)];
+        HashSet<string> unique = [.. methods.CountBy(method => method.Name).Where(c => c.Value == 1).Select(c => c.Key)];
+        return methods
+            .Where(method => unique.Contains(method.Name))
+            .Select(method => new Candidate(method.Name, ToolTip(method)))
+            .Concat(methods.Select(method => new Candidate(
+                method.FullName, ToolTip(method), unique.Contains(method.Name) ? null : method.Name)));
+    }
+
+    internal static string ToolTip(RpcMethodInfo method) =>
+        $"{method.FullName} ({method.RequestType.FullName}) returns ({method.ReplyType.FullName})"
+        + (method.Comment.Length > 0 ? $"{Environment.NewLine}{method.Comment}" : "");
+}

@@ -1,0 +1,73 @@
+using System.Management.Automation;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsData.ConvertFrom, "RpcMessage")]
+[OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary))]
+public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
+{
+    // A byte array in a variable comes through a pipeline byte by byte.
+    private readonly MemoryStream _bytes = new();
+    private RpcMessageInfo? _type;
+
+    [Parameter(Mandatory = true, Position = 0)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(MessageTypeCompleter))]
+    public string Type { get; set; } = "";
+
+    [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
+    [AllowNull]
+    [AllowEmptyCollection]
+    public object? InputObject { get; set; }
+
+    [Parameter(Mandatory = true)]
+    public RpcSchemaSource Schema { get; set; } = null!;
+
+    [Parameter]
+    public RpcMessageFormat Format { get; set; }
+
+    [Parameter]
+    public SwitchParameter AsHashtable { get; set; }
+
+    [Parameter]
+    public SwitchParameter Raw { get; set; }
+
+    protected override void Process()
+    {
+        _type ??= Resolve(Schema).GetMessage(Type);
+        switch (InputObject is PSObject wrapped ? wrapped.BaseObject : InputObject)
+        {
+            case byte one:
+                _bytes.WriteByte(one);
+                break;
+            case null:
+                Write([]);
+                break;
+            default:
+                Write(LanguagePrimitives.ConvertTo<byte[]>(InputObject));
+                break;
+        }
+    }
+
+    protected override void End()
+    {
+        if (_bytes.Length > 0)
+        {
+            Write(_bytes.GetBuffer().AsSpan(0, (int)_bytes.Length));
+        }
+    }
+
+    protected override void Dispose(bool disposing)
+    {
+        _bytes.Dispose();
+        base.Dispose(disposing);
+    }
+
+    private void Write(ReadOnlySpan<byte> bytes)
+    {
+        DynamicMessage message = DynamicMessage.Parse(_type!, bytes);
+        WriteObject(Raw ? message : MapperFor(AsHashtable).ToObject(message));
+    }
+}

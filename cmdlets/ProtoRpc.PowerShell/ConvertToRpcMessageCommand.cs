@@ -1,0 +1,39 @@
+using System.Management.Automation;
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsData.ConvertTo, "RpcMessage")]
+[OutputType(typeof(byte[]))]
+public sealed class ConvertToRpcMessageCommand : RpcCmdlet
+{
+    private RpcMessageInfo? _type;
+
+    [Parameter(Mandatory = true, Position = 0)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(MessageTypeCompleter))]
+    public string Type { get; set; } = "";
+
+    [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
+    [AllowNull]
+    public object? InputObject { get; set; }
+
+    [Parameter(Mandatory = true)]
+    public RpcSchemaSource Schema { get; set; } = null!;
+
+    [Parameter]
+    public RpcMessageFormat Format { get; set; }
+
+    [Parameter]
+    public SwitchParameter AllowUnknownField { get; set; }
+
+    protected override void Process()
+    {
+        _type ??= Resolve(Schema).GetMessage(Type);
+        DynamicMessage message = MapperFor(asHashtable: false, AllowUnknownField).ToMessage(_type, InputObject);
+        message.CheckRequired();
+        WriteObject(message.ToByteArray(), enumerateCollection: false);
+    }
+}

@@ -1,0 +1,28 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsCommunications.Disconnect, "RpcEndpoint", DefaultParameterSetName = ByConnection)]
+public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
+{
+    private const string ByConnection = "Connection";
+    private const string ById = "Id";
+
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection[] Connection { get; set; } = [];
+
+    [Parameter(Mandatory = true, ParameterSetName = ById)]
+    public int[] Id { get; set; } = [];
+
+    protected override void Process()
+    {
+        IEnumerable<RpcConnection> connections = ParameterSetName == ById
+            ? RunspaceStore.Current.Connections.Where(connection => Id.Contains(connection.Id))
+            : Connection;
+        foreach (RpcConnection connection in connections)
+        {
+            connection.Dispose();
+        }
+    }
+}

@@ -1,0 +1,18 @@
+using System.Management.Automation;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsCommon.Get, "RpcService", DefaultParameterSetName = ByConnection)]
+[OutputType(typeof(RpcServiceInfo))]
+public sealed class GetRpcServiceCommand : RpcDescribeCommand
+{
+    [Parameter(Position = 0)]
+    [SupportsWildcards]
+    [ArgumentCompleter(typeof(ServiceCompleter))]
+    public string[] Name { get; set; } = [];
+
+    protected override void Process() => WriteObject(
+        Select(ResolveSchema().Services, Name, "service", service => service.FullName, service => service.Name),
+        enumerateCollection: true);
+}

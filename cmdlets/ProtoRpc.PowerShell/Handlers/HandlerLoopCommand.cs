@@ -1,0 +1,13 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+// Not public, so that the module does not export it: the one command of a worker's pipeline.
+[Cmdlet(VerbsLifecycle.Invoke, "RpcHandlerLoop")]
+internal sealed class HandlerLoopCommand : PSCmdlet
+{
+    [Parameter(Mandatory = true)]
+    public HandlerWorker Worker { get; set; } = null!;
+
+    protected override void EndProcessing() => Worker.RunCalls(this);
+}

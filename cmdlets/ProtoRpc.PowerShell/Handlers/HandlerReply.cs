@@ -1,0 +1,87 @@
+using System.Collections.ObjectModel;
+using System.Management.Automation;
+using Google.Protobuf;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>What came out of a handler: its output as the reply, its failure as an exception.</summary>
+internal static class HandlerReply
+{
+    // At the detail level Full, callers see it in the remote exception's data.
+    private const string ScriptStackTrace = "ScriptStackTrace";
+
+    /// <summary>The reply that a handler's output stands for; nothing stands for an empty message.</summary>
+    /// <exception cref="RpcException">Internal: several objects, or one that does not fit the reply's type.</exception>
+    public static IMessage Of(RpcMethodInfo method, Collection<PSObject> output)
+    {
+        PSObject? reply = null;
+        int count = 0;
+        foreach (PSObject? item in output)
+        {
+            if (item is not null)
+            {
+                reply = item;
+                count++;
+            }
+        }
+
+        if (count > 1)
+        {
+            throw Wrong(method, $"wrote {count} objects, and the reply is one. Pipe to Out-Null, or assign to $null, "
+                + "what is not the reply", inner: null);
+        }
+
+        if (reply?.BaseObject is IMessage message)
+        {
+            return message;
+        }
+
+        try
+        {
+            return RpcCmdlet.MapperFor(asHashtable: false).ToMessage(method.ReplyType, reply);
+        }
+        catch (RpcException e)
+        {
+            throw Wrong(method, $"did not return a {method.ReplyType.FullName}: {e.Message}", e);
+        }
+    }
+
+    /// <summary>The exception that a script raised, without what the shell put around it.</summary>
+    public static Exception Unwrap(Exception exception)
+    {
+        string trace = "";
+        while (true)
+        {
+            if (exception is IContainsErrorRecord { ErrorRecord: { } record })
+            {
+                trace = record.ScriptStackTrace ?? trace;
+                if (exception is RuntimeException && !ReferenceEquals(record.Exception, exception)
+                    && record.Exception is not ParentContainsErrorRecordException and not null)
+                {
+                    exception = record.Exception;
+                    continue;
+                }
+            }
+
+            if (exception is MethodInvocationException or CmdletInvocationException or ActionPreferenceStopException
+                && exception.InnerException is { } inner)
+            {
+                exception = inner;
+                continue;
+            }
+
+            break;
+        }
+
+        if (trace.Length > 0)
+        {
+            exception.Data[ScriptStackTrace] = trace;
+        }
+
+        return exception;
+    }
+
+    private static RpcException Wrong(RpcMethodInfo method, string what, Exception? inner) =>
+        new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}.", inner) { ErrorId = "WrongReply" };
+}

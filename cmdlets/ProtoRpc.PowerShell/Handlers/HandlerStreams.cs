@@ -1,0 +1,134 @@
+using System.Management.Automation;
+using System.Management.Automation.Host;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>What handlers write to their streams: shown at once in the host, or kept until it is received.</summary>
+internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce)
+{
+    // The oldest are dropped, so that a listener that nobody looks at does not grow.
+    private const int Capacity = 1000;
+
+    private readonly Lock _gate = new();
+    private readonly Queue<object> _kept = [];
+
+    /// <summary>Raised after a record was kept.</summary>
+    public event Action? Added;
+
+    /// <summary>Records that wait to be received.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _kept.Count;
+            }
+        }
+    }
+
+    /// <summary>Records that were dropped because nobody received them.</summary>
+    public long Dropped { get; private set; }
+
+    /// <summary>The last record, as text.</summary>
+    public string Last { get; private set; } = "";
+
+    /// <summary>Takes over the records of a pipeline as they come.</summary>
+    public void Attach(PSDataStreams streams)
+    {
+        Attach(streams.Error);
+        Attach(streams.Warning);
+        Attach(streams.Verbose);
+        Attach(streams.Debug);
+        Attach(streams.Information);
+    }
+
+    public void Add(object record)
+    {
+        Last = record.ToString() ?? "";
+        if (showsAtOnce(record))
+        {
+            Show(record);
+            return;
+        }
+
+        lock (_gate)
+        {
+            if (_kept.Count == Capacity)
+            {
+                _kept.Dequeue();
+                Dropped++;
+            }
+
+            _kept.Enqueue(record);
+        }
+
+        Added?.Invoke();
+    }
+
+    /// <summary>The kept records, oldest first; they are gone from here unless they shall stay.</summary>
+    public IReadOnlyList<object> Take(bool keep)
+    {
+        lock (_gate)
+        {
+            object[] records = [.. _kept];
+            if (!keep)
+            {
+                _kept.Clear();
+            }
+
+            return records;
+        }
+    }
+
+    /// <summary>Writes a record to the stream of a cmdlet that it came from.</summary>
+    public static void Write(Cmdlet cmdlet, object record)
+    {
+        switch (record)
+        {
+            case ErrorRecord error:
+                cmdlet.WriteError(error);
+                break;
+            case WarningRecord warning:
+                cmdlet.WriteWarning(warning.Message);
+                break;
+            case VerboseRecord verbose:
+                cmdlet.WriteVerbose(verbose.Message);
+                break;
+            case DebugRecord debug:
+                cmdlet.WriteDebug(debug.Message);
+                break;
+            case InformationRecord information:
+                cmdlet.WriteInformation(information);
+                break;
+        }
+    }
+
+    private void Attach<T>(PSDataCollection<T> records)
+        where T : notnull => records.DataAdded += (_, _) =>
+    {
+        foreach (T record in records.ReadAll())
+        {
+            Add(record);
+        }
+    };
+
+    private void Show(object record)
+    {
+        switch (record)
+        {
+            case WarningRecord warning:
+                host.UI.WriteWarningLine(warning.Message);
+                break;
+            case VerboseRecord verbose:
+                host.UI.WriteVerboseLine(verbose.Message);
+                break;
+            case DebugRecord debug:
+                host.UI.WriteDebugLine(debug.Message);
+                break;
+            default:
+                host.UI.WriteLine(record.ToString());
+                break;
+        }
+    }
+}

@@ -1,0 +1,222 @@
+using System.Collections.ObjectModel;
+using System.Management.Automation;
+using System.Management.Automation.Runspaces;
+using ProtoRpc.Messages;
+using Shell = System.Management.Automation.PowerShell;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>A thread with a runspace, in which one long pipeline runs a handler for call after call.</summary>
+/// <remarks>
+/// The pipeline is there so that streams work, and is one for all calls because a new one costs a hundred times
+/// as much as the call of a block. A call that is given up stops the pipeline; the worker then begins another.
+/// </remarks>
+internal sealed class HandlerWorker
+{
+    private const int SpinCount = 20;
+
+    private static readonly CmdletInfo LoopCommand = new("Invoke-RpcHandlerLoop", typeof(HandlerLoopCommand));
+
+    private readonly HandlerPool _pool;
+    private readonly Thread _thread;
+    private readonly ManualResetEventSlim _wake = new(false, SpinCount);
+    private readonly TaskCompletionSource _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Dictionary<ScriptSource, ScriptBlock> _blocks = [];
+
+    private readonly Lock _shellGate = new();
+
+    private Shell? _shell;
+    private HandlerCall? _call;
+    private volatile bool _stopping;
+    private volatile bool _closed;
+    private PSVariable? _requestVariable;
+    private PSVariable? _contextVariable;
+    private PSVariable? _methodVariable;
+
+    public HandlerWorker(HandlerPool pool)
+    {
+        _pool = pool;
+        _thread = new Thread(Run) { IsBackground = true, Name = "ProtoRpc handler" };
+    }
+
+    /// <summary>Whether its pipeline is being stopped.</summary>
+    public bool IsStopping => _stopping;
+
+    public void Start() => _thread.Start();
+
+    /// <summary>Waits until it takes calls; throws what kept it from that.</summary>
+    public void WaitUntilReady() => _ready.Task.GetAwaiter().GetResult();
+
+    public void Join(TimeSpan timeout) => _thread.Join(timeout);
+
+    // The next four run under the pool's lock, so that no call is stopped in the place of another.
+    public void Begin(HandlerCall call) => _call = call;
+
+    public void End() => _call = null;
+
+    public bool IsRunning(HandlerCall call) => ReferenceEquals(_call, call);
+
+    public void BeginStop()
+    {
+        lock (_shellGate)
+        {
+            _stopping = true;
+            _shell?.BeginStop(callback: null, state: null);
+        }
+    }
+
+    /// <summary>Ends it: at once when it is idle, else by stopping what runs.</summary>
+    public void Close()
+    {
+        _closed = true;
+        _wake.Set();
+        BeginStop();
+    }
+
+    /// <summary>Lets it see the call that it was given.</summary>
+    public void Wake() => _wake.Set();
+
+    public HandlerCall? WaitForCall()
+    {
+        _wake.Wait();
+        _wake.Reset();
+        return _closed ? null : _call;
+    }
+
+    /// <summary>The body of the long pipeline.</summary>
+    public void RunCalls(PSCmdlet cmdlet)
+    {
+        if (_requestVariable is null)
+        {
+            Prepare(cmdlet);
+        }
+
+        _ready.TrySetResult();
+        while (_pool.Take(this) is { } call)
+        {
+            RunCall(call);
+        }
+    }
+
+    private void Run()
+    {
+        try
+        {
+            using Runspace runspace = RunspaceFactory.CreateRunspace(_pool.Environment.State);
+            runspace.ThreadOptions = PSThreadOptions.UseCurrentThread;
+            runspace.Open();
+            while (!_closed)
+            {
+                RunPipeline(runspace);
+            }
+        }
+        catch (Exception e)
+        {
+            // The first worker's failure is the listener's; a later one fails the calls that wait for it.
+            if (!_ready.TrySetException(e))
+            {
+                _pool.Streams.Add(new ErrorRecord(e, "HandlerWorkerFailed", ErrorCategory.NotSpecified, this));
+            }
+        }
+        finally
+        {
+            RpcException ended = new(RpcStatusCode.Internal, "The worker of the handler ended.");
+            _call?.Fail(ended);
+            _pool.Remove(this, ended);
+        }
+    }
+
+    private void RunPipeline(Runspace runspace)
+    {
+        using Shell shell = Shell.Create();
+        shell.Runspace = runspace;
+        shell.AddCommand(LoopCommand).AddParameter(nameof(HandlerLoopCommand.Worker), this);
+        _pool.Streams.Attach(shell.Streams);
+        lock (_shellGate)
+        {
+            _stopping = false;
+            _shell = shell;
+        }
+
+        try
+        {
+            shell.Invoke();
+        }
+        catch (PipelineStoppedException)
+        {
+            // A call was given up, or the worker is closed.
+        }
+        finally
+        {
+            lock (_shellGate)
+            {
+                _shell = null;
+            }
+        }
+    }
+
+    private void Prepare(PSCmdlet cmdlet)
+    {
+        cmdlet.SessionState.Path.SetLocation(WildcardPattern.Escape(_pool.Environment.Location));
+        foreach ((string name, ScriptSource source) in _pool.Environment.Functions)
+        {
+            if (name.Length == 0)
+            {
+                cmdlet.InvokeCommand.InvokeScript(useLocalScope: false, source.Parse(), input: null);
+            }
+            else
+            {
+                cmdlet.InvokeProvider.Item.Set($"function:global:{name}", source.Parse());
+            }
+        }
+
+        if (_pool.Environment.Initialization is { } initialization)
+        {
+            cmdlet.InvokeCommand.InvokeScript(useLocalScope: false, initialization.Parse(), input: null);
+        }
+
+        foreach (ScriptSource script in _pool.Scripts)
+        {
+            _blocks[script] = script.Parse();
+        }
+
+        _contextVariable = Variable(cmdlet, "RpcContext");
+        _methodVariable = Variable(cmdlet, "RpcMethod");
+        _requestVariable = Variable(cmdlet, "Request");
+    }
+
+    private static PSVariable Variable(PSCmdlet cmdlet, string name)
+    {
+        cmdlet.SessionState.PSVariable.Set(name, null);
+        return cmdlet.SessionState.PSVariable.Get(name);
+    }
+
+    private void RunCall(HandlerCall call)
+    {
+        try
+        {
+            object request = call.Request is DynamicMessage message
+                ? RpcCmdlet.MapperFor(asHashtable: false).ToObject(message)
+                : call.Request;
+            _requestVariable!.Value = request;
+            _contextVariable!.Value = call.Context;
+            _methodVariable!.Value = call.Context.Method;
+            Collection<PSObject> output = call.Script.ParameterCount > 1
+                ? _blocks[call.Script].Invoke(request, call.Context)
+                : _blocks[call.Script].Invoke(request);
+            call.Complete(HandlerReply.Of(call.Context.Method, output));
+        }
+        catch (PipelineStoppedException) when (_stopping)
+        {
+            throw;
+        }
+        catch (Exception e)
+        {
+            call.Fail(HandlerReply.Unwrap(e));
+        }
+        finally
+        {
+            _requestVariable!.Value = null;
+        }
+    }
+}

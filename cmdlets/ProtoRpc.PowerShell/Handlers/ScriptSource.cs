@@ -1,0 +1,113 @@
+using System.Management.Automation;
+using System.Management.Automation.Language;
+using System.Text;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The text of a caller's script block, so that each worker can make a block of its own of it.</summary>
+/// <remarks>
+/// One block in two runspaces would run in the one that it came from, or crash
+/// (https://github.com/PowerShell/PowerShell/issues/24629). The text is parsed again at its place in its file, so
+/// that errors and breakpoints name the caller's lines.
+/// </remarks>
+internal sealed class ScriptSource
+{
+    // Stands for the colon of $using:x. A letter that looks alike, so that it is part of the variable's name.
+    private const char UsingColon = 'ː';
+
+    private readonly string _text;
+    private readonly string? _file;
+
+    private ScriptSource(Ast ast, string body)
+    {
+        _file = ast.Extent.File;
+        _text = Place(ast, body);
+        ParameterCount = ParametersOf(ast)?.Parameters.Count ?? 0;
+    }
+
+    /// <summary>How many parameters the block declares.</summary>
+    public int ParameterCount { get; }
+
+    /// <summary>The source of a block's body.</summary>
+    public static ScriptSource OfBlock(ScriptBlock block)
+    {
+        Ast body = block.Ast is FunctionDefinitionAst function ? function.Body : block.Ast;
+        char[] text = WithoutUsing(body);
+        if (text is ['{', .., '}'])
+        {
+            text[0] = ' ';
+            text[^1] = ' ';
+        }
+
+        return new ScriptSource(body, new string(text));
+    }
+
+    /// <summary>The source of a function's definition, <c>function</c> and name included.</summary>
+    public static ScriptSource OfDefinition(FunctionDefinitionAst function) =>
+        new(function, new string(WithoutUsing(function)));
+
+    /// <summary>The variables that a script takes from its caller with <c>$using:</c>.</summary>
+    public static IEnumerable<string> UsingVariables(Ast ast) => UsingExpressions(ast)
+        .Select(expression => UsingExpressionAst.ExtractUsingVariable(expression).VariablePath.UserPath)
+        .Distinct(StringComparer.OrdinalIgnoreCase);
+
+    /// <summary>The name that stands for <c>$using:NAME</c> in a worker.</summary>
+    public static string UsingName(string variable) => $"using{UsingColon}{variable}";
+
+    /// <summary>A new block for the calling thread's runspace.</summary>
+    public ScriptBlock Parse()
+    {
+        ScriptBlockAst ast = Parser.ParseInput(_text, _file, out _, out ParseError[] errors);
+        return errors.Length == 0
+            ? ast.GetScriptBlock()
+            : throw new ParseException(errors);
+    }
+
+    private static IEnumerable<UsingExpressionAst> UsingExpressions(Ast ast) =>
+        ast.FindAll(node => node is UsingExpressionAst, searchNestedScriptBlocks: true).Cast<UsingExpressionAst>();
+
+    private static char[] WithoutUsing(Ast ast)
+    {
+        char[] text = ast.Extent.Text.ToCharArray();
+        foreach (UsingExpressionAst expression in UsingExpressions(ast))
+        {
+            int start = expression.Extent.StartOffset - ast.Extent.StartOffset;
+            text[Array.IndexOf(text, ':', start)] = UsingColon;
+        }
+
+        return text;
+    }
+
+    // Blank lines and spaces before the text put it where it was; the file's "using namespace" go before them.
+    private static string Place(Ast ast, string body)
+    {
+        Ast root = ast;
+        while (root.Parent is not null)
+        {
+            root = root.Parent;
+        }
+
+        StringBuilder text = new();
+        if (root is ScriptBlockAst { UsingStatements: { } statements })
+        {
+            foreach (UsingStatementAst statement in statements)
+            {
+                if (statement.UsingStatementKind == UsingStatementKind.Namespace)
+                {
+                    text.Append("using namespace ").Append(statement.Name.Value).Append(';');
+                }
+            }
+        }
+
+        int column = text.Length;
+        if (ast.Extent.StartLineNumber > 1)
+        {
+            text.Append('\n', ast.Extent.StartLineNumber - 1);
+            column = 0;
+        }
+
+        return text.Append(' ', Math.Max(0, ast.Extent.StartColumnNumber - 1 - column)).Append(body).ToString();
+    }
+
+    private static ParamBlockAst? ParametersOf(Ast ast) => (ast as ScriptBlockAst)?.ParamBlock;
+}

@@ -1,0 +1,57 @@
+using System.Management.Automation;
+using ProtoRpc.Calls;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsLifecycle.Invoke, "RpcMethod", DefaultParameterSetName = ByConnection)]
+[OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary))]
+public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
+{
+    private const string ByMessage = "Message";
+
+    [Parameter(Mandatory = true, Position = 0)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(MethodCompleter))]
+    public string Method { get; set; } = "";
+
+    [Parameter(Position = 1, ParameterSetName = ByConnection)]
+    [Parameter(Position = 1, ValueFromPipeline = true, ParameterSetName = ByMessage)]
+    [AllowNull]
+    [ArgumentCompleter(typeof(MessageCompleter))]
+    public object? Message { get; set; }
+
+    [Parameter]
+    [Deadline]
+    public TimeSpan? Deadline { get; set; }
+
+    [Parameter]
+    public SwitchParameter AsHashtable { get; set; }
+
+    [Parameter]
+    public SwitchParameter Raw { get; set; }
+
+    [Parameter]
+    public SwitchParameter AllowUnknownField { get; set; }
+
+    protected override void Process() => Guard(Method, Call);
+
+    private void Call()
+    {
+        RpcConnection connection = ResolveConnection();
+        RpcClient client = connection.Client;
+        if (client.Schema is null)
+        {
+            throw RpcErrors.NoSchema(connection);
+        }
+
+        RpcMethodInfo method = client.GetMethod(Method);
+        MessageMapper mapper = MapperFor(AsHashtable, AllowUnknownField);
+        DynamicMessage request = Message is PSObject { BaseObject: DynamicMessage raw }
+            ? raw
+            : mapper.ToMessage(method.RequestType, Message);
+        DynamicMessage reply = client.Invoke(method, request, Deadline, Cancellation);
+        WriteObject(Raw ? reply : mapper.ToObject(reply));
+    }
+}

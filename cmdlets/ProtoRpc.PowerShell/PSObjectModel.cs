@@ -1,0 +1,63 @@
+using System.Collections;
+using System.Diagnostics.CodeAnalysis;
+using System.Management.Automation;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The shell's objects: dictionaries and anything with properties in, custom objects out.</summary>
+internal class PSObjectModel : IObjectModel
+{
+    public static PSObjectModel Instance { get; } = new();
+
+    public object? Unwrap(object? value) =>
+        value is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : value;
+
+    public bool TryGetMembers(object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
+    {
+        members = Unwrap(value) switch
+        {
+            IDictionary dictionary => Entries(dictionary),
+            // An object that a shell wrapped has the properties that the shell added as well.
+            PSObject custom => Properties(custom),
+            null or string or byte[] or IEnumerable or IConvertible => null,
+            ValueType and not IFormattable => Properties(PSObject.AsPSObject(value)),
+            ValueType => null,
+            _ => Properties(PSObject.AsPSObject(value)),
+        };
+        return members is not null;
+    }
+
+    public virtual object CreateObject(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
+    {
+        PSObject result = new();
+        for (int i = 0; i < fields.Count; i++)
+        {
+            result.Properties.Add(new PSNoteProperty(fields[i].Name, values[i]), preValidated: true);
+        }
+
+        result.TypeNames.Insert(0, source.Type.FullName);
+        return result;
+    }
+
+    private static IEnumerable<KeyValuePair<string, object?>> Entries(IDictionary dictionary)
+    {
+        foreach (DictionaryEntry entry in dictionary)
+        {
+            yield return new(LanguagePrimitives.ConvertTo<string>(entry.Key), entry.Value);
+        }
+    }
+
+    private static IEnumerable<KeyValuePair<string, object?>> Properties(PSObject value)
+    {
+        foreach (PSPropertyInfo property in value.Properties)
+        {
+            if (property.IsGettable)
+            {
+                yield return new(property.Name, property.Value);
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsCommunications.Receive, "RpcListener", DefaultParameterSetName = ByListener)]
+public sealed class ReceiveRpcListenerCommand : RpcListenerCommand
+{
+    [Parameter]
+    public SwitchParameter Keep { get; set; }
+
+    protected override void Process()
+    {
+        foreach (RpcListener listener in ResolveListeners())
+        {
+            foreach (object record in listener.Streams.Take(Keep))
+            {
+                HandlerStreams.Write(this, record);
+            }
+        }
+    }
+}

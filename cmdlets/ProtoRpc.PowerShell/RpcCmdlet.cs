@@ -1,0 +1,134 @@
+using System.Collections.ObjectModel;
+using System.Management.Automation;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of every cmdlet: cancellation, paths, and one place where failures become error records.</summary>
+public abstract class RpcCmdlet : PSCmdlet, IDisposable
+{
+    private readonly CancellationTokenSource _stopping = new();
+
+    /// <summary>Cancelled by Ctrl+C.</summary>
+    protected CancellationToken Cancellation => _stopping.Token;
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        Dispose(disposing: true);
+        GC.SuppressFinalize(this);
+    }
+
+    /// <summary>Frees what the cmdlet holds.</summary>
+    protected virtual void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            _stopping.Dispose();
+        }
+    }
+
+    protected override void StopProcessing()
+    {
+        try
+        {
+            _stopping.Cancel();
+        }
+        catch (ObjectDisposedException)
+        {
+            // The cmdlet ended while Ctrl+C was pressed.
+        }
+    }
+
+    protected override void BeginProcessing() => Guard(null, Begin);
+
+    protected override void ProcessRecord() => Guard(null, Process);
+
+    protected override void EndProcessing() => Guard(null, End);
+
+    /// <summary>Once, before the first pipeline object.</summary>
+    protected virtual void Begin()
+    {
+    }
+
+    /// <summary>For each pipeline object.</summary>
+    protected virtual void Process()
+    {
+    }
+
+    /// <summary>Once, after the last pipeline object.</summary>
+    protected virtual void End()
+    {
+    }
+
+    /// <summary>Runs an action; an <see cref="RpcException"/> becomes a non-terminating error, so that a pipeline
+    /// goes on with its next object.</summary>
+    /// <returns>Whether it succeeded.</returns>
+    protected bool Guard(object? target, Action action)
+    {
+        try
+        {
+            action();
+            return true;
+        }
+        catch (RpcException e)
+        {
+            if (!Stopping)
+            {
+                WriteError(RpcErrors.ToRecord(e, target));
+            }
+
+            return false;
+        }
+        catch (OperationCanceledException) when (_stopping.IsCancellationRequested)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>Ends the cmdlet with an error.</summary>
+    protected void Fail(RpcException exception, object? target = null) =>
+        ThrowTerminatingError(RpcErrors.ToRecord(exception, target));
+
+    /// <summary>The files that paths name, by the rules of the shell: relative to its location, drives, wildcards.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not on the file system.</exception>
+    protected IReadOnlyList<string> ResolveFiles(IEnumerable<string> paths)
+    {
+        List<string> files = [];
+        foreach (string path in paths)
+        {
+            try
+            {
+                Collection<string> found = GetResolvedProviderPathFromPSPath(path, out ProviderInfo provider);
+                if (provider.Name != "FileSystem")
+                {
+                    throw RpcErrors.NotAFile(path, $"it is on the provider {provider.Name}");
+                }
+
+                files.AddRange(found);
+            }
+            catch (ItemNotFoundException)
+            {
+                // The reader of the files says what is missing.
+                files.Add(GetUnresolvedProviderPathFromPSPath(path));
+            }
+            catch (System.Management.Automation.DriveNotFoundException e)
+            {
+                throw RpcErrors.NotAFile(path, e.Message, e);
+            }
+        }
+
+        return files;
+    }
+
+    /// <summary>A schema that was given as an object or as paths.</summary>
+    internal RpcSchema Resolve(RpcSchemaSource source) =>
+        source.Schema ?? RpcSchema.Load(ResolveFiles(source.Paths));
+
+    internal static MessageMapper MapperFor(bool asHashtable, bool allowUnknownFields = false) =>
+        new(asHashtable ? OrderedHashtableModel.Instance : PSObjectModel.Instance)
+        {
+            AllowUnknownFields = allowUnknownFields,
+        };
+}

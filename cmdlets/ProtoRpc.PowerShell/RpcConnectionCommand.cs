@@ -1,0 +1,43 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of cmdlets that use a connection: the given one, or the runspace's only one.</summary>
+public abstract class RpcConnectionCommand : RpcCmdlet
+{
+    protected const string ByConnection = "Connection";
+
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection? Connection { get; set; }
+
+    /// <summary>The connection to use.</summary>
+    /// <exception cref="RpcException">FailedPrecondition when none was given and there is not exactly one.</exception>
+    protected RpcConnection ResolveConnection()
+    {
+        if (Connection is not null)
+        {
+            return Connection;
+        }
+
+        IReadOnlyList<RpcConnection> open = RunspaceStore.Current.Connections;
+        return open.Count switch
+        {
+            1 => open[0],
+            0 => throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                "There is no open connection. Run Connect-RpcEndpoint first, or give -Connection.")
+            {
+                ErrorId = "NoConnection",
+            },
+            _ => throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"There are {open.Count} open connections ({string.Join(", ", open.Take(5))}). "
+                + "Say which with -Connection, or pipe it in.")
+            {
+                ErrorId = "AmbiguousConnection",
+            },
+        };
+    }
+}

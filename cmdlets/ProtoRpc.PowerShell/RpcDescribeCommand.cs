@@ -1,0 +1,53 @@
+using System.Management.Automation;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of cmdlets that list what a schema or a connection offers.</summary>
+public abstract class RpcDescribeCommand : RpcConnectionCommand
+{
+    protected const string BySchema = "Schema";
+
+    [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = BySchema)]
+    public RpcSchemaSource? Schema { get; set; }
+
+    /// <summary>The schema to describe.</summary>
+    protected RpcSchema ResolveSchema()
+    {
+        if (Schema is not null)
+        {
+            return Resolve(Schema);
+        }
+
+        RpcConnection connection = ResolveConnection();
+        return connection.Schema ?? throw RpcErrors.NoSchema(connection);
+    }
+
+    /// <summary>The items whose full or bare name matches one of the names; a name without a match is an error.</summary>
+    protected IEnumerable<T> Select<T>(
+        IEnumerable<T> items, string[] names, string kind, Func<T, string> fullName, Func<T, string> bareName)
+        where T : class
+    {
+        if (names.Length == 0)
+        {
+            return items;
+        }
+
+        List<T> all = [.. items];
+        List<T> selected = [];
+        foreach (string name in names)
+        {
+            WildcardPattern pattern = new(name, WildcardOptions.IgnoreCase);
+            List<T> found = all.FindAll(item => pattern.IsMatch(fullName(item)) || pattern.IsMatch(bareName(item)));
+            if (found.Count == 0 && !WildcardPattern.ContainsWildcardCharacters(name))
+            {
+                RpcException missing = SchemaError.NameNotFound(kind, name, [.. all.Select(fullName)]);
+                WriteError(RpcErrors.ToRecord(missing, name));
+            }
+
+            selected.AddRange(found);
+        }
+
+        return selected.Distinct();
+    }
+}

@@ -1,0 +1,80 @@
+using ProtoRpc.Calls;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>A listener as the shell shows it.</summary>
+public sealed class RpcListener
+{
+    private readonly RpcServer _server;
+    private readonly HandlerPool _pool;
+
+    internal RpcListener(int id, RpcSchema schema, RpcServer server, HandlerPool pool)
+    {
+        Id = id;
+        Schema = schema;
+        _server = server;
+        _pool = pool;
+    }
+
+    /// <summary>Its number in this runspace.</summary>
+    public int Id { get; }
+
+    /// <summary><c>Listening</c> or <c>Stopped</c>.</summary>
+    public string State => IsListening ? "Listening" : "Stopped";
+
+    /// <summary>Full names of the services.</summary>
+    public string[] Service => [.. _server.Services.Select(service => service.Key.FullName)];
+
+    /// <summary>The endpoints as bound, with the port that the system picked.</summary>
+    public RpcEndpoint[] Endpoint => [.. _server.Endpoints];
+
+    /// <summary>The schema of the services.</summary>
+    public RpcSchema Schema { get; }
+
+    /// <summary>Connections now open.</summary>
+    public int Connections => _server.Counters.Connections;
+
+    /// <summary>Connections accepted since the start.</summary>
+    public long Accepted => _server.Counters.Accepted;
+
+    /// <summary>Calls that ended.</summary>
+    public long Calls => _server.Counters.Calls;
+
+    /// <summary>Calls that failed.</summary>
+    public long Errors => _server.Counters.Errors;
+
+    /// <summary>Calls that run or wait for a worker.</summary>
+    public int InFlight => _server.Counters.InFlight;
+
+    /// <summary>Workers that run handlers; made when they are needed.</summary>
+    public int Workers => _pool.WorkerCount;
+
+    /// <summary>When it began to listen.</summary>
+    public DateTimeOffset Started { get; } = DateTimeOffset.Now;
+
+    /// <summary>Records that handlers wrote to their streams and that wait for Receive-RpcListener.</summary>
+    public int Records => Streams.Count;
+
+    /// <summary>Records that were dropped because nobody received them.</summary>
+    public long DroppedRecords => Streams.Dropped;
+
+    /// <summary>The last record that a handler wrote.</summary>
+    public string LastRecord => Streams.Last;
+
+    internal HandlerStreams Streams => _pool.Streams;
+
+    internal bool IsListening => _server.IsListening;
+
+    internal Task Completion => _server.Completion;
+
+    /// <summary>Refuses new calls, lets running ones end within the drain time, stops the rest.</summary>
+    internal void Stop(TimeSpan? drain)
+    {
+        _server.StopAsync(drain).GetAwaiter().GetResult();
+        _pool.Dispose();
+    }
+
+    /// <inheritdoc/>
+    public override string ToString() => $"listener {Id} on {string.Join(", ", _server.Endpoints)}";
+}

@@ -1,0 +1,36 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of cmdlets that act on listeners: given ones, or those with an id.</summary>
+public abstract class RpcListenerCommand : RpcCmdlet
+{
+    protected const string ByListener = "Listener";
+    protected const string ById = "Id";
+
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByListener)]
+    [ArgumentCompleter(typeof(ListenerCompleter))]
+    public RpcListener[] Listener { get; set; } = [];
+
+    [Parameter(Mandatory = true, ParameterSetName = ById)]
+    public int[] Id { get; set; } = [];
+
+    /// <summary>The listeners that were named; an id that no listener has is an error.</summary>
+    protected IReadOnlyList<RpcListener> ResolveListeners() =>
+        ParameterSetName == ByListener ? Listener : ListenersOf(Id);
+
+    internal IReadOnlyList<RpcListener> ListenersOf(int[] ids)
+    {
+        IReadOnlyList<RpcListener> all = RunspaceStore.Current.Listeners;
+        foreach (int id in ids.Where(id => all.All(listener => listener.Id != id)))
+        {
+            RpcException missing = new(RpcStatusCode.NotFound, $"This runspace has no listener with the id {id}.")
+            {
+                ErrorId = "ListenerNotFound",
+            };
+            WriteError(RpcErrors.ToRecord(missing, id));
+        }
+
+        return [.. all.Where(listener => ids.Contains(listener.Id))];
+    }
+}

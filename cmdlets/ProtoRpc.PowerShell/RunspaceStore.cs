@@ -1,0 +1,95 @@
+using System.Management.Automation.Runspaces;
+using System.Runtime.CompilerServices;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>What the cmdlets keep for one runspace: its connections and listeners. Closed with the runspace.</summary>
+internal sealed class RunspaceStore
+{
+    private static readonly ConditionalWeakTable<Runspace, RunspaceStore> Stores = [];
+
+    private readonly Lock _gate = new();
+    private readonly List<RpcConnection> _connections = [];
+    private readonly List<RpcListener> _listeners = [];
+    private int _lastId;
+
+    private RunspaceStore(Runspace runspace)
+    {
+        runspace.StateChanged += (_, e) =>
+        {
+            if (e.RunspaceStateInfo.State is RunspaceState.Closing or RunspaceState.Closed or RunspaceState.Broken)
+            {
+                Close();
+            }
+        };
+    }
+
+    /// <summary>The store of the runspace that runs the calling thread's code.</summary>
+    public static RunspaceStore Current =>
+        Stores.GetValue(Runspace.DefaultRunspace, runspace => new RunspaceStore(runspace));
+
+    /// <summary>Connections that were not disconnected, oldest first.</summary>
+    public IReadOnlyList<RpcConnection> Connections
+    {
+        get
+        {
+            lock (_gate)
+            {
+                _connections.RemoveAll(connection => !connection.IsOpen);
+                return [.. _connections];
+            }
+        }
+    }
+
+    /// <summary>Listeners that were not stopped and received to the end, oldest first.</summary>
+    public IReadOnlyList<RpcListener> Listeners
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return [.. _listeners];
+            }
+        }
+    }
+
+    public int NextId() => Interlocked.Increment(ref _lastId);
+
+    public void Add(RpcConnection connection)
+    {
+        lock (_gate)
+        {
+            _connections.Add(connection);
+        }
+    }
+
+    public void Add(RpcListener listener)
+    {
+        lock (_gate)
+        {
+            _listeners.Add(listener);
+        }
+    }
+
+    public void Remove(RpcListener listener)
+    {
+        lock (_gate)
+        {
+            _listeners.Remove(listener);
+        }
+    }
+
+    private void Close()
+    {
+        foreach (RpcConnection connection in Connections)
+        {
+            connection.Dispose();
+        }
+
+        foreach (RpcListener listener in Listeners)
+        {
+            listener.Stop(TimeSpan.Zero);
+            Remove(listener);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+using System.Diagnostics;
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsLifecycle.Wait, "RpcListener", DefaultParameterSetName = ByListener)]
+[OutputType(typeof(RpcListener))]
+public sealed class WaitRpcListenerCommand : RpcListenerCommand
+{
+    private readonly List<RpcListener> _waiting = [];
+
+    [Parameter]
+    [Deadline]
+    public TimeSpan Timeout { get; set; } = System.Threading.Timeout.InfiniteTimeSpan;
+
+    protected override void Process() => _waiting.AddRange(ResolveListeners());
+
+    // Shows what the handlers write as it comes, until the listeners have stopped.
+    protected override void End()
+    {
+        Stopwatch watch = Stopwatch.StartNew();
+        using HandlerStreamsSignal arrived = new(_waiting, Cancellation);
+        while (true)
+        {
+            List<RpcListener> stopped = _waiting.FindAll(listener => !listener.IsListening);
+            foreach (object record in _waiting.SelectMany(listener => listener.Streams.Take(keep: false)))
+            {
+                HandlerStreams.Write(this, record);
+            }
+
+            foreach (RpcListener listener in stopped)
+            {
+                _waiting.Remove(listener);
+                WriteObject(listener);
+            }
+
+            if (_waiting.Count == 0 || Stopping || !arrived.Wait(Remaining(watch)))
+            {
+                return;
+            }
+        }
+    }
+
+    private TimeSpan Remaining(Stopwatch watch)
+    {
+        if (Timeout == System.Threading.Timeout.InfiniteTimeSpan)
+        {
+            return Timeout;
+        }
+
+        TimeSpan left = Timeout - watch.Elapsed;
+        return left > TimeSpan.Zero ? left : TimeSpan.Zero;
+    }
+}
