@@ -4,22 +4,123 @@ namespace ProtoRpc.Transports;
 /// time, kept for the next ones. Safe for use by many threads.</summary>
 public sealed class NativeClient : IDisposable
 {
+    private readonly Lock _gate = new();
+    private readonly Stack<ClientSlot> _idle = new();
+    private readonly SemaphoreSlim _free;
+    private int _connections;
+    private bool _isDisposed;
+
+    private NativeClient(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits)
+    {
+        Endpoint = endpoint;
+        InterfaceId = interfaceId;
+        Limits = limits;
+        _free = new SemaphoreSlim(limits.MaxClientConnections);
+    }
+
     /// <summary>The endpoint.</summary>
-    public RpcEndpoint Endpoint => throw new NotImplementedException();
+    public RpcEndpoint Endpoint { get; }
 
     /// <summary>Connections now open.</summary>
-    public int ConnectionCount => throw new NotImplementedException();
+    public int ConnectionCount => Volatile.Read(ref _connections);
+
+    internal Guid InterfaceId { get; }
+
+    internal RpcLimits Limits { get; }
+
+    /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
+    internal uint AssociationGroup { get; private set; }
 
     /// <summary>Connects and binds, so that a wrong endpoint or interface shows at once.</summary>
     /// <exception cref="RpcException">Unavailable (refused, no such pipe), DeadlineExceeded, Unimplemented (the
     /// interface is not served there), Internal (the peer does not speak DCE/RPC).</exception>
     public static NativeClient Connect(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, CancellationToken cancellation = default) =>
-        throw new NotImplementedException();
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, CancellationToken cancellation = default)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        NativeLimits.Check(limits);
+        NativeClient client = new(endpoint, interfaceId, limits);
+        ClientSlot slot = new(client);
+        try
+        {
+            slot.GetBlocking(limits.ConnectTimeout, cancellation, out _);
+            client._idle.Push(slot);
+            return client;
+        }
+        catch
+        {
+            slot.Dispose();
+            client.Dispose();
+            throw;
+        }
+    }
 
-    /// <summary>Begins a call: takes an idle connection, or opens one.</summary>
-    public NativeExchange Begin(CancellationToken cancellation = default) => throw new NotImplementedException();
+    /// <summary>Begins a call. When as many calls run as there may be connections, waits for one to end.</summary>
+    /// <exception cref="RpcException">ResourceExhausted when none ended within the limit's call timeout, Cancelled,
+    /// FailedPrecondition after <see cref="Dispose"/>.</exception>
+    public NativeExchange Begin(CancellationToken cancellation = default)
+    {
+        try
+        {
+            if (!_free.Wait(Limits.CallTimeout, cancellation))
+            {
+                throw CallErrors.AllBusy(Endpoint, Limits.MaxClientConnections);
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false);
+        }
 
-    /// <inheritdoc/>
-    public void Dispose() => throw new NotImplementedException();
+        lock (_gate)
+        {
+            if (!_isDisposed)
+            {
+                return new NativeExchange(this, _idle.TryPop(out ClientSlot? slot) ? slot : new ClientSlot(this));
+            }
+        }
+
+        _free.Release();
+        throw CallErrors.Closed(Endpoint);
+    }
+
+    /// <summary>Closes the idle connections at once, and the others when their calls end.</summary>
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _isDisposed = true;
+            while (_idle.TryPop(out ClientSlot? slot))
+            {
+                slot.Dispose();
+            }
+        }
+    }
+
+    internal ClientConnection Adopt(ClientConnection connection)
+    {
+        Interlocked.Increment(ref _connections);
+        AssociationGroup = connection.AssociationGroup;
+        return connection;
+    }
+
+    internal void Forget() => Interlocked.Decrement(ref _connections);
+
+    internal void Return(ClientSlot slot)
+    {
+        slot.Reset();
+        lock (_gate)
+        {
+            if (_isDisposed)
+            {
+                slot.Dispose();
+            }
+            else
+            {
+                _idle.Push(slot);
+            }
+        }
+
+        _free.Release();
+    }
 }

@@ -5,24 +5,147 @@ namespace ProtoRpc.Transports;
 /// <summary>One call of the raw layer on the client: write the request, execute, read the reply, dispose.</summary>
 public sealed class NativeExchange : IDisposable
 {
+    private readonly NativeClient _client;
+    private ClientSlot? _slot;
+    private ClientConnection? _used;
+    private bool _isExecuted;
+
+    internal NativeExchange(NativeClient client, ClientSlot slot)
+    {
+        _client = client;
+        _slot = slot;
+    }
+
     /// <summary>Where the request is written, before <see cref="Execute"/>.</summary>
-    public IBufferWriter<byte> Request => throw new NotImplementedException();
+    public IBufferWriter<byte> Request => Slot.Request;
 
     /// <summary>The reply, after <see cref="Execute"/> and until this is disposed.</summary>
-    public ReadOnlyMemory<byte> Reply => throw new NotImplementedException();
+    public ReadOnlyMemory<byte> Reply => _used is { } used && _slot is not null ? used.Reply : default;
+
+    private ClientSlot Slot => _slot ?? throw new ObjectDisposedException(nameof(NativeExchange));
 
     /// <summary>Sends the request and blocks for the reply.</summary>
-    /// <param name="timeout">How long to wait; InfiniteTimeSpan for ever.</param>
+    /// <param name="timeout">How long to wait, connecting included; InfiniteTimeSpan for ever.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>
     /// <returns>The interface's return code, 0 for success.</returns>
     /// <exception cref="RpcException">A fault by its status; Unavailable when the connection broke, with
     /// <see cref="RpcException.MayHaveExecuted"/>; DeadlineExceeded; Cancelled.</exception>
-    public int Execute(TimeSpan timeout, CancellationToken cancellation = default) => throw new NotImplementedException();
+    public int Execute(TimeSpan timeout, CancellationToken cancellation = default)
+    {
+        ClientSlot slot = BeginExecution(timeout, cancellation);
+        long start = Environment.TickCount64;
+        while (true)
+        {
+            ClientConnection connection = slot.GetBlocking(ConnectTime(timeout, start), cancellation, out bool isFresh);
+            try
+            {
+                if (connection.Execute(slot.Request, Left(timeout, start), cancellation, out uint returnCode))
+                {
+                    _used = connection;
+                    return (int)returnCode;
+                }
+            }
+            catch (RpcException)
+            {
+                DropIfBroken(slot, connection);
+                throw;
+            }
+
+            GiveUpIfFresh(slot, connection, isFresh);
+        }
+    }
 
     /// <summary>The same without holding a thread.</summary>
-    public ValueTask<int> ExecuteAsync(TimeSpan timeout, CancellationToken cancellation = default) =>
-        throw new NotImplementedException();
+    public async ValueTask<int> ExecuteAsync(TimeSpan timeout, CancellationToken cancellation = default)
+    {
+        ClientSlot slot = BeginExecution(timeout, cancellation);
+        long start = Environment.TickCount64;
+        while (true)
+        {
+            (ClientConnection connection, bool isFresh) =
+                await slot.GetAsync(ConnectTime(timeout, start), cancellation).ConfigureAwait(false);
+            try
+            {
+                (bool sent, uint returnCode) = await connection
+                    .ExecuteAsync(slot.Request, Left(timeout, start), cancellation).ConfigureAwait(false);
+                if (sent)
+                {
+                    _used = connection;
+                    return (int)returnCode;
+                }
+            }
+            catch (RpcException)
+            {
+                DropIfBroken(slot, connection);
+                throw;
+            }
+
+            GiveUpIfFresh(slot, connection, isFresh);
+        }
+    }
 
     /// <summary>Gives the connection back; one whose call did not end is closed.</summary>
-    public void Dispose() => throw new NotImplementedException();
+    public void Dispose()
+    {
+        if (Interlocked.Exchange(ref _slot, null) is { } slot)
+        {
+            _used = null;
+            _client.Return(slot);
+        }
+    }
+
+    private ClientSlot BeginExecution(TimeSpan timeout, CancellationToken cancellation)
+    {
+        ClientSlot slot = Slot;
+        if (_isExecuted)
+        {
+            throw new InvalidOperationException("An exchange is executed once. Begin another one.");
+        }
+
+        _isExecuted = true;
+        if (cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(_client.Endpoint, sent: false);
+        }
+
+        if (timeout <= TimeSpan.Zero && timeout != Timeout.InfiniteTimeSpan)
+        {
+            throw CallErrors.TimedOut(_client.Endpoint, timeout, sent: false);
+        }
+
+        return slot;
+    }
+
+    private static TimeSpan Left(TimeSpan timeout, long start) => timeout == Timeout.InfiniteTimeSpan
+        ? timeout
+        : timeout - TimeSpan.FromMilliseconds(
+            Math.Min(Environment.TickCount64 - start, Math.Max(0, timeout.TotalMilliseconds - 1)));
+
+    private TimeSpan ConnectTime(TimeSpan timeout, long start)
+    {
+        TimeSpan left = Left(timeout, start);
+        TimeSpan connect = _client.Limits.ConnectTimeout;
+        return left == Timeout.InfiniteTimeSpan || connect < left ? connect : left;
+    }
+
+    // A failed call leaves a sound connection only when the server answered it properly.
+    private static void DropIfBroken(ClientSlot slot, ClientConnection connection)
+    {
+        if (!connection.IsUsable())
+        {
+            slot.Drop(connection);
+        }
+    }
+
+    private void GiveUpIfFresh(ClientSlot slot, ClientConnection connection, bool isFresh)
+    {
+        slot.Drop(connection);
+
+        // A connection from the pool may have been closed in the meantime, and the request did not get through:
+        // that is the one case in which it is sent again.
+        if (isFresh)
+        {
+            throw CallErrors.NotSent(_client.Endpoint);
+        }
+    }
 }

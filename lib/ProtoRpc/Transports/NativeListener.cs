@@ -1,27 +1,288 @@
+using System.Collections.Concurrent;
+using System.Net.Sockets;
+using ProtoRpc.Wire;
+
 namespace ProtoRpc.Transports;
 
 /// <summary>A bound native endpoint; any number of interfaces of this process share it.</summary>
 public sealed class NativeListener : IAsyncDisposable
 {
+    private const int MaxRefusals = 64;
+    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan AcceptPause = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan PollPeriod = TimeSpan.FromMilliseconds(5);
+    private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
+
+    // The endpoints of this process; an endpoint leaves with its last interface.
+    private static readonly Lock TableGate = new();
+    private static readonly Dictionary<RpcEndpoint, NativeListener> Table = [];
+
+    private readonly TransportListener _transport;
+    private readonly ConcurrentDictionary<Guid, ServedInterface> _interfaces = new();
+    private readonly ConcurrentDictionary<ServerConnection, bool> _connections = new();
+    private readonly CancellationTokenSource _stopAccepting = new();
+    private readonly Timer _watch;
+    private readonly Task _accepting;
+    private int _watching;
+    private int _serving;
+    private int _refusing;
+    private int _threads;
+    private long _accepted;
+    private volatile bool _isClosing;
+
+    private NativeListener(RpcEndpoint endpoint, RpcLimits limits)
+    {
+        Limits = limits;
+        _transport = NativeTransports.Of(endpoint).Listen(endpoint);
+        _watch = new Timer(static state => ((NativeListener)state!).Watch(), this, WatchPeriod, WatchPeriod);
+        _accepting = Task.Run(AcceptAsync);
+    }
+
     /// <summary>The endpoint as bound, with the port that the system picked.</summary>
-    public RpcEndpoint Endpoint => throw new NotImplementedException();
+    public RpcEndpoint Endpoint => _transport.Endpoint;
 
     /// <summary>Connections now open.</summary>
-    public int ConnectionCount => throw new NotImplementedException();
+    public int ConnectionCount => Volatile.Read(ref _serving);
 
     /// <summary>Connections accepted since it was bound.</summary>
-    public long AcceptedCount => throw new NotImplementedException();
+    public long AcceptedCount => Interlocked.Read(ref _accepted);
+
+    internal RpcLimits Limits { get; }
+
+    internal string SecondaryAddress => _transport.SecondaryAddress;
+
+    internal bool IsClosing => _isClosing;
 
     /// <summary>Serves an interface on an endpoint, binding the endpoint if no listener of this process has it yet.</summary>
+    /// <remarks>The limits of whoever binds the endpoint hold for all its interfaces.</remarks>
     /// <exception cref="RpcException">AlreadyExists where the endpoint is in use by another process, or this
     /// interface is served there already; Unavailable or PermissionDenied where it cannot be bound.</exception>
-    public static NativeListener Serve(RpcEndpoint endpoint, ExecInterface service, RpcLimits limits) =>
-        throw new NotImplementedException();
+    public static NativeListener Serve(RpcEndpoint endpoint, ExecInterface service, RpcLimits limits)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        ArgumentNullException.ThrowIfNull(service);
+        NativeLimits.Check(limits);
+        lock (TableGate)
+        {
+            bool known = Table.TryGetValue(endpoint, out NativeListener? listener);
+            listener ??= new NativeListener(endpoint, limits);
+            if (!listener._interfaces.TryAdd(service.InterfaceId, new ServedInterface(service)))
+            {
+                throw new RpcException(
+                    RpcStatusCode.AlreadyExists,
+                    $"Interface {service.InterfaceId} is served on '{endpoint}' already. Stop that listener, or use "
+                    + "another endpoint or interface id.")
+                {
+                    ErrorId = "InterfaceInUse",
+                    Endpoint = endpoint,
+                };
+            }
+
+            if (!known)
+            {
+                Table.Add(listener.Endpoint, listener);
+            }
+
+            return listener;
+        }
+    }
 
     /// <summary>Stops serving an interface here: new calls are refused at once, running calls may end within the
     /// drain time and are then cancelled. The endpoint is closed with its last interface.</summary>
-    public ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain) => throw new NotImplementedException();
+    public async ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain)
+    {
+        ServedInterface? served;
+        bool last;
+        lock (TableGate)
+        {
+            if (!_interfaces.TryRemove(interfaceId, out served))
+            {
+                return;
+            }
+
+            served.Withdraw();
+            last = _interfaces.IsEmpty;
+            if (last)
+            {
+                StopAccepting();
+            }
+        }
+
+        if (!await RunningCallsEndAsync(served, drain).ConfigureAwait(false))
+        {
+            foreach ((ServerConnection connection, _) in _connections)
+            {
+                connection.Cancel(served);
+            }
+
+            // Whoever heeds the cancellation can still answer.
+            await RunningCallsEndAsync(served, Grace).ConfigureAwait(false);
+        }
+
+        if (last)
+        {
+            await CloseAsync().ConfigureAwait(false);
+        }
+    }
 
     /// <summary>Closes the endpoint at once.</summary>
-    public ValueTask DisposeAsync() => throw new NotImplementedException();
+    public async ValueTask DisposeAsync()
+    {
+        lock (TableGate)
+        {
+            foreach (ServedInterface served in _interfaces.Values)
+            {
+                served.Withdraw();
+            }
+
+            _interfaces.Clear();
+            StopAccepting();
+        }
+
+        await CloseAsync().ConfigureAwait(false);
+    }
+
+    internal bool IsServed(Guid interfaceId) => _interfaces.ContainsKey(interfaceId);
+
+    internal ServedInterface? Find(Guid interfaceId) =>
+        _interfaces.TryGetValue(interfaceId, out ServedInterface? served) ? served : null;
+
+    internal void Remove(ServerConnection connection)
+    {
+        if (_connections.TryRemove(connection, out bool ownsThread))
+        {
+            Interlocked.Decrement(ref connection.IsRefused ? ref _refusing : ref _serving);
+            if (ownsThread)
+            {
+                Interlocked.Decrement(ref _threads);
+            }
+        }
+    }
+
+    private void StopAccepting()
+    {
+        if (!_isClosing)
+        {
+            _isClosing = true;
+            Table.Remove(Endpoint);
+            _stopAccepting.Cancel();
+            _transport.Dispose();
+        }
+    }
+
+    private async Task CloseAsync()
+    {
+        await _accepting.ConfigureAwait(false);
+        foreach ((ServerConnection connection, _) in _connections)
+        {
+            connection.Cancel(served: null);
+            connection.Abort();
+        }
+
+        // A handler that ignores its cancellation cannot be stopped; its thread ends when it does.
+        await EndsAsync(() => _connections.IsEmpty, Grace).ConfigureAwait(false);
+        await _watch.DisposeAsync().ConfigureAwait(false);
+        _stopAccepting.Dispose();
+    }
+
+    private Task<bool> RunningCallsEndAsync(ServedInterface served, TimeSpan patience) =>
+        EndsAsync(() => !_connections.Keys.Any(connection => connection.IsRunning(served)), patience);
+
+    private static async Task<bool> EndsAsync(Func<bool> condition, TimeSpan patience)
+    {
+        long start = Environment.TickCount64;
+        while (!condition())
+        {
+            if (patience != Timeout.InfiniteTimeSpan && Environment.TickCount64 - start >= patience.TotalMilliseconds)
+            {
+                return false;
+            }
+
+            await Task.Delay(PollPeriod).ConfigureAwait(false);
+        }
+
+        return true;
+    }
+
+    private async Task AcceptAsync()
+    {
+        while (!_isClosing)
+        {
+            try
+            {
+                Admit(await _transport.AcceptAsync(_stopAccepting.Token).ConfigureAwait(false));
+            }
+            catch (Exception e) when (e is SocketException or IOException && !_isClosing)
+            {
+                // A client that gave up while it waited, or no more file handles for the moment.
+                await Task.Delay(AcceptPause).ConfigureAwait(false);
+            }
+            catch (Exception e) when (TransportConnection.IsBroken(e))
+            {
+                return;
+            }
+        }
+    }
+
+    private void Admit(TransportConnection transport)
+    {
+        Interlocked.Increment(ref _accepted);
+        if (Interlocked.Increment(ref _serving) <= Limits.MaxConnections)
+        {
+            Start(new ServerConnection(this, transport, refusal: null));
+            return;
+        }
+
+        // One too many is told so when it binds; of those, too, there are only so many at a time.
+        Interlocked.Decrement(ref _serving);
+        if (Interlocked.Increment(ref _refusing) <= MaxRefusals)
+        {
+            Start(new ServerConnection(this, transport, BindNakReason.LocalLimit));
+        }
+        else
+        {
+            Interlocked.Decrement(ref _refusing);
+            transport.Dispose();
+        }
+    }
+
+    private void Start(ServerConnection connection)
+    {
+        bool ownsThread = !connection.IsRefused && Interlocked.Increment(ref _threads) <= Limits.MaxBlockingConnections;
+        if (!ownsThread && !connection.IsRefused)
+        {
+            Interlocked.Decrement(ref _threads);
+        }
+
+        _connections.TryAdd(connection, ownsThread);
+        if (ownsThread)
+        {
+            new Thread(connection.Run) { IsBackground = true, Name = "ProtoRpc connection" }.Start();
+        }
+        else
+        {
+            _ = Task.Run(connection.RunAsync);
+        }
+    }
+
+    private void Watch()
+    {
+        if (_connections.IsEmpty || Interlocked.Exchange(ref _watching, 1) != 0)
+        {
+            return;
+        }
+
+        try
+        {
+            long now = Environment.TickCount64;
+            foreach ((ServerConnection connection, _) in _connections)
+            {
+                connection.Check(now);
+            }
+        }
+        finally
+        {
+            Volatile.Write(ref _watching, 0);
+        }
+    }
 }

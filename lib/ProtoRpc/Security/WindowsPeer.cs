@@ -1,0 +1,54 @@
+using System.IO.Pipes;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using System.Security;
+using System.Security.Principal;
+using Microsoft.Win32.SafeHandles;
+
+namespace ProtoRpc.Security;
+
+/// <summary>Who connected to a named pipe of Windows, as the system tells it.</summary>
+[SupportedOSPlatform("windows")]
+internal static partial class WindowsPeer
+{
+    private const int MaxComputerName = 256;
+    private const int PipeIsLocal = 229;
+
+    /// <summary>Reads user and process of the client; it must have sent something.</summary>
+    public static unsafe PeerIdentity Read(NamedPipeServerStream pipe)
+    {
+        // A remote client has a computer name; for a local one the call fails with exactly this error.
+        char* computer = stackalloc char[MaxComputerName];
+        bool isLocal = GetNamedPipeClientComputerName(pipe.SafePipeHandle, computer, MaxComputerName * 2) == 0
+            && Marshal.GetLastPInvokeError() == PipeIsLocal;
+        uint processId = 0;
+        if (isLocal && GetNamedPipeClientProcessId(pipe.SafePipeHandle, out uint told) != 0)
+        {
+            processId = told;
+        }
+
+        string name = "";
+        try
+        {
+            // The identity is asked for while this thread acts as the client, and kept as a name only.
+            pipe.RunAsClient(() =>
+            {
+                using WindowsIdentity? client = WindowsIdentity.GetCurrent(ifImpersonating: true);
+                name = client?.Name ?? "";
+            });
+        }
+        catch (Exception e) when (e is IOException or SecurityException or UnauthorizedAccessException)
+        {
+            // A client may forbid to be identified; then it is anonymous.
+        }
+
+        GenericIdentity user = name.Length == 0 ? new("") : new(name, UnixPeer.AuthenticationType);
+        return new PeerIdentity(user, "", (int)processId, isLocal);
+    }
+
+    [LibraryImport("kernel32", SetLastError = true)]
+    private static partial int GetNamedPipeClientProcessId(SafePipeHandle pipe, out uint processId);
+
+    [LibraryImport("kernel32", EntryPoint = "GetNamedPipeClientComputerNameW", SetLastError = true)]
+    private static unsafe partial int GetNamedPipeClientComputerName(SafePipeHandle pipe, char* name, uint size);
+}

@@ -1,0 +1,65 @@
+namespace ProtoRpc.Transports;
+
+/// <summary>Makes exceptions of calls that ended without an answer.</summary>
+internal static class CallErrors
+{
+    public static RpcException Cancelled(RpcEndpoint endpoint, bool sent) => new(
+        RpcStatusCode.Cancelled, $"The call to '{endpoint}' was cancelled by the caller.")
+    {
+        Endpoint = endpoint,
+        MayHaveExecuted = sent,
+    };
+
+    public static RpcException TimedOut(RpcEndpoint endpoint, TimeSpan timeout, bool sent) => new(
+        RpcStatusCode.DeadlineExceeded,
+        $"'{endpoint}' did not answer within {timeout.TotalSeconds:0.###} s"
+        + (sent ? "; the call may have run there." : ".") + " Give the call a longer deadline, or see what the server does.")
+    {
+        Endpoint = endpoint,
+        MayHaveExecuted = sent,
+    };
+
+    public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
+        RpcStatusCode.Unavailable,
+        $"'{endpoint}' closed the connection before it answered; the call may have run there. It was not sent again: "
+        + "call again if running it twice does no harm.",
+        cause)
+    {
+        ErrorId = "ConnectionLost",
+        Endpoint = endpoint,
+        MayHaveExecuted = true,
+    };
+
+    public static RpcException NotSent(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unavailable,
+        $"'{endpoint}' closed the connection before the request was sent; the call did not run. Call again.")
+    {
+        ErrorId = "ConnectionLost",
+        Endpoint = endpoint,
+    };
+
+    public static RpcException BindLost(RpcEndpoint endpoint, Exception cause) => new(
+        RpcStatusCode.Unavailable,
+        $"'{endpoint}' closed the connection instead of accepting it. Check that it is a DCE/RPC server, and that it "
+        + "is not stopping or full.",
+        cause)
+    {
+        Endpoint = endpoint,
+    };
+
+    public static RpcException AllBusy(RpcEndpoint endpoint, int connections) => new(
+        RpcStatusCode.ResourceExhausted,
+        $"All {connections} connections to '{endpoint}' are in use by other calls. Make fewer calls at the same time, "
+        + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.")
+    {
+        ErrorId = "ClientConnectionsExhausted",
+        Endpoint = endpoint,
+    };
+
+    public static RpcException Closed(RpcEndpoint endpoint) => new(
+        RpcStatusCode.FailedPrecondition, $"The client of '{endpoint}' is closed. Connect again.")
+    {
+        ErrorId = "ClientClosed",
+        Endpoint = endpoint,
+    };
+}

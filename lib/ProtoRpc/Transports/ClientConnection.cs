@@ -1,0 +1,385 @@
+using ProtoRpc.Wire;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>One connection of a client, bound to its interface: one call at a time.</summary>
+internal sealed class ClientConnection : IDisposable
+{
+    private readonly Lock _gate = new();
+    private readonly NativeClient _client;
+    private readonly TransportConnection _transport;
+    private readonly ClientAssociation _association;
+    private readonly Timer _timer;
+    private long _timerDue = long.MaxValue;
+    private long _deadline;
+    private long _lastUse;
+    private uint _sentCall;
+    private bool _inCall;
+    private bool _mustClose;
+    private bool _wasFaulted;
+    private RpcStatusCode _ended;
+    private TimeSpan _timeout;
+
+    private ClientConnection(NativeClient client, TransportConnection transport)
+    {
+        _client = client;
+        _transport = transport;
+        _association = new ClientAssociation(client.Endpoint, client.InterfaceId, client.Limits);
+        _timer = new Timer(static state => ((ClientConnection)state!).OnTimer());
+    }
+
+    /// <summary>The reply's payload, until the next call.</summary>
+    public ReadOnlyMemory<byte> Reply => _association.Reply;
+
+    /// <summary>The group that the server put this connection in.</summary>
+    public uint AssociationGroup => _association.AssociationGroup;
+
+    /// <summary>Connects and binds, blocking.</summary>
+    public static ClientConnection Open(NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+    {
+        ClientConnection connection = Dial(client, ref timeout, cancellation);
+        try
+        {
+            using (connection.Watch(timeout, cancellation))
+            {
+                connection._transport.Send(connection._association.Bind(client.AssociationGroup));
+                connection.ReceiveUntil(ClientStep.Bound);
+            }
+
+            connection.EndWatch();
+            return connection;
+        }
+        catch (Exception e)
+        {
+            connection.Dispose();
+            throw connection.BindFailure(e);
+        }
+    }
+
+    /// <summary>Connects and binds; what blocks does so on the thread pool.</summary>
+    public static async Task<ClientConnection> OpenAsync(
+        NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+    {
+        (ClientConnection connection, TimeSpan left) = await Task.Run(
+            () => (Dial(client, ref timeout, cancellation), timeout), CancellationToken.None).ConfigureAwait(false);
+        try
+        {
+            using (connection.Watch(left, cancellation))
+            {
+                byte[] bind = connection._association.Bind(client.AssociationGroup);
+                await connection._transport.SendAsync(bind, default).ConfigureAwait(false);
+                await connection.ReceiveUntilAsync(ClientStep.Bound).ConfigureAwait(false);
+            }
+
+            connection.EndWatch();
+            return connection;
+        }
+        catch (Exception e)
+        {
+            connection.Dispose();
+            throw connection.BindFailure(e);
+        }
+    }
+
+    /// <summary>Whether the connection still stands after a rest; a server that was restarted shows here.</summary>
+    public bool IsUsable()
+    {
+        // Between the calls of a busy caller nothing is asked, for it costs a system call.
+        const long RestMilliseconds = 1;
+        Span<byte> one = stackalloc byte[1];
+        return !_mustClose
+            && (Environment.TickCount64 - _lastUse <= RestMilliseconds || _transport.Peek(one) < 0);
+    }
+
+    /// <summary>Sends a request and blocks for its answer.</summary>
+    /// <returns>False when the connection broke before the server can have the request.</returns>
+    /// <exception cref="RpcException">The call failed; the connection must then be closed unless it
+    /// <see cref="IsUsable"/>.</exception>
+    public bool Execute(MessageBuffer request, TimeSpan timeout, CancellationToken cancellation, out uint returnCode)
+    {
+        returnCode = 0;
+        bool sent = false;
+        try
+        {
+            using (Watch(timeout, cancellation))
+            {
+                _association.BeginCall(request);
+                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+                {
+                    _transport.Send(bytes);
+                }
+
+                sent = true;
+                Volatile.Write(ref _sentCall, _association.CallId);
+                ReceiveUntil(ClientStep.Reply);
+            }
+
+            returnCode = _association.ReturnCode;
+            EndCall();
+            return true;
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            FailCall(e, sent);
+            return false;
+        }
+        catch (RpcException)
+        {
+            EndCall();
+            _mustClose |= !_wasFaulted;
+            throw;
+        }
+    }
+
+    /// <summary>The same without holding a thread.</summary>
+    public async ValueTask<(bool Sent, uint ReturnCode)> ExecuteAsync(
+        MessageBuffer request, TimeSpan timeout, CancellationToken cancellation)
+    {
+        bool sent = false;
+        try
+        {
+            using (Watch(timeout, cancellation))
+            {
+                _association.BeginCall(request);
+                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+                {
+                    await _transport.SendAsync(bytes, default).ConfigureAwait(false);
+                }
+
+                sent = true;
+                Volatile.Write(ref _sentCall, _association.CallId);
+                await ReceiveUntilAsync(ClientStep.Reply).ConfigureAwait(false);
+            }
+
+            uint returnCode = _association.ReturnCode;
+            EndCall();
+            return (true, returnCode);
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            FailCall(e, sent);
+            return (false, 0);
+        }
+        catch (RpcException)
+        {
+            EndCall();
+            _mustClose |= !_wasFaulted;
+            throw;
+        }
+    }
+
+    /// <summary>Forgets the reply, so that its memory is free.</summary>
+    public void Release() => _association.EndCall();
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        _timer.Dispose();
+        _transport.Dispose();
+        _association.Dispose();
+    }
+
+    private static ClientConnection Dial(NativeClient client, ref TimeSpan timeout, CancellationToken cancellation)
+    {
+        long start = Environment.TickCount64;
+        TransportConnection transport =
+            NativeTransports.Of(client.Endpoint).Connect(client.Endpoint, timeout, cancellation);
+        timeout -= TimeSpan.FromMilliseconds(Math.Min(Environment.TickCount64 - start, timeout.TotalMilliseconds - 1));
+        return new ClientConnection(client, transport);
+    }
+
+    private void ReceiveUntil(ClientStep wanted)
+    {
+        while (!Reached(wanted))
+        {
+            int count = _transport.Receive(_association.GetFreeMemory());
+            Receive(count);
+        }
+    }
+
+    private async ValueTask ReceiveUntilAsync(ClientStep wanted)
+    {
+        while (!Reached(wanted))
+        {
+            int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default).ConfigureAwait(false);
+            Receive(count);
+        }
+    }
+
+    private void Receive(int count)
+    {
+        if (count == 0)
+        {
+            throw new IOException("the peer closed the connection");
+        }
+
+        _association.Advance(count);
+    }
+
+    private bool Reached(ClientStep wanted)
+    {
+        ClientStep step = _association.Step();
+        switch (step)
+        {
+            case ClientStep.Shutdown:
+                // The answer may still come; the next call takes another connection.
+                _mustClose = true;
+                return false;
+            case ClientStep.Fault:
+                _wasFaulted = true;
+                throw NativeFault.ToException(
+                    _client.Endpoint, _association.FaultStatus, mayHaveExecuted: !_association.DidNotExecute);
+            case ClientStep.Receive:
+                return false;
+            default:
+                return step == wanted;
+        }
+    }
+
+    // Begins to watch deadline and token. The timer is not touched when it fires early enough anyway, and looks at
+    // the deadline when it fires: so a busy caller never sets it.
+    private CancellationTokenRegistration Watch(TimeSpan timeout, CancellationToken cancellation)
+    {
+        long now = Environment.TickCount64;
+        lock (_gate)
+        {
+            _inCall = true;
+            _ended = RpcStatusCode.OK;
+            _wasFaulted = false;
+            _sentCall = 0;
+            _timeout = timeout;
+            _deadline = timeout == Timeout.InfiniteTimeSpan ? long.MaxValue : now + (long)timeout.TotalMilliseconds;
+            if (_deadline < _timerDue)
+            {
+                SetTimer(now);
+            }
+        }
+
+        return cancellation.UnsafeRegister(static state => ((ClientConnection)state!).OnCancelled(), this);
+    }
+
+    private void SetTimer(long now)
+    {
+        _timerDue = _deadline;
+        _timer.Change(Math.Clamp(_deadline - now, 0, int.MaxValue), Timeout.Infinite);
+    }
+
+    private void OnTimer()
+    {
+        lock (_gate)
+        {
+            _timerDue = long.MaxValue;
+            if (!_inCall || _deadline == long.MaxValue || _ended != RpcStatusCode.OK)
+            {
+                return;
+            }
+
+            long now = Environment.TickCount64;
+            if (now < _deadline)
+            {
+                SetTimer(now);
+                return;
+            }
+
+            _ended = RpcStatusCode.DeadlineExceeded;
+        }
+
+        CutOff();
+    }
+
+    private void OnCancelled()
+    {
+        lock (_gate)
+        {
+            if (!_inCall || _ended != RpcStatusCode.OK)
+            {
+                return;
+            }
+
+            _ended = RpcStatusCode.Cancelled;
+        }
+
+        CutOff();
+    }
+
+    // Tells the server, and wakes whoever waits for it here.
+    private void CutOff()
+    {
+        uint call = Volatile.Read(ref _sentCall);
+        if (call != 0)
+        {
+            _transport.TrySendNow(PduHeader.HeaderOnly(PduType.Orphaned, call));
+        }
+
+        _transport.Abort();
+    }
+
+    private RpcStatusCode EndWatch()
+    {
+        lock (_gate)
+        {
+            _inCall = false;
+            _lastUse = Environment.TickCount64;
+            _mustClose |= _ended != RpcStatusCode.OK;
+            return _ended;
+        }
+    }
+
+    // The connection is at rest again; one that still has something to say is out of step.
+    private void EndCall()
+    {
+        EndWatch();
+        _mustClose |= _association.HasInput;
+    }
+
+    private void FailCall(Exception cause, bool sent)
+    {
+        RpcStatusCode ended = EndWatch();
+        _mustClose = true;
+        RpcEndpoint endpoint = _client.Endpoint;
+        if (ended != RpcStatusCode.OK)
+        {
+            throw ended == RpcStatusCode.Cancelled
+                ? CallErrors.Cancelled(endpoint, sent)
+                : CallErrors.TimedOut(endpoint, _timeout, sent);
+        }
+
+        if (sent)
+        {
+            throw CallErrors.ConnectionLost(endpoint, cause);
+        }
+
+        ReadFaultOfUnsentCall();
+    }
+
+    // A server that refuses a request in the middle says why before it closes.
+    private void ReadFaultOfUnsentCall()
+    {
+        try
+        {
+            Span<byte> one = stackalloc byte[1];
+            while (_transport.Peek(one) > 0 && !Reached(ClientStep.Reply))
+            {
+                Receive(_transport.Receive(_association.GetFreeMemory()));
+            }
+
+            Reached(ClientStep.Reply);
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            // It said nothing.
+        }
+    }
+
+    private Exception BindFailure(Exception e)
+    {
+        RpcStatusCode ended = EndWatch();
+        RpcEndpoint endpoint = _client.Endpoint;
+        return ended switch
+        {
+            RpcStatusCode.Cancelled => EndpointErrors.ConnectCancelled(endpoint, e),
+            RpcStatusCode.DeadlineExceeded => EndpointErrors.ConnectTimedOut(endpoint, _timeout),
+            _ => TransportConnection.IsBroken(e) ? CallErrors.BindLost(endpoint, e) : e,
+        };
+    }
+}

@@ -1,0 +1,79 @@
+using System.Net.Sockets;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>Makes exceptions of what the system says about endpoints.</summary>
+internal static class EndpointErrors
+{
+    /// <summary>The endpoint cannot be bound.</summary>
+    public static RpcException CannotListen(RpcEndpoint endpoint, SocketException exception)
+    {
+        (RpcStatusCode code, string what) = exception.SocketErrorCode switch
+        {
+            SocketError.AddressAlreadyInUse => (RpcStatusCode.AlreadyExists, ""),
+            SocketError.AccessDenied => (RpcStatusCode.PermissionDenied,
+                "this account may not listen there. Use a port above 1023, or another account"),
+            SocketError.AddressNotAvailable => (RpcStatusCode.Unavailable,
+                "no network interface of this machine has that address. Use 127.0.0.1, 0.0.0.0 or an own address"),
+            SocketError.HostNotFound or SocketError.NoData => (RpcStatusCode.Unavailable, "the host name is not known"),
+            _ => (RpcStatusCode.Unavailable, exception.Message),
+        };
+        return code == RpcStatusCode.AlreadyExists
+            ? InUse(endpoint, exception)
+            : new RpcException(code, $"Cannot listen on '{endpoint}': {what}.", exception) { Endpoint = endpoint };
+    }
+
+    /// <summary>Somebody else listens there.</summary>
+    public static RpcException InUse(RpcEndpoint endpoint, Exception? exception = null) => new(
+        RpcStatusCode.AlreadyExists,
+        $"Cannot listen on '{endpoint}': it is in use by another listener. Stop that one, or use another "
+        + (endpoint.Transport == RpcTransport.Tcp ? "port (0 for a free one)." : "name."),
+        exception)
+    {
+        ErrorId = "EndpointInUse",
+        Endpoint = endpoint,
+    };
+
+    /// <summary>The endpoint cannot be reached.</summary>
+    public static RpcException CannotConnect(RpcEndpoint endpoint, Exception exception)
+    {
+        SocketError error = (exception as SocketException)?.SocketErrorCode ?? SocketError.SocketError;
+        (RpcStatusCode code, string what) = error switch
+        {
+            SocketError.ConnectionRefused => (RpcStatusCode.Unavailable,
+                "nothing listens there. Start the listener, or check the endpoint"),
+            SocketError.AccessDenied => (RpcStatusCode.PermissionDenied,
+                "this account may not connect there; local endpoints are for the account that listens"),
+            SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => (RpcStatusCode.Unavailable,
+                "the host name is not known. Check the spelling and the name service"),
+            _ => (RpcStatusCode.Unavailable, exception.Message.TrimEnd('.') + ". Check the endpoint"),
+        };
+        return new RpcException(code, $"Cannot connect to '{endpoint}': {what}.", exception) { Endpoint = endpoint };
+    }
+
+    /// <summary>No such pipe or local name.</summary>
+    public static RpcException NoSuchName(RpcEndpoint endpoint, string owner) => new(
+        RpcStatusCode.Unavailable,
+        $"Cannot connect to '{endpoint}': nothing listens under that name for {owner}. Start the listener, or "
+        + "check the name.")
+    {
+        Endpoint = endpoint,
+    };
+
+    /// <summary>Connecting took too long.</summary>
+    public static RpcException ConnectTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
+        RpcStatusCode.DeadlineExceeded,
+        $"'{endpoint}' did not accept the connection within {timeout.TotalSeconds:0.###} s. Check host and firewall, "
+        + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
+    {
+        ErrorId = "ConnectTimeout",
+        Endpoint = endpoint,
+    };
+
+    /// <summary>The caller gave up while connecting.</summary>
+    public static RpcException ConnectCancelled(RpcEndpoint endpoint, Exception? exception = null) => new(
+        RpcStatusCode.Cancelled, $"Connecting to '{endpoint}' was cancelled.", exception)
+    {
+        Endpoint = endpoint,
+    };
+}

@@ -1,0 +1,33 @@
+using ProtoRpc.Wire;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>Checks the limits that the native protocol depends on.</summary>
+internal static class NativeLimits
+{
+    /// <summary>Checks them before anything is bound or connected.</summary>
+    /// <exception cref="RpcException">InvalidArgument, naming the limit.</exception>
+    public static void Check(RpcLimits limits)
+    {
+        ArgumentNullException.ThrowIfNull(limits);
+        Range(nameof(RpcLimits.MaxFragmentBytes), limits.MaxFragmentBytes, PduHeader.MustReceiveFragment, ushort.MaxValue);
+        Range(nameof(RpcLimits.MaxMessageBytes), limits.MaxMessageBytes, 1, Array.MaxLength);
+        Range(nameof(RpcLimits.MaxFragments), limits.MaxFragments, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxContexts), limits.MaxContexts, 1, ushort.MaxValue);
+        Range(nameof(RpcLimits.MaxConnections), limits.MaxConnections, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxBlockingConnections), limits.MaxBlockingConnections, 0, int.MaxValue);
+        Range(nameof(RpcLimits.MaxClientConnections), limits.MaxClientConnections, 1, int.MaxValue);
+    }
+
+    private static void Range(string name, int value, int from, int to)
+    {
+        if (value < from || value > to)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"{nameof(RpcLimits)}.{name} is {value:N0}; it must be {from:N0} to {to:N0}.")
+            {
+                ErrorId = "InvalidLimit",
+            };
+        }
+    }
+}

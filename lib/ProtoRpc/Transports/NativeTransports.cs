@@ -1,0 +1,27 @@
+namespace ProtoRpc.Transports;
+
+/// <summary>The transports of the native protocol by the kind of endpoint.</summary>
+internal static class NativeTransports
+{
+    private static readonly Dictionary<RpcTransport, INativeTransport> Registered = new()
+    {
+        [RpcTransport.Tcp] = new TcpTransport(),
+        [RpcTransport.Local] = OperatingSystem.IsWindows()
+            ? new WindowsPipeTransport() : new UnixSocketTransport("local"),
+        [RpcTransport.NamedPipe] = OperatingSystem.IsWindows()
+            ? new WindowsPipeTransport() : new UnixSocketTransport("pipe"),
+    };
+
+    /// <summary>The transport of an endpoint.</summary>
+    /// <exception cref="RpcException">InvalidArgument when it is not a native endpoint.</exception>
+    public static INativeTransport Of(RpcEndpoint endpoint) =>
+        Registered.TryGetValue(endpoint.Transport, out INativeTransport? transport)
+            ? transport
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"'{endpoint}' is not an endpoint of the native protocol. Use ncacn_ip_tcp, ncacn_np or ncalrpc.")
+            {
+                ErrorId = "NotNativeEndpoint",
+                Endpoint = endpoint,
+            };
+}

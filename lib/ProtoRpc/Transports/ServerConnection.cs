@@ -1,0 +1,384 @@
+using ProtoRpc.Wire;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>Drives one connection of a listener: by a thread of its own, or on the thread pool.</summary>
+internal sealed class ServerConnection
+{
+    // What the original server answers when its handler throws (E_FAIL).
+    private const uint HandlerFailed = 0x80004005;
+    private const int PeekSize = 64;
+    private static readonly TimeSpan PeekAfter = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan LingerTime = TimeSpan.FromSeconds(2);
+
+    private readonly Lock _gate = new();
+    private readonly NativeListener _listener;
+    private readonly TransportConnection _transport;
+    private readonly ServerAssociation _association;
+    private readonly ServerCall _call;
+    private volatile ConnectionPhase _phase = ConnectionPhase.Binding;
+    private long _since = Environment.TickCount64;
+    private long _seenPdus;
+    private ServedInterface? _running;
+
+    public ServerConnection(NativeListener listener, TransportConnection transport, BindNakReason? refusal)
+    {
+        _listener = listener;
+        _transport = transport;
+        _association = new ServerAssociation(listener.Limits, listener.SecondaryAddress, listener.IsServed)
+        {
+            RefuseBind = refusal,
+        };
+        _call = new ServerCall(_association, transport, listener.Endpoint);
+        IsRefused = refusal is not null;
+    }
+
+    /// <summary>Whether it is one too many and only told so.</summary>
+    public bool IsRefused { get; }
+
+    /// <summary>Serves the connection until it ends, blocking this thread.</summary>
+    public void Run()
+    {
+        try
+        {
+            while (Next() is not ServerStep.Close and var step)
+            {
+                if (step == ServerStep.Receive)
+                {
+                    int count = _transport.Receive(_association.GetFreeMemory());
+                    if (count == 0)
+                    {
+                        return;
+                    }
+
+                    _association.Advance(count);
+                    continue;
+                }
+
+                if (step == ServerStep.Call)
+                {
+                    HandleCall();
+                }
+
+                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+                {
+                    Enter(ConnectionPhase.Sending);
+                    _transport.Send(bytes);
+                }
+
+                _association.EndCall();
+            }
+
+            Close();
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            // The peer vanished or was cut off; the others go on.
+        }
+        finally
+        {
+            End();
+        }
+    }
+
+    /// <summary>The same on the thread pool.</summary>
+    public async Task RunAsync()
+    {
+        try
+        {
+            while (Next() is not ServerStep.Close and var step)
+            {
+                if (step == ServerStep.Receive)
+                {
+                    int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default)
+                        .ConfigureAwait(false);
+                    if (count == 0)
+                    {
+                        return;
+                    }
+
+                    _association.Advance(count);
+                    continue;
+                }
+
+                if (step == ServerStep.Call)
+                {
+                    await HandleCallAsync().ConfigureAwait(false);
+                }
+
+                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+                {
+                    Enter(ConnectionPhase.Sending);
+                    await _transport.SendAsync(bytes, default).ConfigureAwait(false);
+                }
+
+                _association.EndCall();
+            }
+
+            await CloseAsync().ConfigureAwait(false);
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            // As above.
+        }
+        finally
+        {
+            End();
+        }
+    }
+
+    /// <summary>Ends the connection from another thread.</summary>
+    public void Abort() => _transport.Abort();
+
+    /// <summary>Whether a handler of the interface runs here.</summary>
+    public bool IsRunning(ServedInterface served)
+    {
+        lock (_gate)
+        {
+            return _running == served;
+        }
+    }
+
+    /// <summary>Cancels the call if it is one of the interface, or of any when that is null.</summary>
+    public void Cancel(ServedInterface? served)
+    {
+        lock (_gate)
+        {
+            if (_running is not null && (served is null || _running == served))
+            {
+                _call.Cancel(CancelNotice.Cancel);
+            }
+        }
+    }
+
+    /// <summary>Ends the connection when it waits for too long, and looks whether the caller of a long call is
+    /// still there. Called by the listener's watch.</summary>
+    public void Check(long now)
+    {
+        ConnectionPhase phase = _phase;
+        TimeSpan waited = TimeSpan.FromMilliseconds(now - Volatile.Read(ref _since));
+        if (phase == ConnectionPhase.Running)
+        {
+            if (waited > PeekAfter)
+            {
+                LookForCancel();
+            }
+
+            return;
+        }
+
+        RpcLimits limits = _listener.Limits;
+        TimeSpan limit = phase switch
+        {
+            ConnectionPhase.Binding => limits.BindTimeout,
+            ConnectionPhase.Idle => limits.IdleTimeout,
+            ConnectionPhase.Closing => LingerTime,
+            _ => limits.FragmentTimeout,
+        };
+        if (waited > limit)
+        {
+            Abort();
+        }
+    }
+
+    private ServerStep Next()
+    {
+        ServerStep step = _association.Step();
+        if (step != ServerStep.Receive)
+        {
+            return step;
+        }
+
+        if (_listener.IsClosing && !_association.IsMidMessage)
+        {
+            _association.ShutDown();
+            return ServerStep.Close;
+        }
+
+        if (!_association.IsBound)
+        {
+            // The time to bind counts from the connection, however many bytes trickle in.
+            return step;
+        }
+
+        bool moved = _seenPdus != _association.ReceivedPdus;
+        _seenPdus = _association.ReceivedPdus;
+        ConnectionPhase phase = _association.IsMidMessage ? ConnectionPhase.Receiving : ConnectionPhase.Idle;
+        if (moved || phase != _phase)
+        {
+            Enter(phase);
+        }
+
+        return step;
+    }
+
+    private void HandleCall()
+    {
+        Exception? failure = null;
+        if (BeginCall() is { } handler)
+        {
+            try
+            {
+                ValueTask task = handler(_call);
+                if (!task.IsCompleted)
+                {
+                    task.AsTask().GetAwaiter().GetResult();
+                }
+                else
+                {
+                    task.GetAwaiter().GetResult();
+                }
+            }
+            catch (Exception e)
+            {
+                failure = e;
+            }
+
+            CompleteCall(failure);
+        }
+    }
+
+    private async ValueTask HandleCallAsync()
+    {
+        Exception? failure = null;
+        if (BeginCall() is { } handler)
+        {
+            try
+            {
+                await handler(_call).ConfigureAwait(false);
+            }
+            catch (Exception e)
+            {
+                failure = e;
+            }
+
+            CompleteCall(failure);
+        }
+    }
+
+    private ExecHandler? BeginCall()
+    {
+        ServedInterface? served = _listener.Find(_association.Interface);
+        _call.Begin(_association.FindBufferedCancel());
+
+        // The gate orders this against the withdrawal: it sees the call running, or this sees the withdrawal.
+        lock (_gate)
+        {
+            _running = served;
+            Enter(ConnectionPhase.Running);
+        }
+
+        if (served is { IsWithdrawn: false })
+        {
+            return served.Service.Handler;
+        }
+
+        lock (_gate)
+        {
+            _running = null;
+        }
+
+        _association.FaultCall(FaultStatus.UnknownInterface, didNotExecute: true);
+        return null;
+    }
+
+    private void CompleteCall(Exception? failure)
+    {
+        lock (_gate)
+        {
+            // From here on the watch does not look at the socket any more.
+            Enter(ConnectionPhase.Sending);
+            _running = null;
+        }
+
+        CancelNotice notice = _call.Notice;
+        if (notice == CancelNotice.Orphan)
+        {
+            return;
+        }
+
+        if (_association.Reply.Overflowed)
+        {
+            _association.FaultCall(FaultStatus.ReplyTooLarge, didNotExecute: false);
+        }
+        else if (failure is OperationCanceledException && notice == CancelNotice.Cancel)
+        {
+            _association.FaultCall(FaultStatus.Cancelled, didNotExecute: false);
+        }
+        else
+        {
+            _association.CompleteCall(failure is null ? (uint)_call.ReturnCode : HandlerFailed);
+        }
+    }
+
+    private void LookForCancel()
+    {
+        Span<byte> bytes = stackalloc byte[PeekSize];
+        lock (_gate)
+        {
+            if (_phase != ConnectionPhase.Running)
+            {
+                return;
+            }
+
+            int count = _transport.Peek(bytes);
+            CancelNotice notice = count switch
+            {
+                < 0 => CancelNotice.None,
+                0 => CancelNotice.Orphan,
+                _ => _association.FindCancel(bytes[..count]),
+            };
+            _call.Cancel(notice);
+        }
+    }
+
+    private void Close()
+    {
+        Enter(ConnectionPhase.Closing);
+        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+        {
+            _transport.Send(bytes);
+        }
+
+        if (_association.LingersOnClose)
+        {
+            _transport.FinishSending();
+            while (_transport.Receive(_association.GetFreeMemory()) > 0)
+            {
+                // Thrown away: the peer should get to reading the answer.
+            }
+        }
+    }
+
+    private async ValueTask CloseAsync()
+    {
+        Enter(ConnectionPhase.Closing);
+        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+        {
+            await _transport.SendAsync(bytes, default).ConfigureAwait(false);
+        }
+
+        if (_association.LingersOnClose)
+        {
+            _transport.FinishSending();
+            while (await _transport.ReceiveAsync(_association.GetFreeMemory(), default).ConfigureAwait(false) > 0)
+            {
+                // As above.
+            }
+        }
+    }
+
+    private void Enter(ConnectionPhase phase)
+    {
+        Volatile.Write(ref _since, Environment.TickCount64);
+        _phase = phase;
+    }
+
+    private void End()
+    {
+        _listener.Remove(this);
+        _transport.Dispose();
+        _association.Dispose();
+        _call.Dispose();
+    }
+}

@@ -1,0 +1,49 @@
+using System.Net.Sockets;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>A connected byte stream. One thread receives and sends at a time, but <see cref="Abort"/> and
+/// <see cref="Peek"/> may come from another.</summary>
+/// <remarks>A connection is used either with the blocking members or with the asynchronous ones, never with both:
+/// a socket that was once used asynchronously is slow for blocking calls ever after.</remarks>
+internal abstract class TransportConnection : IDisposable
+{
+    /// <summary>Blocks for bytes.</summary>
+    /// <returns>0 when the peer closed.</returns>
+    public abstract int Receive(Memory<byte> buffer);
+
+    /// <summary>Blocks until all bytes are sent.</summary>
+    public abstract void Send(ReadOnlyMemory<byte> bytes);
+
+    /// <summary>Waits for bytes.</summary>
+    /// <returns>0 when the peer closed.</returns>
+    public abstract ValueTask<int> ReceiveAsync(Memory<byte> buffer, CancellationToken cancellation);
+
+    /// <summary>Sends all bytes.</summary>
+    public abstract ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation);
+
+    /// <summary>Looks at what came, without taking it and without blocking, while nobody receives.</summary>
+    /// <returns>The octets copied; 0 when the peer closed or the connection broke; -1 when nothing came.</returns>
+    public abstract int Peek(Span<byte> buffer);
+
+    /// <summary>Sends a few bytes if that is possible without blocking; failure is nobody's concern.</summary>
+    public abstract void TrySendNow(ReadOnlySpan<byte> bytes);
+
+    /// <summary>Tells the peer that nothing more comes; receiving goes on.</summary>
+    public abstract void FinishSending();
+
+    /// <summary>Ends the connection; whoever receives or sends gets 0 or an exception.</summary>
+    public abstract void Abort();
+
+    /// <summary>Asks the system who the peer is.</summary>
+    public abstract PeerIdentity ReadPeer();
+
+    /// <inheritdoc/>
+    public abstract void Dispose();
+
+    /// <summary>Whether an exception of the members above means no more than a broken connection.</summary>
+    public static bool IsBroken(Exception exception) =>
+        exception is SocketException or IOException or ObjectDisposedException or OperationCanceledException
+            or InvalidOperationException;
+}

@@ -1,0 +1,72 @@
+using System.IO.Pipes;
+using System.Runtime.Versioning;
+using System.Security.AccessControl;
+using System.Security.Principal;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>A named pipe of Windows, with one free instance at any time for the next client.</summary>
+[SupportedOSPlatform("windows")]
+internal sealed class WindowsPipeListener : TransportListener
+{
+    private readonly string _name;
+    private readonly PipeSecurity _security;
+    private NamedPipeServerStream _free;
+
+    public WindowsPipeListener(RpcEndpoint endpoint, string name)
+    {
+        Endpoint = endpoint;
+        _name = name;
+        _security = OwnerOnly(allowNetwork: endpoint.Transport == RpcTransport.NamedPipe);
+        try
+        {
+            _free = NewInstance(PipeOptions.FirstPipeInstance);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            // The first instance fails in both ways when the name exists, depending on whose pipe it is.
+            throw EndpointErrors.InUse(endpoint, e);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override RpcEndpoint Endpoint { get; }
+
+    /// <inheritdoc/>
+    public override string SecondaryAddress => $@"\PIPE\{Endpoint.Name}";
+
+    /// <inheritdoc/>
+    public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
+    {
+        NamedPipeServerStream pipe = _free;
+        await pipe.WaitForConnectionAsync(cancellation).ConfigureAwait(false);
+        _free = NewInstance(PipeOptions.None);
+
+        // One message is one PDU for whoever reads messages; PDUs are found by their lengths here.
+        pipe.ReadMode = PipeTransmissionMode.Byte;
+        return new WindowsPipeConnection(pipe);
+    }
+
+    /// <inheritdoc/>
+    public override void Dispose() => _free.Dispose();
+
+    private NamedPipeServerStream NewInstance(PipeOptions first) => NamedPipeServerStreamAcl.Create(
+        _name, PipeDirection.InOut, NamedPipeServerStream.MaxAllowedServerInstances, PipeTransmissionMode.Message,
+        PipeOptions.Asynchronous | first, inBufferSize: 0, outBufferSize: 0, _security);
+
+    private static PipeSecurity OwnerOnly(bool allowNetwork)
+    {
+        using WindowsIdentity self = WindowsIdentity.GetCurrent();
+        PipeSecurity security = new();
+        security.AddAccessRule(new PipeAccessRule(
+            self.User!, PipeAccessRights.FullControl, AccessControlType.Allow));
+        if (!allowNetwork)
+        {
+            security.AddAccessRule(new PipeAccessRule(
+                new SecurityIdentifier(WellKnownSidType.NetworkSid, null), PipeAccessRights.FullControl,
+                AccessControlType.Deny));
+        }
+
+        return security;
+    }
+}

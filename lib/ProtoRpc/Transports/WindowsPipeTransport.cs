@@ -1,0 +1,69 @@
+using System.IO.Pipes;
+using System.Runtime.Versioning;
+using System.Security.Principal;
+
+namespace ProtoRpc.Transports;
+
+/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> on Windows: named pipes of the listening account alone.</summary>
+[SupportedOSPlatform("windows")]
+internal sealed class WindowsPipeTransport : INativeTransport
+{
+    // Local endpoints are pipes as well, under names that no ncacn_np endpoint has.
+    private const string LocalPrefix = "protorpc.local\\";
+    private const string ThisMachine = ".";
+
+    /// <inheritdoc/>
+    public TransportListener Listen(RpcEndpoint endpoint)
+    {
+        if (endpoint.Host.Length > 0)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"Cannot listen on '{endpoint}': a pipe is made on this machine only. Leave the host out.")
+            {
+                Endpoint = endpoint,
+            };
+        }
+
+        return new WindowsPipeListener(endpoint, PipeName(endpoint));
+    }
+
+    /// <inheritdoc/>
+    public TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation)
+    {
+        // Identification: the server may ask who we are, and may not act as us.
+        NamedPipeClientStream pipe = new(
+            endpoint.Host.Length == 0 ? ThisMachine : endpoint.Host, PipeName(endpoint), PipeDirection.InOut,
+            PipeOptions.Asynchronous, TokenImpersonationLevel.Identification);
+        try
+        {
+            if (endpoint.Host.Length == 0 && !File.Exists($@"\\.\pipe\{PipeName(endpoint)}"))
+            {
+                throw EndpointErrors.NoSuchName(endpoint, "this machine");
+            }
+
+            pipe.ConnectAsync(timeout, cancellation).GetAwaiter().GetResult();
+            return new WindowsPipeConnection(pipe);
+        }
+        catch (Exception e)
+        {
+            pipe.Dispose();
+            throw e switch
+            {
+                RpcException => e,
+                TimeoutException => EndpointErrors.ConnectTimedOut(endpoint, timeout),
+                OperationCanceledException => EndpointErrors.ConnectCancelled(endpoint, e),
+                UnauthorizedAccessException => new RpcException(
+                    RpcStatusCode.PermissionDenied, $"This account may not connect to '{endpoint}'.", e)
+                {
+                    Endpoint = endpoint,
+                },
+                _ => EndpointErrors.CannotConnect(endpoint, e),
+            };
+        }
+    }
+
+    private static string PipeName(RpcEndpoint endpoint) => endpoint.Transport == RpcTransport.Local
+        ? LocalPrefix + endpoint.Name
+        : endpoint.Name;
+}

@@ -1,0 +1,277 @@
+namespace ProtoRpc.Wire;
+
+/// <summary>The client's side of one connection: one interface, one call at a time.</summary>
+/// <remarks>Knows no socket and no clock. Not thread-safe.</remarks>
+internal sealed class ClientAssociation : IDisposable
+{
+    /// <summary>Octets before the payload of a request.</summary>
+    public const int RequestPrefix = PduHeader.CallSize + ExecStub.RequestPrefix;
+
+    private const ushort ContextId = 0;
+
+    private readonly RpcEndpoint _endpoint;
+    private readonly Guid _interfaceId;
+    private readonly RpcLimits _limits;
+    private readonly PduBuffer _input = new();
+    private readonly FragmentAssembler _assembler;
+    private readonly FragmentWriter _writer = new();
+    private int _maxTransmit = PduHeader.MustReceiveFragment;
+    private bool _bound;
+
+    /// <param name="endpoint">The server, for errors.</param>
+    /// <param name="interfaceId">The interface to bind.</param>
+    /// <param name="limits">The bounds.</param>
+    public ClientAssociation(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits)
+    {
+        _endpoint = endpoint;
+        _interfaceId = interfaceId;
+        _limits = limits;
+        long maxStub = limits.MaxMessageBytes + (long)ExecStub.ResponsePrefix + ExecStub.ResponseSuffix;
+        _assembler = new FragmentAssembler((int)Math.Min(Array.MaxLength, maxStub), limits.MaxFragments);
+    }
+
+    /// <summary>The group that the server named, once bound.</summary>
+    public uint AssociationGroup { get; private set; }
+
+    /// <summary>The last call's id.</summary>
+    public uint CallId { get; private set; }
+
+    /// <summary>Whether any byte of an answer came that was not used yet.</summary>
+    public bool HasInput => _input.Unread.Length > 0 || _assembler.InProgress;
+
+    /// <summary>The reply's payload, after <see cref="ClientStep.Reply"/>; valid until the next call begins.</summary>
+    public ReadOnlyMemory<byte> Reply { get; private set; }
+
+    /// <summary>The interface's return code, after <see cref="ClientStep.Reply"/>.</summary>
+    public uint ReturnCode { get; private set; }
+
+    /// <summary>The status, after <see cref="ClientStep.Fault"/>.</summary>
+    public uint FaultStatus { get; private set; }
+
+    /// <summary>Whether the server says that the faulted call did not run.</summary>
+    public bool DidNotExecute { get; private set; }
+
+    /// <summary>Where the next bytes are received.</summary>
+    public Memory<byte> GetFreeMemory() => _input.GetFreeMemory();
+
+    /// <summary>Adds received bytes.</summary>
+    public void Advance(int count) => _input.Advance(count);
+
+    /// <summary>The bind that opens the association.</summary>
+    /// <param name="group">0, or the group of the client's other connections.</param>
+    public byte[] Bind(uint group)
+    {
+        ushort fragment = (ushort)_limits.MaxFragmentBytes;
+        ContextProposal context = new(ContextId, SyntaxId.Interface(_interfaceId), [SyntaxId.Ndr]);
+        return new BindPdu(fragment, fragment, group, [context]).ToBytes(PduType.Bind, ++CallId);
+    }
+
+    /// <summary>Begins a call; its bytes are then taken with <see cref="TryTakeOutput"/>.</summary>
+    /// <param name="request">The payload, after a prefix of <see cref="RequestPrefix"/>.</param>
+    public void BeginCall(MessageBuffer request)
+    {
+        EndCall();
+        CallId = CallId == uint.MaxValue ? 1 : CallId + 1;
+        Memory<byte> message = request.Whole[..(RequestPrefix + request.Length)];
+        ExecStub.WriteRequestPrefix(message.Span[PduHeader.CallSize..], request.Length);
+        _writer.Begin(message, PduType.Request, CallId, ContextId, _maxTransmit);
+    }
+
+    /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
+    /// <returns>False when everything was given out.</returns>
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes) => _writer.TryNext(out bytes);
+
+    /// <summary>Forgets the reply.</summary>
+    public void EndCall()
+    {
+        Reply = default;
+        _writer.Release();
+        _assembler.Reset();
+    }
+
+    /// <summary>Works on what was received until there is something to tell.</summary>
+    /// <exception cref="RpcException">The bind was refused, or the peer broke the protocol.</exception>
+    public ClientStep Step()
+    {
+        while (true)
+        {
+            ReadOnlySpan<byte> unread = _input.Unread;
+            if (unread.Length < PduHeader.Size)
+            {
+                return ClientStep.Receive;
+            }
+
+            PduHeader header = PduHeader.Read(unread);
+            PduDefect defect = header.Check(_bound ? _limits.MaxFragmentBytes : ushort.MaxValue);
+            if (defect != PduDefect.None)
+            {
+                throw Broken($"the header of what it sent is wrong ({defect})");
+            }
+
+            if (unread.Length < header.FragmentLength)
+            {
+                return ClientStep.Receive;
+            }
+
+            ReadOnlyMemory<byte> pdu = _input.Take(header.FragmentLength);
+            if (header.Type == PduType.Shutdown)
+            {
+                return ClientStep.Shutdown;
+            }
+
+            ClientStep step = _bound ? HandleAnswer(header, pdu) : HandleBindAnswer(header, pdu.Span);
+            if (step != ClientStep.Receive)
+            {
+                return step;
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        _input.Dispose();
+        _assembler.Dispose();
+        _writer.Dispose();
+        Reply = default;
+    }
+
+    private ClientStep HandleBindAnswer(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        switch (header.Type)
+        {
+            case PduType.BindNak:
+                throw BindNotAccepted(
+                    BindNakPdu.TryReadReason(header, pdu, out BindNakReason reason) ? reason : BindNakReason.Unspecified);
+            case PduType.Fault when FaultPdu.TryReadStatus(header, pdu, out uint status):
+                throw NativeFault.ToException(_endpoint, status, mayHaveExecuted: false);
+            case PduType.BindAck when header.CallId == CallId:
+                break;
+            default:
+                throw Broken($"it answered the bind with PDU type {(byte)header.Type} of call {header.CallId}");
+        }
+
+        if (BindAckPdu.Read(header, pdu) is not { } ack || ack.Results.Count == 0)
+        {
+            throw Broken("its bind_ack does not decode");
+        }
+
+        if (ack.Results[0] is { Result: not ContextDecision.Accepted } refused)
+        {
+            throw ContextNotAccepted(refused);
+        }
+
+        if (ack.Results[0].Transfer != SyntaxId.Ndr)
+        {
+            throw Broken($"it accepted the transfer syntax {ack.Results[0].Transfer}, which was not proposed");
+        }
+
+        _bound = true;
+        AssociationGroup = ack.AssociationGroup;
+        _maxTransmit = Math.Max(
+            PduHeader.MustReceiveFragment, Math.Min(_limits.MaxFragmentBytes, (int)ack.MaxReceive));
+        return ClientStep.Bound;
+    }
+
+    private ClientStep HandleAnswer(in PduHeader header, ReadOnlyMemory<byte> pdu)
+    {
+        if (header.Type is not (PduType.Response or PduType.Fault))
+        {
+            throw Broken($"it sent PDU type {(byte)header.Type} in place of an answer");
+        }
+
+        if (header.CallId != CallId)
+        {
+            throw Broken($"it answered call {header.CallId} while call {CallId} was waiting");
+        }
+
+        if (header.AuthLength != 0)
+        {
+            throw Broken("it sent a security trailer, and no security was agreed on");
+        }
+
+        if (header.Type == PduType.Fault)
+        {
+            return FaultPdu.TryReadStatus(header, pdu.Span, out uint status)
+                ? TakeFault(header, status)
+                : throw Broken("its fault is too short");
+        }
+
+        AssemblyState state = CallPdu.TryRead(header, pdu.Span, out CallPdu call)
+            ? _assembler.Add(header, call, pdu)
+            : AssemblyState.Disorder;
+        return state switch
+        {
+            AssemblyState.Incomplete => ClientStep.Receive,
+            AssemblyState.Complete => TakeReply(),
+            AssemblyState.TooLarge => throw ReplyTooLarge(),
+            _ => throw Broken("the fragments of its reply are out of order"),
+        };
+    }
+
+    private ClientStep TakeFault(in PduHeader header, uint status)
+    {
+        FaultStatus = status;
+        DidNotExecute = header.Flags.HasFlag(PduFlags.DidNotExecute);
+        return ClientStep.Fault;
+    }
+
+    private ClientStep TakeReply()
+    {
+        if (!ExecStub.TryReadResponse(
+            _assembler.Stub, _assembler.LittleEndian, allowTrailing: false, out ReadOnlyMemory<byte> payload, out uint code))
+        {
+            throw Broken("its reply does not decode as the result of Exec");
+        }
+
+        Reply = payload;
+        ReturnCode = code;
+        return ClientStep.Reply;
+    }
+
+    private RpcException Broken(string what) => NativeFault.BrokenProtocol(_endpoint, what, mayHaveExecuted: _bound);
+
+    private RpcException ReplyTooLarge() => new(
+        RpcStatusCode.ResourceExhausted,
+        $"The reply of '{_endpoint}' is larger than {_limits.MaxMessageBytes:N0} bytes or has more than "
+        + $"{_limits.MaxFragments:N0} fragments. Ask for less at once, or raise "
+        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} of the client.")
+    {
+        ErrorId = "MessageTooLarge",
+        Endpoint = _endpoint,
+        MayHaveExecuted = true,
+    };
+
+    private RpcException BindNotAccepted(BindNakReason reason)
+    {
+        (RpcStatusCode code, string why) = reason switch
+        {
+            BindNakReason.LocalLimit => (RpcStatusCode.ResourceExhausted,
+                "it has as many connections as it takes. Try again later, or raise MaxConnections there"),
+            BindNakReason.TemporaryCongestion => (RpcStatusCode.ResourceExhausted, "it is too busy. Try again later"),
+            BindNakReason.ProtocolVersion => (RpcStatusCode.Internal, "it does not speak DCE/RPC version 5.0"),
+            BindNakReason.AuthenticationType => (RpcStatusCode.Unauthenticated, "it does not know the authentication type"),
+            _ => (RpcStatusCode.Unavailable, $"it gave bind_nak reason {(ushort)reason}"),
+        };
+        return new RpcException(code, $"'{_endpoint}' refused the connection: {why}.") { Endpoint = _endpoint };
+    }
+
+    private RpcException ContextNotAccepted(ContextResult refused)
+    {
+        (RpcStatusCode code, string why) = (refused.Result, refused.Reason) switch
+        {
+            (ContextDecision.ProviderRejection, ContextResult.InterfaceNotSupported) => (RpcStatusCode.Unimplemented,
+                "that interface is not served there. Check the interface id and the endpoint"),
+            (ContextDecision.ProviderRejection, ContextResult.TransferNotSupported) => (RpcStatusCode.Unimplemented,
+                "the server does not take NDR 2.0"),
+            (ContextDecision.ProviderRejection, ContextResult.LocalLimit) => (RpcStatusCode.ResourceExhausted,
+                "the server has too many contexts on this connection"),
+            _ => (RpcStatusCode.PermissionDenied,
+                $"the server gave result {(ushort)refused.Result}, reason {refused.Reason}"),
+        };
+        return new RpcException(code, $"'{_endpoint}' does not accept interface {_interfaceId}: {why}.")
+        {
+            Endpoint = _endpoint,
+        };
+    }
+}

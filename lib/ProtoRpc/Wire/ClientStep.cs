@@ -1,0 +1,20 @@
+namespace ProtoRpc.Wire;
+
+/// <summary>What came to a client association.</summary>
+internal enum ClientStep
+{
+    /// <summary>Nothing whole: more bytes are needed.</summary>
+    Receive,
+
+    /// <summary>The bind was accepted.</summary>
+    Bound,
+
+    /// <summary>The reply of the call.</summary>
+    Reply,
+
+    /// <summary>A fault in place of the reply; the connection goes on.</summary>
+    Fault,
+
+    /// <summary>The server asks the client to leave.</summary>
+    Shutdown,
+}

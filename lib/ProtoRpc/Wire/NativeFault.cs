@@ -1,0 +1,27 @@
+namespace ProtoRpc.Wire;
+
+/// <summary>Makes exceptions of what peers answer in place of a reply.</summary>
+internal static class NativeFault
+{
+    /// <summary>A fault by its status.</summary>
+    public static RpcException ToException(RpcEndpoint endpoint, uint status, bool mayHaveExecuted)
+    {
+        (RpcStatusCode code, string meaning) = RpcStatusTable.OfNativeStatus(status);
+        return new RpcException(code, $"'{endpoint}' answered with fault 0x{status:X8}: {meaning}.")
+        {
+            Endpoint = endpoint,
+            NativeStatus = status,
+            MayHaveExecuted = mayHaveExecuted,
+        };
+    }
+
+    /// <summary>The peer does not keep to the protocol, or speaks another one.</summary>
+    public static RpcException BrokenProtocol(RpcEndpoint endpoint, string what, bool mayHaveExecuted) => new(
+        RpcStatusCode.Internal,
+        $"'{endpoint}' does not speak DCE/RPC as agreed: {what}. Check that a DCE/RPC server listens there.")
+    {
+        ErrorId = "ProtocolError",
+        Endpoint = endpoint,
+        MayHaveExecuted = mayHaveExecuted,
+    };
+}

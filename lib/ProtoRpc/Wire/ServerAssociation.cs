@@ -1,0 +1,406 @@
+using System.Security.Cryptography;
+
+namespace ProtoRpc.Wire;
+
+/// <summary>The server's side of one connection: received bytes in; output, calls and the wish to close out.</summary>
+/// <remarks>Knows no socket and no clock. Never throws because of what a peer sent. Not thread-safe.</remarks>
+internal sealed class ServerAssociation : IDisposable
+{
+    private const ushort KeepConnectionOnOrphan = 0x02;
+    private const int Prefix = PduHeader.CallSize + ExecStub.ResponsePrefix;
+
+    private readonly RpcLimits _limits;
+    private readonly string _secondaryAddress;
+    private readonly Func<Guid, bool> _isServed;
+    private readonly PduBuffer _input = new();
+    private readonly FragmentAssembler _assembler;
+    private readonly FragmentWriter _writer = new();
+    private readonly List<(ushort Id, Guid Interface)> _contexts = [];
+    private byte[] _control = [];
+    private int _maxTransmit = PduHeader.MustReceiveFragment;
+    private int _maxReceive = PduHeader.MustReceiveFragment;
+    private uint _group;
+    private bool _closing;
+
+    /// <param name="limits">The bounds.</param>
+    /// <param name="secondaryAddress">The endpoint as bind_ack names it: a port, or a pipe.</param>
+    /// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
+    public ServerAssociation(RpcLimits limits, string secondaryAddress, Func<Guid, bool> isServed)
+    {
+        _limits = limits;
+        _secondaryAddress = secondaryAddress;
+        _isServed = isServed;
+        _assembler = new FragmentAssembler(
+            (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix), limits.MaxFragments);
+        Reply = new MessageBuffer(Prefix, limits.MaxMessageBytes, "reply");
+    }
+
+    /// <summary>Refuse the bind for this reason, whatever it proposes.</summary>
+    public BindNakReason? RefuseBind { get; init; }
+
+    /// <summary>Whether a bind was accepted.</summary>
+    public bool IsBound { get; private set; }
+
+    /// <summary>Whether a PDU, or the fragments of a request, began to come and did not end.</summary>
+    public bool IsMidMessage => _assembler.InProgress || _input.Unread.Length > 0;
+
+    /// <summary>PDUs that came whole, so that the owner sees whether something moves.</summary>
+    public long ReceivedPdus { get; private set; }
+
+    /// <summary>Whether to wait for the peer's end after closing, because it may still be sending what nobody wants
+    /// and would lose the answer.</summary>
+    public bool LingersOnClose { get; private set; }
+
+    /// <summary>The call's interface, after <see cref="ServerStep.Call"/>.</summary>
+    public Guid Interface { get; private set; }
+
+    /// <summary>The call's id.</summary>
+    public uint CallId => _assembler.CallId;
+
+    /// <summary>The call's payload; valid until the next <see cref="GetFreeMemory"/>.</summary>
+    public ReadOnlyMemory<byte> Request { get; private set; }
+
+    /// <summary>Where the reply's payload is written.</summary>
+    public MessageBuffer Reply { get; }
+
+    /// <summary>Where the next bytes are received.</summary>
+    public Memory<byte> GetFreeMemory() => _input.GetFreeMemory();
+
+    /// <summary>Adds received bytes.</summary>
+    public void Advance(int count) => _input.Advance(count);
+
+    /// <summary>Works on what was received until something is wanted from outside.</summary>
+    public ServerStep Step()
+    {
+        while (!_closing)
+        {
+            ReadOnlySpan<byte> unread = _input.Unread;
+            if (unread.Length < PduHeader.Size)
+            {
+                return ServerStep.Receive;
+            }
+
+            PduHeader header = PduHeader.Read(unread);
+            PduDefect defect = header.Check(MaxFragmentOf(header.Type));
+            if (defect != PduDefect.None)
+            {
+                return RefusePdu(header, defect);
+            }
+
+            if (unread.Length < header.FragmentLength)
+            {
+                return ServerStep.Receive;
+            }
+
+            ReceivedPdus++;
+            ServerStep step = Handle(header, _input.Take(header.FragmentLength));
+            if (step != ServerStep.Receive)
+            {
+                return step;
+            }
+        }
+
+        return ServerStep.Close;
+    }
+
+    /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
+    /// <returns>False when everything was given out.</returns>
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
+    {
+        if (_control.Length > 0)
+        {
+            bytes = _control;
+            _control = [];
+            return true;
+        }
+
+        return _writer.TryNext(out bytes);
+    }
+
+    /// <summary>Answers the call with what is in <see cref="Reply"/>.</summary>
+    /// <param name="returnCode">0, or a code that goes without the reply's bytes.</param>
+    public void CompleteCall(uint returnCode)
+    {
+        // A MAYBE request is run and never answered.
+        if (_assembler.Flags.HasFlag(PduFlags.Maybe))
+        {
+            return;
+        }
+
+        int length = ExecStub.WriteResponse(Reply.Whole.Span[PduHeader.CallSize..], Reply.Length, returnCode);
+        _writer.Begin(
+            Reply.Whole[..(PduHeader.CallSize + length)], PduType.Response, CallId, _assembler.ContextId, _maxTransmit);
+    }
+
+    /// <summary>Answers the call with a fault.</summary>
+    public void FaultCall(uint status, bool didNotExecute) =>
+        _control = FaultPdu.ToBytes(status, CallId, _assembler.ContextId, didNotExecute);
+
+    /// <summary>Forgets the call once its answer was sent, or when none is to be sent.</summary>
+    public void EndCall()
+    {
+        Request = default;
+        _assembler.Reset();
+        _writer.Release();
+        Reply.Reset();
+    }
+
+    /// <summary>Asks the client to leave; the next step is to close.</summary>
+    public void ShutDown()
+    {
+        _control = PduHeader.HeaderOnly(PduType.Shutdown, 0);
+        _closing = true;
+    }
+
+    /// <summary>Whether received bytes, looked at while a call runs, cancel it.</summary>
+    /// <param name="bytes">Bytes from the beginning of a PDU on; null for those that are already in the buffer.</param>
+    public CancelNotice FindCancel(ReadOnlySpan<byte> bytes)
+    {
+        CancelNotice notice = CancelNotice.None;
+        while (bytes.Length >= PduHeader.Size)
+        {
+            PduHeader header = PduHeader.Read(bytes);
+            if (header.Check(ushort.MaxValue) != PduDefect.None || header.FragmentLength > bytes.Length)
+            {
+                break;
+            }
+
+            if (header.CallId == CallId && header.Type == PduType.Orphaned)
+            {
+                return CancelNotice.Orphan;
+            }
+
+            if (header.CallId == CallId && header.Type == PduType.CoCancel)
+            {
+                notice = CancelNotice.Cancel;
+            }
+
+            bytes = bytes[header.FragmentLength..];
+        }
+
+        return notice;
+    }
+
+    /// <summary>Whether the call was cancelled before it began.</summary>
+    public CancelNotice FindBufferedCancel()
+    {
+        CancelNotice notice = FindCancel(_input.Unread);
+        return notice == CancelNotice.None && _assembler.Flags.HasFlag(PduFlags.PendingCancel)
+            ? CancelNotice.Cancel
+            : notice;
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        _input.Dispose();
+        _assembler.Dispose();
+        _writer.Dispose();
+        Reply.Dispose();
+    }
+
+    // The PDUs of a bind may carry tokens that are larger than the fragments of calls.
+    private int MaxFragmentOf(PduType type) => type is PduType.Bind or PduType.AlterContext or PduType.Auth3
+        ? ushort.MaxValue
+        : _limits.MaxFragmentBytes;
+
+    private ServerStep Handle(in PduHeader header, ReadOnlyMemory<byte> pdu)
+    {
+        switch (header.Type)
+        {
+            case PduType.Bind:
+                return HandleBind(header, pdu.Span);
+            case PduType.AlterContext when IsBound && !_assembler.InProgress:
+                return HandleAlterContext(header, pdu.Span);
+            case PduType.Request when IsBound:
+                return HandleRequest(header, pdu);
+            case PduType.CoCancel when IsBound:
+                // The call that it means is over: its answer and the cancel crossed.
+                return ServerStep.Receive;
+            case PduType.Orphaned when IsBound:
+                if (_assembler.InProgress && _assembler.CallId == header.CallId)
+                {
+                    _assembler.Reset();
+                }
+
+                return ServerStep.Receive;
+            case PduType.Request or PduType.AlterContext:
+                return CloseWithFault(header.CallId, FaultStatus.ProtocolError);
+            default:
+                return CloseWith([]);
+        }
+    }
+
+    private ServerStep HandleBind(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        if (IsBound)
+        {
+            return CloseWith(BindNakPdu.ToBytes(BindNakReason.Unspecified, header.CallId));
+        }
+
+        if (RefuseBind is BindNakReason reason)
+        {
+            return CloseWith(BindNakPdu.ToBytes(reason, header.CallId));
+        }
+
+        if (header.AuthLength != 0)
+        {
+            return CloseWith(BindNakPdu.ToBytes(BindNakReason.AuthenticationType, header.CallId));
+        }
+
+        if (BindPdu.Read(header, pdu) is not { } bind)
+        {
+            return CloseWith(BindNakPdu.ToBytes(BindNakReason.Unspecified, header.CallId));
+        }
+
+        IsBound = true;
+        int own = _limits.MaxFragmentBytes;
+        _maxTransmit = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxReceive));
+        _maxReceive = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxTransmit));
+
+        // The group ties connections together for the client; here it means nothing, so any id is fine.
+        _group = bind.AssociationGroup != 0
+            ? bind.AssociationGroup
+            : (uint)RandomNumberGenerator.GetInt32(1, int.MaxValue);
+        return AnswerBind(bind, PduType.BindAck, header.CallId, _secondaryAddress);
+    }
+
+    private ServerStep HandleAlterContext(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        if (header.AuthLength != 0)
+        {
+            return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
+        }
+
+        if (BindPdu.Read(header, pdu) is not { } alter)
+        {
+            return CloseWithFault(header.CallId, FaultStatus.ProtocolError);
+        }
+
+        // Fragment sizes and group of an alter_context mean nothing; both were agreed on with the bind.
+        return AnswerBind(alter, PduType.AlterContextResponse, header.CallId, secondaryAddress: "");
+    }
+
+    private ServerStep AnswerBind(BindPdu bind, PduType type, uint callId, string secondaryAddress)
+    {
+        BindAckPdu answer = new((ushort)_maxTransmit, (ushort)_maxReceive, _group, secondaryAddress, Decide(bind));
+        _control = answer.ToBytes(type, callId);
+        return ServerStep.Send;
+    }
+
+    private List<ContextResult> Decide(BindPdu bind)
+    {
+        List<ContextResult> results = [];
+        foreach (ContextProposal context in bind.Contexts)
+        {
+            results.Add(Decide(context));
+        }
+
+        return results;
+    }
+
+    private ContextResult Decide(ContextProposal context)
+    {
+        if (context.Transfers is [SyntaxId only] && only.IsFeatureNegotiation(out ushort features))
+        {
+            return ContextResult.Features((ushort)(features & KeepConnectionOnOrphan));
+        }
+
+        Guid id = context.Interface.Id;
+        if (context.Interface != SyntaxId.Interface(id) || !_isServed(id))
+        {
+            return ContextResult.Refused(ContextResult.InterfaceNotSupported);
+        }
+
+        if (!context.Transfers.Contains(SyntaxId.Ndr))
+        {
+            return ContextResult.Refused(ContextResult.TransferNotSupported);
+        }
+
+        _contexts.RemoveAll(known => known.Id == context.Id);
+        if (_contexts.Count >= _limits.MaxContexts)
+        {
+            return ContextResult.Refused(ContextResult.LocalLimit);
+        }
+
+        _contexts.Add((context.Id, id));
+        return ContextResult.Accepted;
+    }
+
+    private ServerStep HandleRequest(in PduHeader header, ReadOnlyMemory<byte> pdu)
+    {
+        if (header.AuthLength != 0)
+        {
+            return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
+        }
+
+        AssemblyState state = CallPdu.TryRead(header, pdu.Span, out CallPdu call)
+            ? _assembler.Add(header, call, pdu)
+            : AssemblyState.Disorder;
+        return state switch
+        {
+            AssemblyState.Incomplete => ServerStep.Receive,
+            AssemblyState.Complete => BeginCall(),
+            AssemblyState.TooLarge => CloseWithFault(header.CallId, FaultStatus.TooBusy),
+            _ => CloseWithFault(header.CallId, FaultStatus.ProtocolError),
+        };
+    }
+
+    private ServerStep BeginCall()
+    {
+        int index = _contexts.FindIndex(known => known.Id == _assembler.ContextId);
+        if (index < 0)
+        {
+            return RefuseCall(FaultStatus.InvalidContext);
+        }
+
+        if (_assembler.Operation != 0)
+        {
+            return RefuseCall(FaultStatus.OperationRange);
+        }
+
+        if (!ExecStub.TryReadRequest(
+            _assembler.Stub, _assembler.LittleEndian, allowTrailing: false, out ReadOnlyMemory<byte> payload))
+        {
+            return RefuseCall(FaultStatus.BadStubData);
+        }
+
+        Interface = _contexts[index].Interface;
+        Request = payload;
+        return ServerStep.Call;
+    }
+
+    private ServerStep RefuseCall(uint status)
+    {
+        FaultCall(status, didNotExecute: true);
+        EndCall();
+        return ServerStep.Send;
+    }
+
+    private ServerStep RefusePdu(in PduHeader header, PduDefect defect)
+    {
+        if (header.Type == PduType.Bind && defect is PduDefect.Version or PduDefect.Representation)
+        {
+            BindNakReason reason =
+                defect == PduDefect.Version ? BindNakReason.ProtocolVersion : BindNakReason.Unspecified;
+            return CloseWith(BindNakPdu.ToBytes(reason, header.CallId));
+        }
+
+        // Without a good version nothing in the header means anything, so nothing is said either.
+        return IsBound && defect != PduDefect.Version
+            ? CloseWithFault(header.CallId, FaultStatus.ProtocolError)
+            : CloseWith([]);
+    }
+
+    private ServerStep CloseWithFault(uint callId, uint status) =>
+        CloseWith(FaultPdu.ToBytes(status, callId, 0, didNotExecute: true));
+
+    private ServerStep CloseWith(byte[] output)
+    {
+        _assembler.Reset();
+        _control = output;
+        _closing = true;
+        LingersOnClose = output.Length > 0;
+        return ServerStep.Close;
+    }
+}
