@@ -1,0 +1,49 @@
+using ProtoRpc.Benchmarks;
+using ProtoRpc.Benchmarks.Codec;
+using ProtoRpc.Benchmarks.Transport;
+
+const string Usage = """
+    dotnet run -c Release --project tests/benchmarks -- transport|codec|all [options]
+
+      --transports ncalrpc,tcp   the transports to measure
+      --records 0                records in each message, as 0,10,100,1000
+      --clients 5 --callers 3    client processes, and blocking callers in each
+      --warmup 10                seconds, for each stack
+      --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
+
+    callers ENDPOINT [options]   calls a listener of Benchmark.SampleService, and prints calls/s
+
+    tests/benchmarks/shell.ps1 measures the PowerShell module.
+    """;
+
+if (args.Length == 0)
+{
+    Console.WriteLine(Usage);
+    return 2;
+}
+
+switch (args[0])
+{
+    case "transport":
+        TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+        return 0;
+    case "codec":
+        CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+        return 0;
+    case "all":
+        TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+        CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+        return 0;
+    case "callers":
+        TransportBenchmark.Call(args[1], BenchmarkOptions.Parse(args[2..]));
+        return 0;
+
+    // The parts that run as processes of their own.
+    case WorkerRole.Server:
+        return WorkerRole.Serve(args[1], args[2..]);
+    case WorkerRole.Client:
+        return WorkerRole.Call(args[1], args[2..]);
+    default:
+        Console.WriteLine(Usage);
+        return 2;
+}

@@ -1,0 +1,27 @@
+using Google.Protobuf;
+using ProtoRpc.Calls;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Benchmarks.Transport;
+
+/// <summary>Answers searches as the Kestrel endpoint beside it does, for the comparison of shells' calls.</summary>
+internal static class SearchServer
+{
+    public static RpcServer Serve(string endpoint)
+    {
+        RpcSchema schema = RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "search.proto")]);
+        Dictionary<string, object?> hit = new()
+        {
+            ["url"] = "http://example.com/",
+            ["title"] = "An example",
+            ["snippets"] = new[] { "first words", "second words" },
+        };
+        DynamicMessage reply = new MessageMapper().ToMessage(
+            schema.GetMethod("Search").ReplyType, new Dictionary<string, object?> { ["result"] = new[] { hit } });
+        return RpcServer.Create(schema)
+            .Handle("Search", (_, _) => new ValueTask<IMessage>(reply))
+            .AddEndpoint(endpoint)
+            .StartListening();
+    }
+}

@@ -1,0 +1,76 @@
+using System.Diagnostics;
+using System.Globalization;
+
+namespace ProtoRpc.Benchmarks.Transport;
+
+/// <summary>This program, started once more as a server or client; see <see cref="WorkerRole"/>.</summary>
+internal sealed class Worker : IDisposable
+{
+    private static readonly TimeSpan StopTime = TimeSpan.FromSeconds(10);
+
+    private readonly Process _process;
+
+    private Worker(params string[] arguments)
+    {
+        string program = Environment.ProcessPath ?? throw new InvalidOperationException("The program has no path.");
+        if (Path.GetFileNameWithoutExtension(program) == "dotnet")
+        {
+            arguments = [Environment.GetCommandLineArgs()[0], .. arguments];
+        }
+
+        ProcessStartInfo start = new(program, arguments) { RedirectStandardInput = true, RedirectStandardOutput = true };
+        _process = Process.Start(start) ?? throw new InvalidOperationException($"{program} did not start.");
+        Told = Read("ready");
+    }
+
+    /// <summary>What it said when it was ready: a server's address.</summary>
+    public string Told { get; }
+
+    public static Worker Server(string kind, string address, int records, WireSize size) => new(
+        WorkerRole.Server, kind, address, Text(records), Text(size.Request), Text(size.Reply));
+
+    public static Worker Client(string kind, string address, int records, WireSize size, int callers) => new(
+        WorkerRole.Client, kind, address, Text(records), Text(size.Request), Text(size.Reply), Text(callers));
+
+    /// <summary>Lets clients call at the same time.</summary>
+    /// <returns>Their calls in a second, summed.</returns>
+    public static double Call(IReadOnlyCollection<Worker> clients, TimeSpan time)
+    {
+        foreach (Worker client in clients)
+        {
+            client._process.StandardInput.WriteLine(Text((int)time.TotalMilliseconds));
+            client._process.StandardInput.Flush();
+        }
+
+        double sum = 0;
+        foreach (Worker client in clients)
+        {
+            string[] done = client.Read("done").Split(' ');
+            sum += double.Parse(done[0], CultureInfo.InvariantCulture) * 1000
+                / double.Parse(done[1], CultureInfo.InvariantCulture);
+        }
+
+        return sum;
+    }
+
+    public void Dispose()
+    {
+        _process.StandardInput.Close();
+        if (!_process.WaitForExit(StopTime))
+        {
+            _process.Kill(entireProcessTree: true);
+        }
+
+        _process.Dispose();
+    }
+
+    private static string Text(int number) => number.ToString(CultureInfo.InvariantCulture);
+
+    private string Read(string word)
+    {
+        string? line = _process.StandardOutput.ReadLine();
+        return line is not null && line.StartsWith(word, StringComparison.Ordinal)
+            ? line[word.Length..].Trim()
+            : throw new InvalidOperationException($"A worker said '{line}' and not '{word}'.");
+    }
+}

@@ -1,0 +1,98 @@
+using System.Diagnostics;
+using System.Globalization;
+using ProtoRpc.Calls;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Benchmarks.Transport;
+
+/// <summary>What this program does when it was started as a part of a measurement.</summary>
+/// <remarks>
+/// A server prints <c>ready ADDRESS</c>. A client prints <c>ready</c>, then for every line with a number of
+/// milliseconds calls for so long and prints <c>done CALLS MILLISECONDS</c>. Both run until their input ends.
+/// </remarks>
+internal static class WorkerRole
+{
+    public const string Server = "server";
+    public const string Client = "client";
+    public const string Raw = "raw";
+    public const string Rpc = "rpc";
+    public const string Search = "search";
+
+    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/> or <see cref="Search"/>.</param>
+    /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
+    public static int Serve(string kind, string[] arguments)
+    {
+        string address = arguments[0];
+        IDisposable? server = null;
+        if (kind == Raw)
+        {
+            address = RawEcho.Serve(address, Size(arguments));
+        }
+        else
+        {
+            RpcServer rpc = kind == Search
+                ? SearchServer.Serve(address)
+                : RpcCaller.Serve(SampleData.LoadSchema(), address, Number(arguments[1]));
+            address = rpc.Endpoints[0].ToString();
+            server = rpc;
+        }
+
+        Console.WriteLine($"ready {address}");
+        Console.In.ReadToEnd();
+        server?.Dispose();
+        return 0;
+    }
+
+    /// <param name="kind"><see cref="Raw"/> or <see cref="Rpc"/>.</param>
+    /// <param name="arguments">Address, records, sizes of raw frames, number of callers.</param>
+    public static int Call(string kind, string[] arguments)
+    {
+        RpcSchema? schema = kind == Rpc ? SampleData.LoadSchema() : null;
+        ICaller[] callers = new ICaller[Number(arguments[4])];
+        for (int i = 0; i < callers.Length; i++)
+        {
+            callers[i] = schema is null
+                ? RawEcho.Connect(arguments[0], Size(arguments))
+                : new RpcCaller(arguments[0], schema, Number(arguments[1]));
+        }
+
+        Console.WriteLine("ready");
+        while (Console.ReadLine() is string line)
+        {
+            (long calls, double milliseconds) = CallFor(callers, TimeSpan.FromMilliseconds(Number(line)));
+            Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"done {calls} {milliseconds}"));
+        }
+
+        foreach (ICaller caller in callers)
+        {
+            caller.Dispose();
+        }
+
+        return 0;
+    }
+
+    private static (long Calls, double Milliseconds) CallFor(ICaller[] callers, TimeSpan time)
+    {
+        long calls = 0;
+        long start = Stopwatch.GetTimestamp();
+        long end = start + (long)(time.TotalSeconds * Stopwatch.Frequency);
+        Thread[] threads = [.. callers.Select(caller => new Thread(() =>
+        {
+            long own = 0;
+            while (Stopwatch.GetTimestamp() < end)
+            {
+                caller.Call();
+                own++;
+            }
+
+            Interlocked.Add(ref calls, own);
+        }))];
+        Array.ForEach(threads, thread => thread.Start());
+        Array.ForEach(threads, thread => thread.Join());
+        return (calls, Stopwatch.GetElapsedTime(start).TotalMilliseconds);
+    }
+
+    private static WireSize Size(string[] arguments) => new(Number(arguments[2]), Number(arguments[3]));
+
+    private static int Number(string text) => int.Parse(text, CultureInfo.InvariantCulture);
+}

@@ -1,0 +1,137 @@
+# Measures the module, each figure against its yardstick in the same run.
+# Needs pwsh 7.6 or newer; builds what it needs in Release, and nothing fails when a goal is missed.
+param(
+    [double] $WarmUp = 10,
+    [double] $Seconds = 2,
+    [int] $Rounds = 5,
+    [int] $Imports = 11,
+    [ValidateSet('calls', 'handler', 'import')] [string[]] $Only = ('calls', 'handler', 'import')
+)
+
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+$root = Resolve-Path (Join-Path $PSScriptRoot .. ..)
+$pwsh = [Environment]::ProcessPath
+$results = [Collections.Generic.List[object]]::new()
+
+function Get-Median([double[]] $Values) {
+    $sorted = @($Values | Sort-Object)
+    $middle = [int][Math]::Floor($sorted.Count / 2)
+    if ($sorted.Count % 2) { $sorted[$middle] } else { ($sorted[$middle - 1] + $sorted[$middle]) / 2 }
+}
+
+function Build-Project([string] $Path) {
+    $output = dotnet build (Join-Path $root $Path) -c Release --nologo -v q 2>&1
+    if ($LASTEXITCODE) { throw "$Path does not build:`n$($output -join "`n")" }
+}
+
+# Starts a program that prints 'ready ADDRESS' and runs until its input is closed.
+function Start-Peer([string] $Name, [string[]] $Arguments) {
+    $start = [Diagnostics.ProcessStartInfo]::new('dotnet')
+    $start.ArgumentList.Add((Join-Path $root "artifacts/bin/$Name/release/$Name.dll"))
+    $Arguments.ForEach{ $start.ArgumentList.Add($_) }
+    $start.RedirectStandardInput = $start.RedirectStandardOutput = $true
+    $process = [Diagnostics.Process]::Start($start)
+    $line = $process.StandardOutput.ReadLine()
+    if ($line -notmatch '^ready (.+)$') { throw "$Name said '$line'." }
+    [pscustomobject]@{ Process = $process; Address = $Matches[1] }
+}
+
+function Stop-Peer($Peer) {
+    $Peer.Process.StandardInput.Close()
+    if (-not $Peer.Process.WaitForExit(10000)) { $Peer.Process.Kill($true) }
+}
+
+function Add-Result($What, $Ours, $Yardstick, $Ratio, $Goal) {
+    $results.Add([pscustomobject]@{ What = $What; Ours = $Ours; Yardstick = $Yardstick; Ratio = $Ratio; Goal = $Goal })
+}
+
+# Blocks of calls in a foreach loop, as a script would make them, until the time is over; calls in a second.
+function Measure-Loop([double] $Time, [scriptblock] $Block, [int] $BlockSize) {
+    $watch = [Diagnostics.Stopwatch]::StartNew()
+    $calls = 0
+    while ($watch.Elapsed.TotalSeconds -lt $Time) {
+        . $Block
+        $calls += $BlockSize
+    }
+    $calls / $watch.Elapsed.TotalSeconds
+}
+
+function Measure-Calls {
+    $kestrel = Start-Peer ProtoRpc.Benchmarks.Kestrel
+    $server = Start-Peer ProtoRpc.Benchmarks server, search, "ncalrpc:[ProtoRpcBench$PID]"
+    try {
+        $schema = Import-RpcSchema (Join-Path $root protos/search.proto)
+        $rpc = Connect-RpcEndpoint $server.Address -Schema $schema
+        $uri = "$($kestrel.Address)/search"
+        $message = @{ query = 'words'; page_number = 1; result_per_page = 10 }
+
+        # Made once, outside of the loop, which is to the yardstick's advantage.
+        $body = '{"query":"words","pageNumber":1,"resultPerPage":10}'
+        $ours = { foreach ($i in 1..200) { $null = Invoke-RpcMethod Search $message -Connection $rpc } }
+        $rest = { foreach ($i in 1..20) { $null = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json } }
+
+        $reply = Invoke-RpcMethod Search $message -Connection $rpc
+        $same = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json
+        if ($reply.result[0].url -ne $same.result[0].url) { throw 'The two servers do not answer the same.' }
+
+        $null = Measure-Loop $WarmUp $rest 20
+        $null = Measure-Loop $WarmUp $ours 200
+        $rates = foreach ($i in 1..$Rounds) {
+            $theirs = Measure-Loop $Seconds $rest 20
+            $own = Measure-Loop $Seconds $ours 200
+            [pscustomobject]@{ Rest = $theirs; Ours = $own; Ratio = $own / $theirs }
+        }
+        Add-Result 'Invoke-RpcMethod in a loop, ncalrpc, calls/s' ('{0:N0}' -f (Get-Median $rates.Ours)) `
+            ('{0:N0} Invoke-RestMethod, Kestrel' -f (Get-Median $rates.Rest)) ('{0:N1}' -f (Get-Median $rates.Ratio)) '>= 10'
+        $rpc | Disconnect-RpcEndpoint
+    }
+    finally {
+        Stop-Peer $server
+        Stop-Peer $kestrel
+    }
+}
+
+function Measure-Handler {
+    $schema = Import-RpcSchema (Join-Path $root protos/benchmark.proto)
+    $listener = Start-RpcListener -Schema $schema -Endpoint "ncalrpc:[ProtoRpcBenchHandler$PID]" -Handler @{ Test = { @{} } }
+    try {
+        $program = Join-Path $root artifacts/bin/ProtoRpc.Benchmarks/release/ProtoRpc.Benchmarks.dll
+        $output = dotnet $program callers "ncalrpc:[ProtoRpcBenchHandler$PID]" --warmup $WarmUp --seconds $Seconds --rounds $Rounds
+        if ("$output" -notmatch 'calls/s (\d+)') { throw "The callers said '$output'." }
+        Add-Result 'Script block handler, ncalrpc, 5 x 3 callers, calls/s' ('{0:N0}' -f [int]$Matches[1]) '' '' '>= 20,000'
+    }
+    finally {
+        Stop-RpcListener $listener
+    }
+}
+
+function Measure-Import {
+    $manifest = Join-Path $root ProtoRpc.psd1
+    $empty = { & $pwsh -NoProfile -NonInteractive -Command 'exit' }
+    $import = { & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$manifest'" }
+
+    # The first runs fill the disk cache.
+    $null = . $empty; $null = . $import
+    $times = foreach ($i in 1..$Imports) {
+        $without = (Measure-Command $empty).TotalMilliseconds
+        $with = (Measure-Command $import).TotalMilliseconds
+        [pscustomobject]@{ Empty = $without; Import = $with }
+    }
+    $emptyMedian = Get-Median $times.Empty
+    $importMedian = Get-Median $times.Import
+    Add-Result 'Import of the module, ms over an empty pwsh' ('{0:N0}' -f ($importMedian - $emptyMedian)) `
+        ('{0:N0} empty, {1:N0} with' -f $emptyMedian, $importMedian) '' '< 250'
+}
+
+Build-Project cmdlets/ProtoRpc.PowerShell/ProtoRpc.PowerShell.csproj
+Build-Project tests/benchmarks/ProtoRpc.Benchmarks.csproj
+Build-Project tests/benchmarks/kestrel/ProtoRpc.Benchmarks.Kestrel.csproj
+Import-Module (Join-Path $root ProtoRpc.psd1)
+
+switch ($Only) {
+    'calls' { Measure-Calls }
+    'handler' { Measure-Handler }
+    'import' { Measure-Import }
+}
+$results | Format-Table -AutoSize | Out-String -Width 200
