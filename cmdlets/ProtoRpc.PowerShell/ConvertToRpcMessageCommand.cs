@@ -1,5 +1,4 @@
 using System.Management.Automation;
-using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
