@@ -32,7 +32,6 @@ public sealed class ConvertToRpcMessageCommand : RpcCmdlet
     {
         _type ??= Resolve(Schema).GetMessage(Type);
         DynamicMessage message = MapperFor(asHashtable: false, AllowUnknownField).ToMessage(_type, InputObject);
-        message.CheckRequired();
-        WriteObject(message.ToByteArray(), enumerateCollection: false);
+        WriteObject(Google.Protobuf.MessageExtensions.ToByteArray(message), enumerateCollection: false);
     }
 }

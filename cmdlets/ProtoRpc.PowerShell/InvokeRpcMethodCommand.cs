@@ -22,6 +22,12 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
     [ArgumentCompleter(typeof(MessageCompleter))]
     public object? Message { get; set; }
 
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByMessage)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public override RpcConnection? Connection { get; set; }
+
     [Parameter]
     [Deadline]
     public TimeSpan? Deadline { get; set; }

@@ -1,23 +1,17 @@
-using System.Collections.Specialized;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>As the shell's objects, but messages become ordered hashtables (<c>-AsHashtable</c>).</summary>
+/// <summary>Reads the shell's objects, and makes ordered hashtables (<c>-AsHashtable</c>).</summary>
 internal sealed class OrderedHashtableModel : PSObjectModel
 {
     public static new OrderedHashtableModel Instance { get; } = new();
 
     public override object CreateObject(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
-    {
-        OrderedDictionary result = new(fields.Count, StringComparer.OrdinalIgnoreCase);
-        for (int i = 0; i < fields.Count; i++)
-        {
-            result[fields[i].Name] = values[i];
-        }
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
+        PlainObjectModel.Instance.CreateObject(source, fields, values);
 
-        return result;
-    }
+    public override object CreateAny(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
+        ((IObjectModel)PlainObjectModel.Instance).CreateAny(source, names, values);
 }

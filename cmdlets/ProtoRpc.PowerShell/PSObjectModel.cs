@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
 using System.Management.Automation;
+using System.Runtime.CompilerServices;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
@@ -9,6 +10,9 @@ namespace ProtoRpc.PowerShell;
 /// <summary>The shell's objects: dictionaries and anything with properties in, custom objects out.</summary>
 internal class PSObjectModel : IObjectModel
 {
+    // Only objects of messages that have unknown fields: the others have nothing to be remembered.
+    private readonly ConditionalWeakTable<object, DynamicMessage> _sources = [];
+
     public static PSObjectModel Instance { get; } = new();
 
     public object? Unwrap(object? value) =>
@@ -32,10 +36,33 @@ internal class PSObjectModel : IObjectModel
     public virtual object CreateObject(
         DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
     {
-        PSObject result = new();
-        for (int i = 0; i < fields.Count; i++)
+        if (ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal))
         {
-            result.Properties.Add(new PSNoteProperty(fields[i].Name, values[i]), preValidated: true);
+            // Two of its names differ in nothing but case, which no object of the shell can have.
+            return PlainObjectModel.Instance.CreateObject(source, fields, values);
+        }
+
+        PSObject result = Create(source, [.. fields.Select(field => field.Name)], values);
+        if (!source.Unknown.IsEmpty)
+        {
+            _sources.Add(result, source);
+        }
+
+        return result;
+    }
+
+    public virtual object CreateAny(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
+        Create(source, names, values);
+
+    public DynamicMessage? TryGetSource(object value) =>
+        _sources.TryGetValue(value, out DynamicMessage? source) ? source : PlainObjectModel.Instance.TryGetSource(value);
+
+    private static PSObject Create(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)
+    {
+        PSObject result = new();
+        for (int i = 0; i < names.Count; i++)
+        {
+            result.Properties.Add(new PSNoteProperty(names[i], values[i]), preValidated: true);
         }
 
         result.TypeNames.Insert(0, source.Type.FullName);

@@ -1,5 +1,3 @@
-using System.Management.Automation;
-
 namespace ProtoRpc.PowerShell;
 
 /// <summary>The base of cmdlets that use a connection: the given one, or the runspace's only one.</summary>
@@ -7,10 +5,8 @@ public abstract class RpcConnectionCommand : RpcCmdlet
 {
     protected const string ByConnection = "Connection";
 
-    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
-    [ValidateNotNull]
-    [ArgumentCompleter(typeof(ConnectionCompleter))]
-    public RpcConnection? Connection { get; set; }
+    /// <summary>The connection that was given.</summary>
+    public abstract RpcConnection? Connection { get; set; }
 
     /// <summary>The connection to use.</summary>
     /// <exception cref="RpcException">FailedPrecondition when none was given and there is not exactly one.</exception>

@@ -8,6 +8,11 @@ public abstract class RpcDescribeCommand : RpcConnectionCommand
 {
     protected const string BySchema = "Schema";
 
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public override RpcConnection? Connection { get; set; }
+
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = BySchema)]
     public RpcSchemaSource? Schema { get; set; }
 

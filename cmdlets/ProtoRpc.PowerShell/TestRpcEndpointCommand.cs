@@ -27,6 +27,11 @@ public sealed class TestRpcEndpointCommand : RpcConnectionCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     public Guid? InterfaceId { get; set; }
 
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public override RpcConnection? Connection { get; set; }
+
     [Parameter]
     [Deadline]
     public TimeSpan? Deadline { get; set; }
