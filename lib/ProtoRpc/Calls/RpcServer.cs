@@ -102,8 +102,8 @@ public sealed class RpcServer : IAsyncDisposable, IDisposable
     {
         ArgumentNullException.ThrowIfNull(handler);
         (ServerService service, RpcMethodInfo info) = Find(method);
-        RequireType<TRequest>(info, info.RequestType);
-        RequireType<TReply>(info, info.ReplyType);
+        RequireType<TRequest>(info, "takes", info.RequestType);
+        RequireType<TReply>(info, "returns", info.ReplyType);
         service.Add(new ServerMethod(
             info,
             (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request)),
@@ -169,14 +169,14 @@ public sealed class RpcServer : IAsyncDisposable, IDisposable
             $"The schema declares several services; name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
     };
 
-    private static void RequireType<TMessage>(RpcMethodInfo method, RpcMessageInfo wanted)
+    private static void RequireType<TMessage>(RpcMethodInfo method, string verb, RpcMessageInfo wanted)
         where TMessage : class, IMessage<TMessage>, new()
     {
         string given = new TMessage().Descriptor.FullName;
         if (given != wanted.FullName)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"{method.FullName} takes and gives {wanted.FullName} there, not {given}.");
+                RpcStatusCode.InvalidArgument, $"{method.FullName} {verb} {wanted.FullName}, not {given}.");
         }
     }
 

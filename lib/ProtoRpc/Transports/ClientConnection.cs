@@ -25,7 +25,7 @@ internal sealed class ClientConnection : IDisposable
         _client = client;
         _transport = transport;
         _association = new ClientAssociation(client.Endpoint, client.InterfaceId, client.Limits);
-        _timer = new Timer(static state => ((ClientConnection)state!).OnTimer());
+        _timer = new Timer(static state => ((ClientConnection)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
     }
 
     /// <summary>The reply's payload, until the next call.</summary>

@@ -291,7 +291,7 @@ public static class RpcServerTests
             () => EchoServer.Create().Handle("Sya", (_, r) => ValueTask.FromResult(r))).Code);
         Assert.Equal(RpcStatusCode.AlreadyExists, Assert.Throws<RpcException>(
             () => EchoServer.Create().Handle("Say", (_, r) => ValueTask.FromResult(r))).Code);
-        Assert.Contains("calls.EchoReply, not calls.EchoRequest", Assert.Throws<RpcException>(
+        Assert.Contains("returns calls.EchoReply, not calls.EchoRequest", Assert.Throws<RpcException>(
             () => EchoServer.Create().Handle<EchoRequest, EchoRequest>("Watch", (_, r) => r)).Message);
         Assert.Equal(RpcStatusCode.FailedPrecondition, Assert.Throws<RpcException>(
             () => EchoServer.Create().StartListening()).Code);
