@@ -29,7 +29,7 @@ internal static class HandlerReply
         if (count > 1)
         {
             throw Wrong(method, $"wrote {count} objects, and the reply is one. Pipe to Out-Null, or assign to $null, "
-                + "what is not the reply", inner: null);
+                + "what is not the reply.", inner: null);
         }
 
         if (reply?.BaseObject is IMessage message)
@@ -83,5 +83,5 @@ internal static class HandlerReply
     }
 
     private static RpcException Wrong(RpcMethodInfo method, string what, Exception? inner) =>
-        new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}.", inner) { ErrorId = "WrongReply" };
+        new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}", inner) { ErrorId = "WrongReply" };
 }
