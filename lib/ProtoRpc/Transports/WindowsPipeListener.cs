@@ -39,7 +39,13 @@ internal sealed class WindowsPipeListener : TransportListener
     public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
     {
         NamedPipeServerStream pipe = _free;
-        await pipe.WaitForConnectionAsync(cancellation).ConfigureAwait(false);
+        while (!await IsConnectedAsync(pipe, cancellation).ConfigureAwait(false))
+        {
+            _free = NewInstance(PipeOptions.None);
+            pipe.Dispose();
+            pipe = _free;
+        }
+
         _free = NewInstance(PipeOptions.None);
 
         // One message is one PDU for whoever reads messages; PDUs are found by their lengths here.
@@ -49,6 +55,20 @@ internal sealed class WindowsPipeListener : TransportListener
 
     /// <inheritdoc/>
     public override void Dispose() => _free.Dispose();
+
+    // False for a client that was gone again before it could be served.
+    private static async ValueTask<bool> IsConnectedAsync(NamedPipeServerStream pipe, CancellationToken cancellation)
+    {
+        try
+        {
+            await pipe.WaitForConnectionAsync(cancellation).ConfigureAwait(false);
+            return true;
+        }
+        catch (IOException)
+        {
+            return false;
+        }
+    }
 
     private NamedPipeServerStream NewInstance(PipeOptions first) => NamedPipeServerStreamAcl.Create(
         _name, PipeDirection.InOut, NamedPipeServerStream.MaxAllowedServerInstances, PipeTransmissionMode.Message,

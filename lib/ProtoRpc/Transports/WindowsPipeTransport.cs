@@ -1,4 +1,5 @@
 using System.IO.Pipes;
+using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using System.Security.Principal;
 
@@ -6,11 +7,16 @@ namespace ProtoRpc.Transports;
 
 /// <summary><c>ncalrpc</c> and <c>ncacn_np</c> on Windows: named pipes of the listening account alone.</summary>
 [SupportedOSPlatform("windows")]
-internal sealed class WindowsPipeTransport : INativeTransport
+internal sealed partial class WindowsPipeTransport : INativeTransport
 {
     // Local endpoints are pipes as well, under names that no ncacn_np endpoint has.
     private const string LocalPrefix = "protorpc.local\\";
     private const string ThisMachine = ".";
+
+    private const int FileNotFound = 2;
+
+    // 0 would mean the pipe's own default.
+    private const uint ShortestWait = 1;
 
     /// <inheritdoc/>
     public TransportListener Listen(RpcEndpoint endpoint)
@@ -37,7 +43,7 @@ internal sealed class WindowsPipeTransport : INativeTransport
             PipeOptions.Asynchronous, TokenImpersonationLevel.Identification);
         try
         {
-            if (endpoint.Host.Length == 0 && !File.Exists($@"\\.\pipe\{PipeName(endpoint)}"))
+            if (endpoint.Host.Length == 0 && IsMissing(PipeName(endpoint)))
             {
                 throw EndpointErrors.NoSuchName(endpoint, "this machine");
             }
@@ -62,6 +68,13 @@ internal sealed class WindowsPipeTransport : INativeTransport
             };
         }
     }
+
+    // Connecting waits for a pipe that may yet be made; asking for the file would take an instance from the server.
+    private static bool IsMissing(string name) =>
+        WaitNamedPipe($@"\\.\pipe\{name}", ShortestWait) == 0 && Marshal.GetLastPInvokeError() == FileNotFound;
+
+    [LibraryImport("kernel32", EntryPoint = "WaitNamedPipeW", SetLastError = true, StringMarshalling = StringMarshalling.Utf16)]
+    private static partial int WaitNamedPipe(string name, uint milliseconds);
 
     private static string PipeName(RpcEndpoint endpoint) => endpoint.Transport == RpcTransport.Local
         ? LocalPrefix + endpoint.Name
