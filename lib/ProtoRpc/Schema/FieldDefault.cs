@@ -76,7 +76,8 @@ internal static class FieldDefault
     };
 
     /// <summary>Reads C escapes, as protoc writes the defaults of bytes fields.</summary>
-    private static byte[] Unescape(string text)
+    /// <exception cref="FormatException">There is no such escape.</exception>
+    public static byte[] Unescape(string text)
     {
         using MemoryStream bytes = new();
         for (int i = 0; i < text.Length; i++)

@@ -46,6 +46,16 @@ internal sealed record FieldFeatures(
         return defaults.With(file.Options?.Features);
     }
 
+    /// <summary>The name of an edition as it is written in a .proto.</summary>
+    public static string EditionName(Edition edition) => (int)edition switch
+    {
+        Edition2023 => "2023",
+        Edition2023 + 1 => "2024",
+        // There was none in 2025.
+        LastKnownEdition => "2026",
+        _ => throw new ArgumentOutOfRangeException(nameof(edition), edition, "Not an edition."),
+    };
+
     /// <summary>These features with those that an element sets itself.</summary>
     public FieldFeatures With(FeatureSet? own) => own is null ? this : new FieldFeatures(
         own.HasFieldPresence ? own.FieldPresence : Presence,

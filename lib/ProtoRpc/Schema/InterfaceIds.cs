@@ -53,34 +53,10 @@ internal static class InterfaceIds
     private static string? FindOption(ServiceOptions? options)
     {
         // Read from the bytes: whether the extension was known when the options were parsed must not matter.
-        string? found = null;
-        foreach (ByteString inner in FieldsOf(options?.ToByteString(), CSharpServiceOptionsNumber))
-        {
-            foreach (ByteString text in FieldsOf(inner, InterfaceIdNumber))
-            {
-                found = text.ToStringUtf8();
-            }
-        }
-
-        return found;
-    }
-
-    private static List<ByteString> FieldsOf(ByteString? message, int number)
-    {
-        List<ByteString> found = [];
-        using CodedInputStream? input = message?.CreateCodedInput();
-        for (uint tag = input?.ReadTag() ?? 0; tag != 0; tag = input!.ReadTag())
-        {
-            if (tag == WireFormat.MakeTag(number, WireFormat.WireType.LengthDelimited))
-            {
-                found.Add(input!.ReadBytes());
-            }
-            else
-            {
-                input!.SkipLastField();
-            }
-        }
-
-        return found;
+        return options is null
+            ? null
+            : WireScan.Bytes(options.ToByteString(), CSharpServiceOptionsNumber)
+                .SelectMany(inner => WireScan.Bytes(inner, InterfaceIdNumber))
+                .LastOrDefault()?.ToStringUtf8();
     }
 }

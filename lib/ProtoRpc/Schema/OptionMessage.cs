@@ -12,7 +12,7 @@ internal sealed record OptionMessage(
 /// <summary>A field that is set in an options message.</summary>
 /// <param name="Field">The field or extension.</param>
 /// <param name="Values">
-/// One value, or all of a repeated field: boxed scalars, string, byte[], an enum's number (int),
-/// or an <see cref="OptionMessage"/>.
+/// One value, or all of a repeated field: boxed scalars, string (byte[] where it is no UTF-8), byte[],
+/// an enum's number (int), or an <see cref="OptionMessage"/>.
 /// </param>
 internal sealed record OptionField(RpcFieldInfo Field, IReadOnlyList<object> Values);

@@ -1,6 +1,6 @@
 using System.Globalization;
+using System.Text;
 using Google.Protobuf;
-using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema;
 
@@ -13,8 +13,7 @@ internal static class OptionReader
     private static readonly IReadOnlyDictionary<string, object?> NoOptions = new Dictionary<string, object?>();
 
     // A schema that does not import descriptor.proto has no custom options, so the built-in ones will do.
-    private static readonly Lazy<RpcSchema> BuiltIn =
-        new(() => RpcSchema.FromDescriptors(FileDescriptor.DescriptorProtoFileDescriptor));
+    private static readonly Lazy<RpcSchema> BuiltIn = new(ReadBuiltIn);
 
     /// <summary>Options as names and values, nested messages as dictionaries; empty when there are none.</summary>
     /// <param name="schema">Where the extensions are.</param>
@@ -68,6 +67,14 @@ internal static class OptionReader
         return new OptionMessage(type, values.Finish((message, raw) => Decode(message, raw, depth + 1)), values.Unknown);
     }
 
+    private static RpcSchema ReadBuiltIn()
+    {
+        using Stream resource = typeof(OptionReader).Assembly.GetManifestResourceStream("descriptor.pb")!;
+        byte[] bytes = new byte[resource.Length];
+        resource.ReadExactly(bytes);
+        return RpcSchema.FromDescriptorSet(bytes);
+    }
+
     private static Dictionary<string, object?> ToDictionary(OptionMessage message)
     {
         Dictionary<string, object?> members = new(StringComparer.Ordinal);
@@ -108,6 +115,7 @@ internal static class OptionReader
     {
         OptionMessage message => ToDictionary(message),
         int number when field.Kind == RpcFieldKind.Enum => (object?)field.EnumType!.FindName(number) ?? number,
+        byte[] bytes when field.Kind == RpcFieldKind.String => Encoding.UTF8.GetString(bytes),
         _ => value,
     };
 }

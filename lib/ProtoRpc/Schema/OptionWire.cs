@@ -1,3 +1,5 @@
+using System.Text;
+using System.Text.Unicode;
 using Google.Protobuf;
 using static Google.Protobuf.WireFormat;
 
@@ -60,7 +62,7 @@ internal static class OptionWire
         RpcFieldKind.Fixed64 => input.ReadFixed64(),
         RpcFieldKind.Fixed32 => input.ReadFixed32(),
         RpcFieldKind.Bool => input.ReadBool(),
-        RpcFieldKind.String => input.ReadString(),
+        RpcFieldKind.String => ReadText(input.ReadBytes().ToByteArray()),
         RpcFieldKind.UInt32 => input.ReadUInt32(),
         RpcFieldKind.Enum => input.ReadEnum(),
         RpcFieldKind.SFixed32 => input.ReadSFixed32(),
@@ -69,6 +71,9 @@ internal static class OptionWire
         RpcFieldKind.SInt64 => input.ReadSInt64(),
         _ => input.ReadBytes().ToByteArray(),
     };
+
+    // proto2 lets strings hold any bytes; those that are no text stay bytes.
+    private static object ReadText(byte[] bytes) => Utf8.IsValid(bytes) ? Encoding.UTF8.GetString(bytes) : bytes;
 
     private static WireType WireTypeOf(RpcFieldKind kind) => kind switch
     {

@@ -5,9 +5,6 @@ namespace ProtoRpc.Schema;
 /// <summary>An enum type.</summary>
 public sealed class RpcEnumInfo
 {
-    private readonly SchemaFile _file;
-    private readonly EnumDescriptorProto _proto;
-    private readonly string _path;
     private readonly Lazy<ValueIndex> _index;
 
     internal RpcEnumInfo(
@@ -16,16 +13,16 @@ public sealed class RpcEnumInfo
     {
         Schema = schema;
         Descriptor = descriptor;
-        _file = file;
-        _proto = proto;
-        _path = path;
+        File = file;
+        Proto = proto;
+        Path = path;
         FullName = descriptor.FullName;
         IsClosed = parentFeatures.With(proto.Options?.Features).EnumType == FeatureSet.Types.EnumType.Closed;
         _index = new Lazy<ValueIndex>(() => new ValueIndex(proto));
     }
 
     /// <summary>The name without package.</summary>
-    public string Name => _proto.Name;
+    public string Name => Proto.Name;
 
     /// <summary>The full name.</summary>
     public string FullName { get; }
@@ -34,7 +31,7 @@ public sealed class RpcEnumInfo
     public RpcSchema Schema { get; }
 
     /// <summary>The file that declares it.</summary>
-    public string FileName => _file.Name;
+    public string FileName => File.Name;
 
     /// <summary>Whether numbers that it does not declare are refused (proto2, enum_type = CLOSED).</summary>
     public bool IsClosed { get; }
@@ -43,12 +40,18 @@ public sealed class RpcEnumInfo
     public IReadOnlyList<KeyValuePair<string, int>> Values => _index.Value.Values;
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
-    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "EnumOptions", _proto.Options);
+    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "EnumOptions", Proto.Options);
 
     /// <summary>The comment before the enum, else the one after its brace; or empty.</summary>
-    public string Comment => _file.Comments.Of(_path);
+    public string Comment => File.Comments.Of(Path);
 
     internal EnumDescriptor Descriptor { get; }
+
+    internal EnumDescriptorProto Proto { get; }
+
+    internal SchemaFile File { get; }
+
+    internal string Path { get; }
 
     /// <summary>The number of a name, compared exactly and then without regard to case.</summary>
     public bool TryGetNumber(string name, out int number) =>
@@ -60,16 +63,19 @@ public sealed class RpcEnumInfo
     /// <summary>The comment before a value, else the one after it; empty also for names that there are not.</summary>
     public string GetValueComment(string valueName)
     {
-        for (int i = 0; i < _proto.Value.Count; i++)
+        for (int i = 0; i < Proto.Value.Count; i++)
         {
-            if (_proto.Value[i].Name == valueName)
+            if (Proto.Value[i].Name == valueName)
             {
-                return _file.Comments.Of($"{_path},{EnumDescriptorProto.ValueFieldNumber},{i}");
+                return File.Comments.Of($"{Path},{EnumDescriptorProto.ValueFieldNumber},{i}");
             }
         }
 
         return "";
     }
+
+    /// <summary>The enum as .proto text, with its comments.</summary>
+    public string ToProtoText() => ProtoTextWriter.Write(this);
 
     /// <summary>The full name.</summary>
     public override string ToString() => FullName;

@@ -129,6 +129,9 @@ public sealed class RpcFieldInfo
 
     internal FieldDescriptor Descriptor { get; }
 
+    /// <summary>Whether it is written with the word <c>group</c>, as only proto2 can.</summary>
+    internal bool IsDeclaredGroup => _proto.Type == FieldDescriptorProto.Types.Type.Group;
+
     /// <summary>The name, type and number as a .proto shows them.</summary>
     public override string ToString() => $"{Label} {TypeName} {Name} = {Number}".TrimStart();
 

@@ -71,6 +71,9 @@ public sealed class RpcMessageInfo
     /// <c>[full.name]</c>; or null.</summary>
     public RpcFieldInfo? FindField(string name) => _members.Value.Find(name);
 
+    /// <summary>The message as .proto text, with what is declared in it and its comments.</summary>
+    public string ToProtoText() => ProtoTextWriter.Write(this);
+
     /// <summary>The full name.</summary>
     public override string ToString() => FullName;
 

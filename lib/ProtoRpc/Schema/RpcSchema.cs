@@ -143,6 +143,29 @@ public sealed class RpcSchema
         return bytes.ToArray();
     }
 
+    /// <summary>A file as .proto text, which protoc compiles to the same descriptor.</summary>
+    /// <param name="fileName">The file's name in the schema, as <see cref="RootFiles"/> has it.</param>
+    /// <exception cref="RpcException">NotFound, with the nearest names.</exception>
+    public string ToProtoText(string fileName)
+    {
+        SchemaFile file = SchemaFiles.FirstOrDefault(f => f.Name == fileName)
+            ?? throw SchemaError.NameNotFound("file", fileName, [.. SchemaFiles.Select(f => f.Name)]);
+        return ProtoTextWriter.Write(this, file);
+    }
+
+    /// <summary>All files as .proto text by name, without those that come with every protoc.</summary>
+    public IReadOnlyList<KeyValuePair<string, string>> ToProtoTexts() =>
+    [
+        .. SchemaFiles
+            .Where(f => !WellKnownFiles.Contains(f.Name) || RootFiles.Contains(f.Name))
+            .Select(f => KeyValuePair.Create(f.Name, ProtoTextWriter.Write(this, f))),
+    ];
+
+    /// <summary>Writes what <see cref="ToProtoTexts"/> gives below a folder, which is made where it is not there.</summary>
+    /// <returns>The paths of the files.</returns>
+    /// <exception cref="RpcException">InvalidArgument when a file's name would lead out of the folder.</exception>
+    public IReadOnlyList<string> WriteProtoFiles(string folder) => ProtoFolder.Write(folder, ToProtoTexts());
+
     internal RpcMessageInfo MessageOf(MessageDescriptor descriptor) => _index.FindMessage(descriptor.FullName)!;
 
     internal RpcEnumInfo EnumOf(EnumDescriptor descriptor) => _index.FindEnum(descriptor.FullName)!;

@@ -5,17 +5,14 @@ namespace ProtoRpc.Schema;
 /// <summary>A service.</summary>
 public sealed class RpcServiceInfo
 {
-    private readonly ServiceDescriptorProto _proto;
-    private readonly string _path;
-
     internal RpcServiceInfo(
         RpcSchema schema, SchemaFile file, ServiceDescriptor descriptor, ServiceDescriptorProto proto, string path)
     {
         Schema = schema;
         File = file;
         FullName = descriptor.FullName;
-        _proto = proto;
-        _path = path;
+        Proto = proto;
+        Path = path;
         InterfaceId = InterfaceIds.Of(proto, FullName, file.Name);
         Methods =
         [
@@ -25,7 +22,7 @@ public sealed class RpcServiceInfo
     }
 
     /// <summary>The name without package.</summary>
-    public string Name => _proto.Name;
+    public string Name => Proto.Name;
 
     /// <summary>The full name.</summary>
     public string FullName { get; }
@@ -45,17 +42,24 @@ public sealed class RpcServiceInfo
     public Guid InterfaceId { get; }
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
-    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "ServiceOptions", _proto.Options);
+    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "ServiceOptions", Proto.Options);
 
     /// <summary>The comment before the service, else the one after its brace; or empty.</summary>
-    public string Comment => File.Comments.Of(_path);
+    public string Comment => File.Comments.Of(Path);
 
     internal SchemaFile File { get; }
+
+    internal ServiceDescriptorProto Proto { get; }
+
+    internal string Path { get; }
 
     /// <summary>A method by its bare name, exactly and then without regard to case; or null.</summary>
     public RpcMethodInfo? FindMethod(string name) =>
         Methods.FirstOrDefault(m => m.Name == name)
         ?? Methods.FirstOrDefault(m => m.Name.Equals(name, StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>The service as .proto text, with its comments.</summary>
+    public string ToProtoText() => ProtoTextWriter.Write(this);
 
     /// <summary>The full name.</summary>
     public override string ToString() => FullName;
