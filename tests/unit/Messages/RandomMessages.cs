@@ -71,17 +71,17 @@ internal sealed class RandomMessages(int seed)
 
     private object Scalar(RpcFieldInfo field) => field.Kind switch
     {
-        RpcFieldKind.Double => Pick(
+        RpcFieldKind.Double => Pick<double>(
             0, -0.0, 1.5, -1e300, double.Epsilon, PositiveNaN, double.PositiveInfinity, double.NegativeInfinity,
             _random.NextDouble()),
-        RpcFieldKind.Float => Pick(
+        RpcFieldKind.Float => Pick<float>(
             0, -0.0f, 1.5f, float.MaxValue, float.Epsilon, PositiveNaN32, float.PositiveInfinity,
             float.NegativeInfinity, _random.NextSingle()),
         RpcFieldKind.Int64 or RpcFieldKind.SFixed64 or RpcFieldKind.SInt64 =>
-            Pick(0L, 1, -1, long.MinValue, long.MaxValue, int.MinValue, _random.NextInt64()),
+            Pick<long>(0, 1, -1, long.MinValue, long.MaxValue, int.MinValue, _random.NextInt64()),
         RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 =>
-            Pick(0UL, 1, 127, 128, ulong.MaxValue, uint.MaxValue, (ulong)_random.NextInt64()),
-        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => Pick(0U, 1, 128, uint.MaxValue, (uint)_random.Next()),
+            Pick<ulong>(0, 1, 127, 128, ulong.MaxValue, uint.MaxValue, (ulong)_random.NextInt64()),
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => Pick<uint>(0, 1, 128, uint.MaxValue, (uint)_random.Next()),
         RpcFieldKind.Bool => _random.Next(2) == 0,
         RpcFieldKind.String => Text(),
         RpcFieldKind.Bytes => Bytes(),
