@@ -36,6 +36,26 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
         return !reader.Failed && stubLength >= 0;
     }
 
+    /// <summary>Undoes the protection of a fragment in place, if it is protected as it must be.</summary>
+    /// <param name="header">The header, already checked.</param>
+    /// <param name="pdu">The PDU.</param>
+    /// <param name="protection">What the association agreed on; null for none.</param>
+    /// <returns>False when it is protected and must not be, or the other way round, or the signature is wrong.</returns>
+    public static bool TryUnprotect(in PduHeader header, Span<byte> pdu, PduProtection? protection)
+    {
+        if (protection is null || header.AuthLength == 0)
+        {
+            return protection is null && header.AuthLength == 0;
+        }
+
+        // Another package, level or context than the agreed one would be a way around the agreed one.
+        return TryRead(header, pdu, out CallPdu call)
+            && AuthTrailer.TryRead(header, pdu, call.StubOffset, out AuthTrailer trailer)
+            && trailer with { PadLength = 0 } == protection.Trailer
+            && header.AuthLength == protection.SignatureLength
+            && protection.TryUnprotect(pdu, call.StubOffset);
+    }
+
     /// <summary>Writes header and fixed part of a fragment; the stub follows at <see cref="PduHeader.CallSize"/>.</summary>
     public static void Write(
         Span<byte> target, PduType type, PduFlags flags, int stubLength, uint callId, uint allocationHint, ushort contextId)

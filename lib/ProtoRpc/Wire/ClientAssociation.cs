@@ -30,6 +30,13 @@ internal sealed class ClientAssociation : IDisposable
         _assembler = new FragmentAssembler((int)Math.Min(Array.MaxLength, maxStub), limits.MaxFragments);
     }
 
+    /// <summary>Signs or seals the calls, once a security package agreed with the server; null for none.</summary>
+    public PduProtection? Protection
+    {
+        get => _writer.Protection;
+        set => _writer.Protection = value;
+    }
+
     /// <summary>The group that the server named, once bound.</summary>
     public uint AssociationGroup { get; private set; }
 
@@ -113,7 +120,7 @@ internal sealed class ClientAssociation : IDisposable
                 return ClientStep.Receive;
             }
 
-            ReadOnlyMemory<byte> pdu = _input.Take(header.FragmentLength);
+            Memory<byte> pdu = _input.Take(header.FragmentLength);
             if (header.Type == PduType.Shutdown)
             {
                 return ClientStep.Shutdown;
@@ -173,7 +180,7 @@ internal sealed class ClientAssociation : IDisposable
         return ClientStep.Bound;
     }
 
-    private ClientStep HandleAnswer(in PduHeader header, ReadOnlyMemory<byte> pdu)
+    private ClientStep HandleAnswer(in PduHeader header, Memory<byte> pdu)
     {
         if (header.Type is not (PduType.Response or PduType.Fault))
         {
@@ -185,16 +192,16 @@ internal sealed class ClientAssociation : IDisposable
             throw Broken($"it answered call {header.CallId} while call {CallId} was waiting");
         }
 
-        if (header.AuthLength != 0)
-        {
-            throw Broken("it sent a security trailer, and no security was agreed on");
-        }
-
         if (header.Type == PduType.Fault)
         {
             return FaultPdu.TryReadStatus(header, pdu.Span, out uint status)
                 ? TakeFault(header, status)
                 : throw Broken("its fault is too short");
+        }
+
+        if (!CallPdu.TryUnprotect(header, pdu.Span, Protection))
+        {
+            throw Broken("its reply is not protected as was agreed on");
         }
 
         AssemblyState state = CallPdu.TryRead(header, pdu.Span, out CallPdu call)
@@ -219,7 +226,8 @@ internal sealed class ClientAssociation : IDisposable
     private ClientStep TakeReply()
     {
         if (!ExecStub.TryReadResponse(
-            _assembler.Stub, _assembler.LittleEndian, allowTrailing: false, out ReadOnlyMemory<byte> payload, out uint code))
+            _assembler.Stub, _assembler.LittleEndian, allowTrailing: Protection is not null,
+            out ReadOnlyMemory<byte> payload, out uint code))
         {
             throw Broken("its reply does not decode as the result of Exec");
         }

@@ -18,6 +18,9 @@ internal sealed class FragmentWriter : IDisposable
     private int _position;
     private byte[] _chunk = [];
 
+    /// <summary>Signs or seals each fragment; null for none.</summary>
+    public PduProtection? Protection { get; set; }
+
     /// <summary>Whether everything was given out.</summary>
     public bool AtEnd => _position >= _message.Length;
 
@@ -49,7 +52,7 @@ internal sealed class FragmentWriter : IDisposable
         }
 
         int stubLength = _message.Length - PduHeader.CallSize;
-        if (_message.Length <= _maxFragment)
+        if (Protection is null && _message.Length <= _maxFragment)
         {
             CallPdu.Write(
                 _message.Span, _type, PduFlags.Single, stubLength, _callId, (uint)stubLength, _contextId);
@@ -85,23 +88,47 @@ internal sealed class FragmentWriter : IDisposable
             _chunk = ArrayPool<byte>.Shared.Rent(Math.Max(ChunkSize, _maxFragment));
         }
 
-        int room = (_maxFragment - PduHeader.CallSize) & ~(StubAlignment - 1);
+        int trailer = Protection is { } protection ? AuthTrailer.Size + protection.SignatureLength : 0;
+        int room = (_maxFragment - PduHeader.CallSize - trailer) & ~(StubAlignment - 1);
         int written = 0;
         while (!AtEnd && written + _maxFragment <= _chunk.Length)
         {
-            int remaining = _message.Length - _position;
-            int part = Math.Min(room, remaining);
-            PduFlags flags = _position == PduHeader.CallSize ? PduFlags.First : PduFlags.None;
-            flags |= part == remaining ? PduFlags.Last : PduFlags.None;
-
-            // The hint of a request is the whole stub each time, that of a response what is left, as common peers do.
-            uint hint = (uint)(_type == PduType.Request ? stubLength : remaining);
-            CallPdu.Write(_chunk.AsSpan(written), _type, flags, part, _callId, hint, _contextId);
-            _message.Span.Slice(_position, part).CopyTo(_chunk.AsSpan(written + PduHeader.CallSize));
-            _position += part;
-            written += PduHeader.CallSize + part;
+            written += WriteFragment(_chunk.AsSpan(written), room, stubLength);
         }
 
         return _chunk.AsMemory(0, written);
+    }
+
+    private int WriteFragment(Span<byte> target, int room, int stubLength)
+    {
+        int remaining = _message.Length - _position;
+        int part = Math.Min(room, remaining);
+        PduFlags flags = _position == PduHeader.CallSize ? PduFlags.First : PduFlags.None;
+        flags |= part == remaining ? PduFlags.Last : PduFlags.None;
+
+        // The hint of a request is the whole stub each time, that of a response what is left, as common peers do.
+        uint hint = (uint)(_type == PduType.Request ? stubLength : remaining);
+        CallPdu.Write(target, _type, flags, part, _callId, hint, _contextId);
+        _message.Span.Slice(_position, part).CopyTo(target[PduHeader.CallSize..]);
+        _position += part;
+        int length = PduHeader.CallSize + part;
+        return Protection is { } protection ? Protect(protection, target, length, flags) : length;
+    }
+
+    private int Protect(PduProtection protection, Span<byte> target, int length, PduFlags flags)
+    {
+        int padding = -(length - PduHeader.CallSize) & (StubAlignment - 1);
+        int whole = length + padding + AuthTrailer.Size + protection.SignatureLength;
+        PduHeader.Write(target, _type, flags, whole, protection.SignatureLength, _callId);
+        WireWriter writer = new(target, length);
+        writer.WriteZeros(padding);
+        AuthTrailer trailer = protection.Trailer;
+        writer.WriteByte(trailer.Type);
+        writer.WriteByte(trailer.Level);
+        writer.WriteByte((byte)padding);
+        writer.WriteByte(0);
+        writer.WriteUInt32(trailer.ContextId);
+        protection.Protect(target[..whole], PduHeader.CallSize);
+        return whole;
     }
 }

@@ -38,6 +38,13 @@ internal sealed class ServerAssociation : IDisposable
     /// <summary>Refuse the bind for this reason, whatever it proposes.</summary>
     public BindNakReason? RefuseBind { get; init; }
 
+    /// <summary>Signs or seals the calls, once a security package agreed with the client; null for none.</summary>
+    public PduProtection? Protection
+    {
+        get => _writer.Protection;
+        set => _writer.Protection = value;
+    }
+
     /// <summary>Whether a bind was accepted.</summary>
     public bool IsBound { get; private set; }
 
@@ -204,7 +211,7 @@ internal sealed class ServerAssociation : IDisposable
         ? ushort.MaxValue
         : _limits.MaxFragmentBytes;
 
-    private ServerStep Handle(in PduHeader header, ReadOnlyMemory<byte> pdu)
+    private ServerStep Handle(in PduHeader header, Memory<byte> pdu)
     {
         switch (header.Type)
         {
@@ -327,9 +334,9 @@ internal sealed class ServerAssociation : IDisposable
         return ContextResult.Accepted;
     }
 
-    private ServerStep HandleRequest(in PduHeader header, ReadOnlyMemory<byte> pdu)
+    private ServerStep HandleRequest(in PduHeader header, Memory<byte> pdu)
     {
-        if (header.AuthLength != 0)
+        if (!CallPdu.TryUnprotect(header, pdu.Span, Protection))
         {
             return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
         }
@@ -360,7 +367,7 @@ internal sealed class ServerAssociation : IDisposable
         }
 
         if (!ExecStub.TryReadRequest(
-            _assembler.Stub, _assembler.LittleEndian, allowTrailing: false, out ReadOnlyMemory<byte> payload))
+            _assembler.Stub, _assembler.LittleEndian, allowTrailing: Protection is not null, out ReadOnlyMemory<byte> payload))
         {
             return RefuseCall(FaultStatus.BadStubData);
         }
