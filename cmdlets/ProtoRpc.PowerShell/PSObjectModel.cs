@@ -83,8 +83,24 @@ internal class PSObjectModel : IObjectModel
         {
             if (property.IsGettable)
             {
-                yield return new(property.Name, property.Value);
+                yield return new(property.Name, ValueOf(property));
             }
+        }
+    }
+
+    private static object? ValueOf(PSPropertyInfo property)
+    {
+        try
+        {
+            return property.Value;
+        }
+        catch (GetValueException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"The property '{property.Name}' cannot be read: {e.Message}", e)
+            {
+                ErrorId = MessageErrors.InvalidFieldValue,
+            };
         }
     }
 }

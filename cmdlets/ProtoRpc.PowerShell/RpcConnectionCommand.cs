@@ -14,7 +14,12 @@ public abstract class RpcConnectionCommand : RpcCmdlet
     {
         if (Connection is not null)
         {
-            return Connection;
+            return Connection.IsOpen ? Connection : throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"The connection to {Connection} was closed. Run Connect-RpcEndpoint again.")
+            {
+                ErrorId = "ConnectionClosed",
+            };
         }
 
         IReadOnlyList<RpcConnection> open = RunspaceStore.Current.Connections;

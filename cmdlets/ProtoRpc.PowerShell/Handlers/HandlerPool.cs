@@ -197,8 +197,8 @@ internal sealed class HandlerPool : IDisposable
             running?.BeginStop();
         }
 
-        call.Fail(call.Context.Deadline is { } deadline && deadline <= DateTimeOffset.UtcNow
-            ? new RpcException(RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended.")
-            : new RpcException(RpcStatusCode.Cancelled, "The call was cancelled."));
+        call.Fail(call.Context.Aborted.IsCancellationRequested
+            ? new RpcException(RpcStatusCode.Cancelled, "The call was cancelled.")
+            : new RpcException(RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended."));
     }
 }

@@ -1,0 +1,107 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Connect-RpcEndpoint' {
+    BeforeAll {
+        $listener = Start-TestListener { @{ text = 'hi' } } -Endpoint "ncalrpc:[$(New-TestName)]", 'tcp://127.0.0.1:0'
+    }
+
+    AfterEach { Get-RpcConnection | Disconnect-RpcEndpoint }
+
+    AfterAll { Clear-Test }
+
+    It 'gives an open connection with an id' {
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter
+
+        $rpc.State | Should -Be 'Open'
+        $rpc.Service | Should -Be 'demo.Greeter'
+        $rpc.Id | Should -BeGreaterThan 0
+        "$($rpc.Endpoint)" | Should -Be "$($listener.Endpoint[0])"
+    }
+
+    It 'connects to each of several endpoints' {
+        $rpc = Connect-RpcEndpoint $listener.Endpoint -Schema $listener.Schema -Service demo.Greeter
+
+        ($rpc | Invoke-RpcMethod SayHello).text | Should -Be 'hi', 'hi'
+    }
+
+    It 'takes a listener from the pipeline' {
+        $rpc = $listener | Connect-RpcEndpoint
+
+        $rpc.Count | Should -Be 2
+        ($rpc[0] | Invoke-RpcMethod demo.Greeter/SayHello).text | Should -Be 'hi'
+    }
+
+    It 'takes the schema as a path' {
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[1] (Join-Path $TestProtos greeter.proto) -Service Greeter
+
+        ($rpc | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+    }
+
+    It 'says that nobody listens on <Endpoint>' -ForEach @(
+        @{ Endpoint = 'tcp://127.0.0.1:1' }
+        @{ Endpoint = 'ncalrpc:[nobody-is-here]' }
+        @{ Endpoint = 'ncacn_np:[\pipe\nobody-is-here]' }
+    ) {
+        { Connect-RpcEndpoint $Endpoint -Schema $listener.Schema -Service demo.Greeter -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
+    }
+
+    It 'goes on with the next endpoint after one that fails' {
+        $rpc = Connect-RpcEndpoint 'ncalrpc:[nobody-is-here]', $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -ErrorAction SilentlyContinue -ErrorVariable errors
+
+        $errors.Count | Should -Be 1
+        "$($rpc.Endpoint)" | Should -Be "$($listener.Endpoint[0])"
+    }
+
+    It 'says what is wrong with a server that does not speak the protocol' {
+        $socket = [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+        $socket.Start()
+        $accepted = $socket.AcceptTcpClientAsync()
+        $job = Start-ThreadJob {
+            $stream = ($using:accepted).Result.GetStream()
+            $stream.Write([Text.Encoding]::ASCII.GetBytes("HTTP/1.1 400 Bad Request`r`n`r`n"))
+        }
+        try {
+            { Connect-RpcEndpoint "tcp://127.0.0.1:$($socket.LocalEndpoint.Port)" -Schema $listener.Schema -Service demo.Greeter -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.Internal,*'
+        }
+        finally {
+            $socket.Stop()
+            $job | Remove-Job -Force
+        }
+    }
+
+    It 'says what an endpoint looks like when one cannot be read' {
+        { Connect-RpcEndpoint 'nowhere' -Schema $listener.Schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*'nowhere'*tcp://host:8080*"
+    }
+
+    It 'names the nearest service' {
+        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greter -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ServiceNotFound,*' -ExpectedMessage '*demo.Greeter*'
+    }
+
+    It 'ends at once when it is stopped' {
+        # Accepts connections, and says nothing.
+        $socket = [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+        $socket.Start()
+        $shell = [powershell]::Create().AddScript({
+            param($Manifest, $Endpoint, $Schema)
+            Import-Module $Manifest
+            Connect-RpcEndpoint $Endpoint -Schema $Schema -Service demo.Greeter
+        }).AddParameters(@($ModuleManifest, "tcp://127.0.0.1:$($socket.LocalEndpoint.Port)", (Join-Path $TestProtos greeter.proto)))
+        $null = $shell.BeginInvoke()
+        Wait-Until { $socket.Pending() } | Should -BeTrue
+        $watch = [Diagnostics.Stopwatch]::StartNew()
+
+        $shell.Stop()
+
+        $watch.Elapsed.TotalSeconds | Should -BeLessThan 5
+        $shell.Dispose()
+        $socket.Stop()
+    }
+
+    It 'offers the endpoints of listeners' {
+        (Complete 'Connect-RpcEndpoint ncal').CompletionText | Should -Contain "'$($listener.Endpoint[0])'"
+    }
+}

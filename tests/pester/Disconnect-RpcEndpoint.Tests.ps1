@@ -1,0 +1,43 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Disconnect-RpcEndpoint' {
+    BeforeAll { $listener = Start-TestListener { } }
+
+    AfterEach { Get-RpcConnection | Disconnect-RpcEndpoint }
+
+    AfterAll { Clear-Test }
+
+    It 'closes the connections of the pipeline' {
+        $rpc = Connect-Test $listener
+
+        $rpc | Disconnect-RpcEndpoint
+
+        $rpc.State | Should -Be 'Closed'
+        Get-RpcConnection | Should -BeNullOrEmpty
+        Wait-Until { $listener.Connections -eq 0 } | Should -BeTrue
+    }
+
+    It 'closes a connection by its id' {
+        $rpc = Connect-Test $listener
+        $other = Connect-Test $listener
+
+        Disconnect-RpcEndpoint -Id $rpc.Id
+
+        (Get-RpcConnection).Id | Should -Be $other.Id
+    }
+
+    It 'closes a closed connection without complaint' {
+        $rpc = Connect-Test $listener
+        $rpc | Disconnect-RpcEndpoint
+
+        { $rpc | Disconnect-RpcEndpoint -ErrorAction Stop } | Should -Not -Throw
+    }
+
+    It 'leaves a connection that says it is closed' {
+        $rpc = Connect-Test $listener
+        $rpc | Disconnect-RpcEndpoint
+
+        { $rpc | Invoke-RpcMethod SayHello -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ConnectionClosed,*' -ExpectedMessage '*Connect-RpcEndpoint*'
+    }
+}

@@ -1,0 +1,39 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Get-RpcListener' {
+    AfterEach { Clear-Test }
+
+    It 'gives the listeners of this runspace, all or by id' {
+        $first = Start-TestListener { }
+        $second = Start-TestListener { }
+
+        (Get-RpcListener).Id | Should -Be $first.Id, $second.Id
+        (Get-RpcListener $second.Id).Endpoint[0].Name | Should -Be $second.Endpoint[0].Name
+        [powershell]::Create().AddScript({ param($Manifest) Import-Module $Manifest; Get-RpcListener }).AddArgument($ModuleManifest).Invoke() |
+            Should -BeNullOrEmpty
+    }
+
+    It 'counts connections, calls, errors and calls in flight' {
+        $listener = Start-TestListener @{ SayHello = { }; Fail = { throw 'no' } }
+        $rpc = Connect-Test $listener
+        $null = 1..3 | ForEach-Object { Invoke-RpcMethod SayHello -Connection $rpc }
+        $null = Invoke-RpcMethod Fail -Connection $rpc -ErrorAction SilentlyContinue
+
+        $counted = Get-RpcListener $listener.Id
+
+        $counted.Connections | Should -Be 1
+        Wait-Until { $counted.Calls -eq 4 } | Should -BeTrue
+        $counted.Errors | Should -Be 1
+        $counted.InFlight | Should -Be 0
+        $counted.Workers | Should -Be 1
+    }
+
+    It 'prints as a table' {
+        $listener = Start-TestListener { }
+
+        $text = $listener | Out-String -Width 200
+
+        $text | Should -Match 'Id\s+State\s+Service\s+Endpoint\s+Connections\s+Calls\s+Errors\s+InFlight'
+        $text | Should -Match ([regex]::Escape($listener.Endpoint[0].ToString()))
+    }
+}

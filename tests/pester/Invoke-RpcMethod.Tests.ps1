@@ -1,0 +1,272 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+BeforeDiscovery {
+    class Person { [string] $Name }
+}
+
+Describe 'Invoke-RpcMethod' {
+    BeforeAll {
+        $listener = Start-TestListener @{
+            SayHello = {
+                param($Request)
+                switch ($Request.name) {
+                    'forever' { while ($true) { } }
+                    'sleep' { Start-Sleep 60 }
+                }
+                @{ text = "hi $($Request.name)"; number = $Request.times }
+            }
+            Fail = {
+                param($Request)
+                switch ($Request.name) {
+                    'text' { throw 'out of paper' }
+                    'type' { throw [InvalidOperationException]::new('not now') }
+                    'status' { throw [ProtoRpc.RpcException]::new('NotFound', 'no such greeting') }
+                    'stop' { Get-Item /no/such/item -ErrorAction Stop }
+                    'two' { @{ text = 'a' }; @{ text = 'b' } }
+                    'shape' { @{ txt = 'a' } }
+                    'value' { @{ number = 'many' } }
+                    'error' { Write-Error 'only a warning'; @{ text = 'went on' } }
+                }
+            }
+        }
+        $rpc = Connect-Test $listener
+    }
+
+    AfterAll { Clear-Test }
+
+    Context 'messages' {
+        It 'takes a hashtable and gives an object of the reply type' {
+            $reply = Invoke-RpcMethod SayHello @{ name = 'Ann'; times = 3 } -Connection $rpc
+
+            $reply.text | Should -Be 'hi Ann'
+            $reply.number | Should -Be 3
+            $reply.PSTypeNames[0] | Should -Be 'demo.HelloReply'
+            $reply.PSObject.Properties.Name | Should -Be 'text', 'number'
+        }
+
+        It 'takes <Name>' -ForEach @(
+            @{ Name = 'an ordered dictionary'; Value = [ordered]@{ name = 'Ann' } }
+            @{ Name = 'a custom object'; Value = [pscustomobject]@{ name = 'Ann' } }
+            @{ Name = 'an object with properties'; Value = [Person]@{ Name = 'Ann' } }
+        ) {
+            (Invoke-RpcMethod SayHello $Value -Connection $rpc).text | Should -Be 'hi Ann'
+        }
+
+        It 'names the property that cannot be read' {
+            $broken = [pscustomobject]@{} | Add-Member name -MemberType ScriptProperty { throw 'lost' } -PassThru
+
+            { Invoke-RpcMethod SayHello $broken -Connection $rpc -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage "*'name'*lost*"
+        }
+
+        It 'sends an empty message when none is given' {
+            ($rpc | Invoke-RpcMethod SayHello).text | Should -Be 'hi '
+        }
+
+        It 'gives absent fields as null' {
+            (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc).number | Should -BeNullOrEmpty
+        }
+
+        It 'calls once for each message of the pipeline, in order' {
+            $replies = 'Ann', 'Ben', 'Cid' | ForEach-Object { @{ name = $_ } } | Invoke-RpcMethod SayHello -Connection $rpc
+
+            $replies.text | Should -Be 'hi Ann', 'hi Ben', 'hi Cid'
+        }
+
+        It 'calls once for each connection of the pipeline' {
+            $second = Connect-Test $listener
+            $replies = $rpc, $second | Invoke-RpcMethod SayHello @{ name = 'Ann' }
+            $second | Disconnect-RpcEndpoint
+
+            $replies.text | Should -Be 'hi Ann', 'hi Ann'
+        }
+
+        It 'goes on after a call that failed' {
+            $replies = @{ nam = 'Ann' }, @{ name = 'Ben' } |
+                Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $replies.text | Should -Be 'hi Ben'
+            $errors.Count | Should -Be 1
+        }
+
+        It 'gives ordered hashtables with -AsHashtable' {
+            $reply = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -AsHashtable
+
+            $reply | Should -BeOfType System.Collections.Specialized.OrderedDictionary
+            $reply['TEXT'] | Should -Be 'hi Ann'
+        }
+
+        It 'gives the message itself with -Raw, and takes it back' {
+            $raw = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -Raw
+
+            $raw.Type.FullName | Should -Be 'demo.HelloReply'
+            (ConvertTo-RpcMessage demo.HelloReply $raw -Schema $listener.Schema).Length | Should -Be 8
+        }
+
+        It 'names the unknown field, the message type and the nearest name' {
+            { Invoke-RpcMethod SayHello @{ nam = 'Ann' } -Connection $rpc -ErrorAction Stop } |
+                Should -Throw -ErrorId 'UnknownField,*' -ExpectedMessage "*demo.HelloRequest*'nam'*'name'*"
+        }
+
+        It 'leaves unknown fields out with -AllowUnknownField' {
+            (Invoke-RpcMethod SayHello @{ nam = 'Ann' } -Connection $rpc -AllowUnknownField).text | Should -Be 'hi '
+        }
+
+        It 'names the path of a value that does not fit' {
+            { Invoke-RpcMethod SayHello @{ nested = @{ times = 'x' } } -Connection $rpc -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage 'HelloRequest.nested.times: *'
+        }
+    }
+
+    Context 'methods' {
+        It 'finds <Method>' -ForEach @(
+            @{ Method = 'SayHello' }, @{ Method = 'sayhello' }, @{ Method = 'demo.Greeter/SayHello' }
+            @{ Method = 'Greeter/SayHello' }, @{ Method = 'demo.Greeter.SayHello' }
+        ) {
+            (Invoke-RpcMethod $Method @{ name = 'Ann' } -Connection $rpc).text | Should -Be 'hi Ann'
+        }
+
+        It 'suggests the nearest method' {
+            { Invoke-RpcMethod SayHelo -Connection $rpc -ErrorAction Stop } |
+                Should -Throw -ErrorId 'MethodNotFound,*' -ExpectedMessage "*demo.Greeter/SayHello*"
+        }
+
+        It 'refuses a streaming method, which the native protocol cannot carry' {
+            { Invoke-RpcMethod Watch -Connection $rpc -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
+        }
+    }
+
+    Context 'connections' {
+        It 'uses the only open connection' {
+            (Invoke-RpcMethod SayHello @{ name = 'Ann' }).text | Should -Be 'hi Ann'
+        }
+
+        It 'asks which connection is meant when there are several' {
+            $second = Connect-Test $listener
+            try {
+                { Invoke-RpcMethod SayHello -ErrorAction Stop } |
+                    Should -Throw -ErrorId 'AmbiguousConnection,*' -ExpectedMessage '*-Connection*'
+            }
+            finally {
+                $second | Disconnect-RpcEndpoint
+            }
+        }
+
+        It 'says how to connect when there is no connection' {
+            $result = Invoke-Pwsh "Import-Module '$ModuleManifest'; Invoke-RpcMethod SayHello"
+
+            $result.Error | Should -Match 'Run\s.*Connect-RpcEndpoint'
+        }
+
+        It 'reconnects after the listener was started again' {
+            $name = New-TestName
+            $first = Start-TestListener { @{ text = 'first' } } -Endpoint "ncalrpc:[$name]"
+            $broken = Connect-Test $first
+            (Invoke-RpcMethod SayHello -Connection $broken).text | Should -Be 'first'
+            $first | Stop-RpcListener
+
+            { Invoke-RpcMethod SayHello -Connection $broken -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
+            $second = Start-TestListener { @{ text = 'second' } } -Endpoint "ncalrpc:[$name]"
+
+            (Invoke-RpcMethod SayHello -Connection $broken).text | Should -Be 'second'
+            $broken | Disconnect-RpcEndpoint
+            $second | Stop-RpcListener
+        }
+    }
+
+    Context 'failures' {
+        It 'shows the message of <Case>' -ForEach @(
+            @{ Case = 'text'; Status = 'Unknown'; Message = 'out of paper'; Type = 'System.Management.Automation.RuntimeException' }
+            @{ Case = 'type'; Status = 'Unknown'; Message = 'not now'; Type = 'System.InvalidOperationException' }
+            @{ Case = 'status'; Status = 'NotFound'; Message = 'no such greeting'; Type = 'ProtoRpc.RpcException' }
+            @{ Case = 'stop'; Status = 'Unknown'; Message = '*no/such/item*'; Type = 'System.Management.Automation.ItemNotFoundException' }
+            @{ Case = 'two'; Status = 'Internal'; Message = '*demo.Greeter/Fail wrote 2 objects*Out-Null*'; Type = 'ProtoRpc.RpcException' }
+            @{ Case = 'shape'; Status = 'Internal'; Message = "*did not return a demo.HelloReply*'txt'*'text'*"; Type = 'ProtoRpc.RpcException' }
+            @{ Case = 'value'; Status = 'Internal'; Message = '*HelloReply.number*'; Type = 'ProtoRpc.RpcException' }
+        ) {
+            $reply = Invoke-RpcMethod Fail @{ name = $Case } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $reply | Should -BeNullOrEmpty
+            $errors[0].FullyQualifiedErrorId | Should -BeLike "RpcStatus.$Status,*"
+            $errors[0].Exception.Message | Should -BeLike $Message
+            $errors[0].Exception.Remote.TypeName | Should -Be $Type
+            $errors[0].TargetObject | Should -Be 'Fail'
+        }
+
+        It 'tells where in the script a handler failed' {
+            $null = Invoke-RpcMethod Fail @{ name = 'text' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $line = (Select-String -LiteralPath $PSCommandPath -SimpleMatch "throw 'out of paper'" | Select-Object -First 1).LineNumber
+            $errors[0].Exception.Remote.Data.ScriptStackTrace | Should -Match "Invoke-RpcMethod.Tests.ps1: line $line"
+        }
+
+        It 'is not failed by an error that a handler only writes' {
+            (Invoke-RpcMethod Fail @{ name = 'error' } -Connection $rpc).text | Should -Be 'went on'
+        }
+
+        It 'gives the category of the status' {
+            $null = Invoke-RpcMethod Fail @{ name = 'status' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $errors[0].CategoryInfo.Category | Should -Be ObjectNotFound
+        }
+    }
+
+    Context 'time' {
+        It 'ends at the deadline <Deadline>' -ForEach @(
+            @{ Deadline = 0.2 }, @{ Deadline = '0.2' }, @{ Deadline = [timespan]::FromSeconds(0.2) }
+        ) {
+            $watch = [Diagnostics.Stopwatch]::StartNew()
+
+            { Invoke-RpcMethod SayHello @{ name = 'forever' } -Connection $rpc -Deadline $Deadline -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*'
+
+            $watch.Elapsed.TotalSeconds | Should -BeLessThan 10
+            Wait-Until { $listener.InFlight -eq 0 } | Should -BeTrue
+        }
+
+        It 'refuses a deadline that is no time' {
+            { Invoke-RpcMethod SayHello -Connection $rpc -Deadline soon } | Should -Throw "*'soon' is not a time*"
+            { Invoke-RpcMethod SayHello -Connection $rpc -Deadline 0 } | Should -Throw "*'0' is not a time*"
+        }
+
+        It 'ends at once when it is stopped, and stops the handler' -ForEach 'forever', 'sleep' {
+            $shell = [powershell]::Create().AddScript({
+                param($Manifest, $Endpoint, $Schema, $Name)
+                Import-Module $Manifest
+                $null = Connect-RpcEndpoint $Endpoint -Schema $Schema -Service demo.Greeter
+                Invoke-RpcMethod SayHello @{ name = $Name } -Deadline 60
+            }).AddParameters(@($ModuleManifest, "$($listener.Endpoint)", (Join-Path $TestProtos greeter.proto), $_))
+            $running = $shell.BeginInvoke()
+            Wait-Until { $listener.InFlight -eq 1 } | Should -BeTrue
+            $watch = [Diagnostics.Stopwatch]::StartNew()
+
+            $shell.Stop()
+
+            $watch.Elapsed.TotalSeconds | Should -BeLessThan 5
+            Wait-Until { $listener.InFlight -eq 0 } | Should -BeTrue
+            (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc).text | Should -Be 'hi Ann'
+            $shell.Dispose()
+        }
+    }
+
+    Context 'completion' {
+        It 'offers the methods of the connection' {
+            (Complete 'Invoke-RpcMethod -Connection $rpc -Method Say').CompletionText | Should -Contain 'SayHello'
+            (Complete 'Invoke-RpcMethod demo.G').CompletionText | Should -Contain 'demo.Greeter/SayHello'
+        }
+
+        It 'offers the whole request' {
+            $offered = (Complete 'Invoke-RpcMethod SayHello ').CompletionText | Select-Object -First 1
+
+            $template = & ([scriptblock]::Create($offered))
+            $template.Keys | Should -Contain 'times'
+            { ConvertTo-RpcMessage demo.HelloRequest $template -Schema $listener.Schema -ErrorAction Stop } | Should -Not -Throw
+        }
+
+        It 'offers connections' {
+            (Complete 'Invoke-RpcMethod SayHello -Connection ').CompletionText | Should -Contain "(Get-RpcConnection $($rpc.Id))"
+        }
+    }
+}

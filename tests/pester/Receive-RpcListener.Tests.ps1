@@ -1,0 +1,77 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Receive-RpcListener' {
+    BeforeAll {
+        $listener = Start-TestListener {
+            param($Request)
+            switch ($Request.name) {
+                'all' {
+                    Write-Error 'an error'
+                    Write-Warning 'a warning'
+                    Write-Information 'an information' -Tags mine
+                    Write-Host 'for the host'
+                    Write-Verbose 'not asked for'
+                }
+                'many' { 1..1200 | ForEach-Object { Write-Information "$_" } }
+                default { Write-Information $Request.name }
+            }
+        }
+        $rpc = Connect-Test $listener
+    }
+
+    AfterAll { Clear-Test }
+
+    It 'writes each record to the stream that it came from, in order' {
+        $null = Invoke-RpcMethod SayHello @{ name = 'all' }
+
+        $records = $listener | Receive-RpcListener *>&1
+
+        $records | ForEach-Object { "$($_.GetType().Name): $_" } | Should -Be @(
+            'ErrorRecord: an error'
+            'WarningRecord: a warning'
+            'InformationRecord: an information'
+            'InformationRecord: for the host'
+        )
+        $records[2].Tags | Should -Be 'mine'
+    }
+
+    It 'tells the place of an error in the handler' {
+        $null = Invoke-RpcMethod SayHello @{ name = 'all' }
+
+        $null = $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable errors -WarningAction SilentlyContinue
+
+        $line = (Select-String -LiteralPath $PSCommandPath -SimpleMatch "Write-Error 'an error'" | Select-Object -First 1).LineNumber
+        $errors[0].InvocationInfo.ScriptLineNumber | Should -Be $line
+        $errors[0].InvocationInfo.ScriptName | Should -Be $PSCommandPath
+    }
+
+    It 'gives records once, unless they are kept' {
+        $null = Invoke-RpcMethod SayHello @{ name = 'once' }
+
+        $listener | Receive-RpcListener -Keep 6>&1 | Should -Be 'once'
+        $listener.Records | Should -Be 1
+        Receive-RpcListener -Id $listener.Id 6>&1 | Should -Be 'once'
+        $listener | Receive-RpcListener 6>&1 | Should -BeNullOrEmpty
+    }
+
+    It 'keeps a bounded number of records, and counts the others' {
+        $null = Invoke-RpcMethod SayHello @{ name = 'many' }
+
+        $listener.Records | Should -Be 1000
+        $listener.DroppedRecords | Should -Be 200
+        $listener.LastRecord | Should -Be '1200'
+        ($listener | Receive-RpcListener 6>&1)[0] | Should -Be '201'
+    }
+
+    It 'shows information without being asked to' {
+        $result = Invoke-Pwsh @"
+Import-Module '$ModuleManifest'
+`$listener = Start-RpcListener 'ncalrpc:[$(New-TestName)]' { Write-Information 'seen' } -Schema '$TestProtos/greeter.proto' -Service demo.Greeter
+`$null = Connect-RpcEndpoint `$listener.Endpoint[0] -Schema `$listener.Schema -Service demo.Greeter
+`$null = Invoke-RpcMethod SayHello
+`$listener | Receive-RpcListener
+"@
+
+        $result.Output.Trim() | Should -Be 'seen'
+    }
+}

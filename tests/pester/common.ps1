@@ -1,0 +1,80 @@
+# Dot-sourced by every test file: the built module, and what the tests share.
+$Global:RepositoryRoot = Split-Path (Split-Path $PSScriptRoot)
+$Global:ModuleManifest = $env:PROTORPC_MODULE ? $env:PROTORPC_MODULE : (Join-Path $RepositoryRoot ProtoRpc.psd1)
+$Global:TestProtos = Join-Path $PSScriptRoot protos
+
+if (-not (Get-Module ProtoRpc)) {
+    Import-Module $ModuleManifest
+}
+
+# A name for a pipe or local endpoint that no other test has.
+function Global:New-TestName {
+    "t$([guid]::NewGuid().ToString('N').Substring(0, 12))"
+}
+
+# A listener of demo.Greeter on a local endpoint of its own, or on the given endpoints.
+function Global:Start-TestListener {
+    param(
+        [Parameter(Mandatory)] $Handler,
+        [string[]] $Endpoint = "ncalrpc:[$(New-TestName)]",
+        [hashtable] $With = @{}
+    )
+    $arguments = @{
+        Schema = Join-Path $TestProtos greeter.proto
+        Service = 'demo.Greeter'
+        Endpoint = $Endpoint
+        Handler = $Handler
+    }
+    foreach ($key in $With.Keys) {
+        $arguments[$key] = $With[$key]
+    }
+    Start-RpcListener @arguments
+}
+
+# A connection to a listener's first endpoint.
+function Global:Connect-Test($Listener, [int] $Index = 0) {
+    Connect-RpcEndpoint $Listener.Endpoint[$Index] -Schema $Listener.Schema -Service demo.Greeter
+}
+
+# What the shell offers at the end of a line.
+function Global:Complete([string] $Line) {
+    [System.Management.Automation.CommandCompletion]::CompleteInput($Line, $Line.Length, $null).CompletionMatches
+}
+
+# Polls until something holds; false when it does not in time.
+function Global:Wait-Until([scriptblock] $Condition, [double] $Seconds = 20) {
+    $watch = [Diagnostics.Stopwatch]::StartNew()
+    while (-not (& $Condition)) {
+        if ($watch.Elapsed.TotalSeconds -gt $Seconds) {
+            return $false
+        }
+        [Threading.Thread]::Sleep(5)
+    }
+    $true
+}
+
+# Runs a script in a pwsh of its own; gives its output, and how it ended.
+function Global:Invoke-Pwsh([string] $Script, [int] $Seconds = 60) {
+    $file = Join-Path ([IO.Path]::GetTempPath()) "$(New-TestName).ps1"
+    Set-Content -LiteralPath $file -Value $Script
+    $start = [Diagnostics.ProcessStartInfo]::new([Environment]::ProcessPath)
+    '-NoProfile', '-NonInteractive', '-File', $file | ForEach-Object { $start.ArgumentList.Add($_) }
+    $start.RedirectStandardInput = $start.RedirectStandardOutput = $start.RedirectStandardError = $true
+    $start.Environment['NO_COLOR'] = '1'
+    $process = [Diagnostics.Process]::Start($start)
+    $output = $process.StandardOutput.ReadToEndAsync()
+    $errors = $process.StandardError.ReadToEndAsync()
+    $process.StandardInput.Close()
+    $ended = $process.WaitForExit($Seconds * 1000)
+    if (-not $ended) {
+        $process.Kill($true)
+    }
+    Remove-Item -LiteralPath $file
+    [pscustomobject]@{ Ended = $ended; ExitCode = $ended ? $process.ExitCode : -1; Output = $output.Result; Error = $errors.Result }
+}
+
+# Stops and closes what a test file left, even when one of its tests failed.
+function Global:Clear-Test {
+    Get-RpcConnection | Disconnect-RpcEndpoint
+    Get-RpcListener | Stop-RpcListener -DrainTimeout 0
+}
