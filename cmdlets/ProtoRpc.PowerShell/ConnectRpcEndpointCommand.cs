@@ -4,16 +4,23 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-[Cmdlet(VerbsCommunications.Connect, "RpcEndpoint")]
+[Cmdlet(VerbsCommunications.Connect, "RpcEndpoint", DefaultParameterSetName = ByEndpoint)]
 [OutputType(typeof(RpcConnection))]
 public sealed class ConnectRpcEndpointCommand : RpcCmdlet
 {
-    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ValueFromPipelineByPropertyName = true)]
+    private const string ByEndpoint = "Endpoint";
+    private const string ByListener = "Listener";
+
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 
-    [Parameter(Position = 1, ValueFromPipelineByPropertyName = true)]
+    [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = ByListener)]
+    [ArgumentCompleter(typeof(ListenerCompleter))]
+    public RpcListener? Listener { get; set; }
+
+    [Parameter(Position = 1)]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
@@ -29,13 +36,16 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
 
     protected override void Process()
     {
-        RpcSchema? schema = Schema is null ? null : Resolve(Schema);
-        RpcClientOptions options = new() { Limits = Limits, Service = Service, InterfaceId = InterfaceId };
-        foreach (string endpoint in Endpoint)
+        RpcSchema? schema = Schema is null ? Listener?.Schema : Resolve(Schema);
+        RpcClientOptions options = new() { Limits = Limits, Service = Service ?? OnlyService, InterfaceId = InterfaceId };
+        foreach (string endpoint in Listener?.Endpoint.Select(endpoint => endpoint.ToString()) ?? Endpoint)
         {
             Guard(endpoint, () => Connect(RpcEndpoint.Parse(endpoint), schema, options));
         }
     }
+
+    // A listener's schema may have more services than the listener.
+    private string? OnlyService => Listener?.Service is [string only] ? only : null;
 
     private void Connect(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options)
     {

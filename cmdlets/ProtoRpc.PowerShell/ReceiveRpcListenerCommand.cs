@@ -3,7 +3,7 @@ using System.Management.Automation;
 namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsCommunications.Receive, "RpcListener", DefaultParameterSetName = ByListener)]
-public sealed class ReceiveRpcListenerCommand : RpcListenerCommand
+public sealed class ReceiveRpcListenerCommand : RpcStreamsCommand
 {
     [Parameter]
     public SwitchParameter Keep { get; set; }
@@ -14,7 +14,7 @@ public sealed class ReceiveRpcListenerCommand : RpcListenerCommand
         {
             foreach (object record in listener.Streams.Take(Keep))
             {
-                HandlerStreams.Write(this, record);
+                WriteRecord(record);
             }
         }
     }

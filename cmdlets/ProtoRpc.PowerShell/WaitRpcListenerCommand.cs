@@ -5,7 +5,7 @@ namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsLifecycle.Wait, "RpcListener", DefaultParameterSetName = ByListener)]
 [OutputType(typeof(RpcListener))]
-public sealed class WaitRpcListenerCommand : RpcListenerCommand
+public sealed class WaitRpcListenerCommand : RpcStreamsCommand
 {
     private readonly List<RpcListener> _waiting = [];
 
@@ -25,7 +25,7 @@ public sealed class WaitRpcListenerCommand : RpcListenerCommand
             List<RpcListener> stopped = _waiting.FindAll(listener => !listener.IsListening);
             foreach (object record in _waiting.SelectMany(listener => listener.Streams.Take(keep: false)))
             {
-                HandlerStreams.Write(this, record);
+                WriteRecord(record);
             }
 
             foreach (RpcListener listener in stopped)

@@ -63,7 +63,7 @@ Describe 'Connect-RpcEndpoint' {
         }
         try {
             { Connect-RpcEndpoint "tcp://127.0.0.1:$($socket.LocalEndpoint.Port)" -Schema $listener.Schema -Service demo.Greeter -ErrorAction Stop } |
-                Should -Throw -ErrorId 'RpcStatus.Internal,*'
+                Should -Throw -ErrorId 'ProtocolError,*'
         }
         finally {
             $socket.Stop()

@@ -4,9 +4,10 @@ Describe 'Stop-RpcListener' {
     BeforeAll {
         # Makes a call that runs in the background, and waits until its handler runs.
         function Start-Call($Listener, [string] $Name) {
+            $endpoint = "$($Listener.Endpoint)"
             $job = Start-ThreadJob {
                 Import-Module $using:ModuleManifest
-                $null = Connect-RpcEndpoint $using:Listener.Endpoint[0] -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
+                $null = Connect-RpcEndpoint $using:endpoint -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
                 $reply = Invoke-RpcMethod SayHello @{ name = $using:Name } -Deadline 60 -ErrorAction SilentlyContinue -ErrorVariable errors
                 $reply ? $reply.text : "$($errors[0].Exception.Code)"
             }

@@ -81,29 +81,6 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         }
     }
 
-    /// <summary>Writes a record to the stream of a cmdlet that it came from.</summary>
-    public static void Write(Cmdlet cmdlet, object record)
-    {
-        switch (record)
-        {
-            case ErrorRecord error:
-                cmdlet.WriteError(error);
-                break;
-            case WarningRecord warning:
-                cmdlet.WriteWarning(warning.Message);
-                break;
-            case VerboseRecord verbose:
-                cmdlet.WriteVerbose(verbose.Message);
-                break;
-            case DebugRecord debug:
-                cmdlet.WriteDebug(debug.Message);
-                break;
-            case InformationRecord information:
-                cmdlet.WriteInformation(information);
-                break;
-        }
-    }
-
     private void Attach<T>(PSDataCollection<T> records)
         where T : notnull => records.DataAdded += (_, _) =>
     {

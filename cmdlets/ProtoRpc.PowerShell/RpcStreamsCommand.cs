@@ -1,0 +1,55 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of cmdlets that show what handlers wrote to their streams.</summary>
+public abstract class RpcStreamsCommand : RpcListenerCommand
+{
+    // What Write-Host marks its records with: the shell shows them whatever $InformationPreference says.
+    private const string HostTag = "PSHOST";
+
+    /// <summary>Writes a record to the stream that it came from.</summary>
+    protected void WriteRecord(object record)
+    {
+        switch (record)
+        {
+            case ErrorRecord error:
+                WriteError(error);
+                break;
+            case WarningRecord warning:
+                WriteWarning(warning.Message);
+                break;
+            case VerboseRecord verbose:
+                WriteVerbose(verbose.Message);
+                break;
+            case DebugRecord debug:
+                WriteDebug(debug.Message);
+                break;
+            case InformationRecord information:
+                WriteInformation(Shown(information));
+                break;
+        }
+    }
+
+    // Who receives records wants to see them, so information is shown unless -InformationAction says otherwise.
+    private InformationRecord Shown(InformationRecord record)
+    {
+        if (record.Tags.Contains(HostTag) || MyInvocation.BoundParameters.ContainsKey("InformationAction"))
+        {
+            return record;
+        }
+
+        InformationRecord shown = new(record.MessageData, record.Source)
+        {
+            TimeGenerated = record.TimeGenerated,
+            User = record.User,
+            Computer = record.Computer,
+            ProcessId = record.ProcessId,
+            NativeThreadId = record.NativeThreadId,
+            ManagedThreadId = record.ManagedThreadId,
+        };
+        shown.Tags.AddRange(record.Tags);
+        shown.Tags.Add(HostTag);
+        return shown;
+    }
+}
