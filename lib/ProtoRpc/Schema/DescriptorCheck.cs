@@ -78,7 +78,9 @@ internal static class DescriptorCheck
         if (proto.HasDefaultValue && field.FieldType is not (FieldType.Message or FieldType.Group))
         {
             EnumDescriptor? enumType = field.FieldType == FieldType.Enum ? field.EnumType : null;
-            _ = FieldDefault.Of(RpcFieldInfo.KindOf(field, proto), proto, enumType, field.FullName);
+            Require(
+                FieldDefault.IsValid(RpcFieldInfo.KindOf(field, proto), proto, enumType), fileName, field.FullName,
+                $"has the default '{proto.DefaultValue}', which is no value of its type");
         }
     }
 

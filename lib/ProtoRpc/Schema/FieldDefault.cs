@@ -8,22 +8,20 @@ namespace ProtoRpc.Schema;
 internal static class FieldDefault
 {
     /// <summary>The value of a singular field that is not a message when it is absent.</summary>
-    /// <exception cref="RpcException">InvalidArgument when the descriptor's text is no value of the type.</exception>
-    public static object Of(RpcFieldKind kind, FieldDescriptorProto field, EnumDescriptor? enumType, string fullName)
-    {
-        if (!field.HasDefaultValue)
-        {
-            return Zero(kind, enumType);
-        }
+    public static object Of(RpcFieldKind kind, FieldDescriptorProto field, EnumDescriptor? enumType) =>
+        field.HasDefaultValue ? Parse(kind, field.DefaultValue, enumType) : Zero(kind, enumType);
 
+    /// <summary>Whether the default that a descriptor has as text is a value of the type.</summary>
+    public static bool IsValid(RpcFieldKind kind, FieldDescriptorProto field, EnumDescriptor? enumType)
+    {
         try
         {
-            return Parse(kind, field.DefaultValue, enumType);
+            _ = Of(kind, field, enumType);
+            return true;
         }
         catch (Exception e) when (e is FormatException or OverflowException)
         {
-            throw SchemaError.Invalid(
-                $"The default '{field.DefaultValue}' of '{fullName}' is not a value of type {kind}.", e);
+            return false;
         }
     }
 

@@ -87,7 +87,7 @@ internal sealed partial class ImportRoots
             Path.EndsInDirectorySeparator(folder) ? folder : folder + Path.DirectorySeparatorChar,
             OperatingSystem.IsWindows() ? StringComparison.OrdinalIgnoreCase : StringComparison.Ordinal);
 
-    [GeneratedRegex("""^\s*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<file>[^"'\r\n\0]+)["']\s*;""",
+    [GeneratedRegex("""(?:^|;)\s*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<file>[^"'\r\n\0]+)["']\s*;""",
         RegexOptions.Multiline | RegexOptions.CultureInvariant)]
     private static partial Regex ImportLine();
 }

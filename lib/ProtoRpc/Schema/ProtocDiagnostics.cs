@@ -7,10 +7,12 @@ internal sealed partial class ProtocDiagnostics
 {
     private const int MaxListed = 50;
 
-    private ProtocDiagnostics(IReadOnlyList<string> errors, IReadOnlyList<string> warnings)
+    private ProtocDiagnostics(
+        IReadOnlyList<string> errors, IReadOnlyList<string> warnings, IReadOnlySet<SourceFile> failedInputs)
     {
         Errors = errors;
         Warnings = warnings;
+        FailedInputs = failedInputs;
     }
 
     /// <summary>Errors as <c>file:line:column: text</c>, or without a place where protoc gives none.</summary>
@@ -19,12 +21,15 @@ internal sealed partial class ProtocDiagnostics
     /// <summary>Warnings in the same form.</summary>
     public IReadOnlyList<string> Warnings { get; }
 
+    /// <summary>The files to compile that have errors.</summary>
+    public IReadOnlySet<SourceFile> FailedInputs { get; }
+
     /// <summary>Reads what protoc wrote.</summary>
     public static ProtocDiagnostics Read(string text, ProtocPlan plan)
     {
-        Dictionary<string, string> given = plan.Inputs.ToDictionary(i => i.Key, i => i.Value.Given);
         List<string> errors = [];
         List<string> warnings = [];
+        HashSet<SourceFile> failed = [];
         string[] lines = text.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
         foreach (string line in lines.Distinct(StringComparer.Ordinal))
         {
@@ -35,13 +40,26 @@ internal sealed partial class ProtocDiagnostics
                 continue;
             }
 
-            string file = UserPath(match.Groups["file"].Value, given, plan.Roots);
             bool isWarning = match.Groups["warning"].Success;
-            (isWarning ? warnings : errors).Add($"{file}{match.Groups["place"].Value}: {match.Groups["text"].Value}");
+            string file = match.Groups["file"].Value;
+            SourceFile? input = FindInput(file, plan);
+            if (input is not null && !isWarning)
+            {
+                failed.Add(input);
+            }
+
+            string place = (input?.Given ?? UserPath(file, plan)) + match.Groups["place"].Value;
+            (isWarning ? warnings : errors).Add($"{place}: {match.Groups["text"].Value}");
         }
 
-        return new ProtocDiagnostics(errors, warnings);
+        return new ProtocDiagnostics(errors, warnings, failed);
     }
+
+    /// <summary>These and others of the same files.</summary>
+    public ProtocDiagnostics With(ProtocDiagnostics others) => new(
+        [.. Errors.Union(others.Errors)],
+        [.. Warnings.Union(others.Warnings)],
+        FailedInputs.Union(others.FailedInputs).ToHashSet());
 
     /// <summary>All errors in one exception.</summary>
     public RpcException ToException(int exitCode)
@@ -52,22 +70,33 @@ internal sealed partial class ProtocDiagnostics
         }
 
         string more = Errors.Count > MaxListed ? $"\n... and {Errors.Count - MaxListed} more" : "";
-        return SchemaError.Invalid(string.Join('\n', Errors.Take(MaxListed)) + more);
+        bool isImportMissing = Errors.Any(e => e.EndsWith(": File not found.", StringComparison.Ordinal));
+        string hint = isImportMissing ? "\nGive the folder from which the missing import counts as an import path." : "";
+        return SchemaError.Invalid(string.Join('\n', Errors.Take(MaxListed)) + more + hint);
     }
 
-    private static string UserPath(
-        string name, Dictionary<string, string> given, IReadOnlyList<SourceFile> roots)
+    // protoc names a file by its name below a root or, where it could open it, by its path.
+    private static SourceFile? FindInput(string file, ProtocPlan plan) =>
+        plan.Inputs.FirstOrDefault(i => i.Key == file || i.Value.FullPath == Path.GetFullPath(file, "/")).Value;
+
+    private static string UserPath(string file, ProtocPlan plan)
     {
-        if (given.TryGetValue(name, out string? path))
+        string full = Path.GetFullPath(file, "/");
+        foreach (SourceFile root in plan.Roots)
         {
-            return path;
+            string inside = Path.TrimEndingDirectorySeparator(root.FullPath) + Path.DirectorySeparatorChar;
+            if (full.StartsWith(inside, StringComparison.Ordinal))
+            {
+                return Path.Combine(root.Given, full[inside.Length..]);
+            }
         }
 
-        SourceFile? root = roots.FirstOrDefault(r => File.Exists(Path.Combine(r.FullPath, name)));
-        return root is null ? name : Path.Combine(root.Given, name);
+        SourceFile? holder = plan.Roots.FirstOrDefault(r => File.Exists(Path.Combine(r.FullPath, file)));
+        return holder is null ? file : Path.Combine(holder.Given, file);
     }
 
-    [GeneratedRegex("""^(?<file>[^:]+\.\w+)(?<place>(:\d+:\d+)?): (?<warning>warning: )?(?<text>.*)$""",
+    // The file is the shortest beginning that fits: a drive's colon has no space after it.
+    [GeneratedRegex("""^(?<file>.+?)(?<place>(:\d+:\d+)?): (?<warning>warning: )?(?<text>.*)$""",
         RegexOptions.CultureInvariant)]
     private static partial Regex Diagnostic();
 }

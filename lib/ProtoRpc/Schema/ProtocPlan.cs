@@ -3,9 +3,12 @@ namespace ProtoRpc.Schema;
 /// <summary>One run of protoc.</summary>
 /// <param name="Roots">Folders in which imports are looked for, in order.</param>
 /// <param name="Inputs">The files to compile, each by its name under its root.</param>
+/// <param name="ImportPaths">How many of the roots, from the first on, the user gave.</param>
+/// <param name="OwnRoots">The roots from which the names of the inputs count.</param>
 /// <param name="Label">A name for this run among others.</param>
 internal sealed record ProtocPlan(
-    IReadOnlyList<SourceFile> Roots, IReadOnlyList<KeyValuePair<string, SourceFile>> Inputs, string Label)
+    IReadOnlyList<SourceFile> Roots, IReadOnlyList<KeyValuePair<string, SourceFile>> Inputs, int ImportPaths,
+    IReadOnlyList<SourceFile> OwnRoots, string Label)
 {
     /// <summary>Makes as few runs as the files' names allow; mostly one.</summary>
     /// <param name="files">The .proto files.</param>
@@ -31,6 +34,32 @@ internal sealed record ProtocPlan(
         return [.. runs.Select(run => Make(run, importPaths, roots))];
     }
 
+    /// <summary>Checks that no import was found by chance: in one of several folders that nobody put in order.</summary>
+    /// <param name="fileNames">The files that were compiled, with imports.</param>
+    /// <exception cref="RpcException">InvalidArgument when two folders have different files for an import.</exception>
+    public void CheckImports(IEnumerable<string> fileNames)
+    {
+        if (OwnRoots.Count < 2)
+        {
+            return;
+        }
+
+        HashSet<string> inputs = [.. Inputs.Select(i => i.Key)];
+        foreach (string name in fileNames.Where(n => !inputs.Contains(n)))
+        {
+            bool isOrdered = Roots.Take(ImportPaths).Any(r => File.Exists(Path.Combine(r.FullPath, name)));
+            SourceFile[] holders = [.. OwnRoots.Where(r => File.Exists(Path.Combine(r.FullPath, name)))];
+            SourceFile? other = holders.Skip(1).FirstOrDefault(h => !IsSame(
+                Path.Combine(holders[0].FullPath, name), Path.Combine(h.FullPath, name)));
+            if (!isOrdered && other is not null)
+            {
+                throw SchemaError.Invalid(
+                    $"The import '{name}' is a different file in '{holders[0].FullPath}' and in '{other.FullPath}'. "
+                    + "Load the files of the two folders separately, or give the folder that is meant as an import path.");
+            }
+        }
+    }
+
     private static ProtocPlan Make(List<SourceFile> files, IReadOnlyList<SourceFile> importPaths, ImportRoots roots)
     {
         SourceFile[] order =
@@ -53,6 +82,12 @@ internal sealed record ProtocPlan(
         }
 
         string folder = roots.RootOf(files[0]).FullPath;
-        return new ProtocPlan(order, inputs, new DirectoryInfo(folder).Name);
+        return new ProtocPlan(
+            order, inputs, importPaths.Count, [.. files.Select(roots.RootOf).DistinctBy(r => r.FullPath)],
+            new DirectoryInfo(folder).Name);
     }
+
+    private static bool IsSame(string first, string second) =>
+        new FileInfo(first).Length == new FileInfo(second).Length
+        && File.ReadAllBytes(first).AsSpan().SequenceEqual(File.ReadAllBytes(second));
 }

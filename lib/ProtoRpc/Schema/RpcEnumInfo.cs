@@ -61,24 +61,30 @@ public sealed class RpcEnumInfo
     public string? FindName(int number) => _index.Value.Names.GetValueOrDefault(number);
 
     /// <summary>The comment before a value, else the one after it; empty also for names that there are not.</summary>
-    public string GetValueComment(string valueName)
-    {
-        for (int i = 0; i < Proto.Value.Count; i++)
-        {
-            if (Proto.Value[i].Name == valueName)
-            {
-                return File.Comments.Of($"{Path},{EnumDescriptorProto.ValueFieldNumber},{i}");
-            }
-        }
+    public string GetValueComment(string valueName) => IndexOf(valueName) is >= 0 and int index
+        ? File.Comments.Of($"{Path},{EnumDescriptorProto.ValueFieldNumber},{index}")
+        : "";
 
-        return "";
-    }
+    /// <summary>The options of a value; none also for names that there are not.</summary>
+    public IReadOnlyDictionary<string, object?> GetValueOptions(string valueName) => OptionReader.Read(
+        Schema, "EnumValueOptions", Proto.Value.FirstOrDefault(v => v.Name == valueName)?.Options);
 
     /// <summary>The enum as .proto text, with its comments.</summary>
     public string ToProtoText() => ProtoTextWriter.Write(this);
 
     /// <summary>The full name.</summary>
     public override string ToString() => FullName;
+
+    private int IndexOf(string valueName)
+    {
+        int index = 0;
+        while (index < Proto.Value.Count && Proto.Value[index].Name != valueName)
+        {
+            index++;
+        }
+
+        return index < Proto.Value.Count ? index : -1;
+    }
 
     private sealed class ValueIndex
     {

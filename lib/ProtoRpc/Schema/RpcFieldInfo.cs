@@ -95,7 +95,7 @@ public sealed class RpcFieldInfo
     /// <summary>The default: a boxed scalar, string, byte[] or the enum's number; null for messages and repeated fields.</summary>
     public object? DefaultValue => IsRepeated || Kind is RpcFieldKind.Message or RpcFieldKind.Group
         ? null
-        : FieldDefault.Of(Kind, _proto, Kind == RpcFieldKind.Enum ? Descriptor.EnumType : null, FullName);
+        : FieldDefault.Of(Kind, _proto, Kind == RpcFieldKind.Enum ? Descriptor.EnumType : null);
 
     /// <summary>Whether the .proto gives the default.</summary>
     public bool HasExplicitDefault => _proto.HasDefaultValue;

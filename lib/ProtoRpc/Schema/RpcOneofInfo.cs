@@ -23,6 +23,10 @@ public sealed class RpcOneofInfo
     /// <summary>The fields, in declared order.</summary>
     public IReadOnlyList<RpcFieldInfo> Fields { get; internal set; } = [];
 
+    /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
+    public IReadOnlyDictionary<string, object?> Options =>
+        OptionReader.Read(ContainingType.Schema, "OneofOptions", _proto.Options);
+
     /// <summary>The comment before the oneof, else the one after its brace; or empty.</summary>
     public string Comment =>
         ContainingType.File.Comments.Of($"{ContainingType.Path},{DescriptorProto.OneofDeclFieldNumber},{Index}");

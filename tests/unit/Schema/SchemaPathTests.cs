@@ -1,0 +1,275 @@
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Tests.Schema;
+
+public static class SchemaPathTests
+{
+    [Fact]
+    public static void Relative_paths_start_from_the_given_folder()
+    {
+        using TempFolder folder = new();
+        folder.Write("with space/ünï 漢.proto", "syntax = \"proto3\"; message A {}");
+
+        RpcSchema schema = RpcSchema.Load(["with space/ünï 漢.proto"], baseFolder: folder.Path);
+
+        Assert.Equal("A", Assert.Single(schema.Messages).FullName);
+        Assert.Equal(["ünï 漢.proto"], schema.RootFiles);
+    }
+
+    [Fact]
+    public static void A_missing_file_is_not_found_by_its_path()
+    {
+        using TempFolder folder = new();
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load(["no.proto"], baseFolder: folder.Path));
+
+        Assert.Equal(RpcStatusCode.NotFound, e.Code);
+        Assert.Equal("SchemaNotFound", e.ErrorId);
+        Assert.Contains("'no.proto'", e.Message, StringComparison.Ordinal);
+        Assert.Contains(folder.Path, e.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void A_missing_import_path_is_not_found_by_its_path()
+    {
+        using TempFolder folder = new();
+        string proto = folder.Write("a.proto", "syntax = \"proto3\";");
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([proto], ["nowhere"]));
+
+        Assert.Equal(RpcStatusCode.NotFound, e.Code);
+        Assert.Contains("'nowhere'", e.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void A_folder_is_an_error_that_shows_the_wildcard()
+    {
+        using TempFolder folder = new();
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([folder.Path]));
+
+        Assert.Contains(Path.Combine(folder.Path, "*.proto"), e.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("notes.txt")]
+    [InlineData("proto")]
+    public static void An_unknown_ending_is_an_error_that_lists_the_known_ones(string name)
+    {
+        using TempFolder folder = new();
+        string path = folder.Write(name, "");
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
+
+        Assert.Contains(".proto, .pb, .protoset, .desc, .binpb, .fds", e.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("*.proto", "a.proto b.proto")]
+    [InlineData("?.proto", "a.proto b.proto")]
+    [InlineData("*", "a.proto b.proto")]
+    [InlineData("sub/*.proto", "c.proto")]
+    [InlineData("s*/*.proto", "c.proto")]
+    [InlineData("**/*.proto", "a.proto b.proto c.proto d.proto")]
+    [InlineData("**", "a.proto b.proto c.proto d.proto")]
+    [InlineData("sub/**/d.proto", "d.proto")]
+    [InlineData("./sub/../?.proto", "a.proto b.proto")]
+    public static void Wildcards_find_the_files(string pattern, string expected)
+    {
+        using TempFolder folder = new();
+        folder.Write("b.proto", "syntax = \"proto3\"; message B {}");
+        folder.Write("a.proto", "syntax = \"proto3\"; message A {}");
+        folder.Write("sub/c.proto", "syntax = \"proto3\"; message C {}");
+        folder.Write("sub/deep/d.proto", "syntax = \"proto3\"; message D {}");
+        folder.Write("readme.md", "");
+
+        RpcSchema schema = RpcSchema.Load([pattern], baseFolder: folder.Path);
+
+        Assert.Equal(expected, string.Join(' ', schema.RootFiles));
+    }
+
+    [Fact]
+    public static void A_wildcard_without_a_file_is_not_found()
+    {
+        using TempFolder folder = new();
+        folder.Write("readme.md", "");
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load(["*"], baseFolder: folder.Path));
+
+        Assert.Equal(RpcStatusCode.NotFound, e.Code);
+        Assert.Contains("'*'", e.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void No_path_at_all_is_an_error() =>
+        Assert.Equal("SchemaError", Assert.Throws<RpcException>(() => RpcSchema.Load([])).ErrorId);
+
+    [Fact]
+    public static void The_same_file_twice_is_one()
+    {
+        using TempFolder folder = new();
+        folder.Write("a.proto", "syntax = \"proto3\"; message A {}");
+
+        RpcSchema schema = RpcSchema.Load(["a.proto", "./a.proto", "*.proto"], baseFolder: folder.Path);
+
+        Assert.Single(schema.Messages);
+    }
+
+    [Fact]
+    public static void Files_of_two_folders_import_their_neighbours()
+    {
+        using TempFolder folder = new();
+        folder.Write("one/a.proto", "syntax = \"proto3\"; import \"a_dep.proto\"; message A { ADep d = 1; }");
+        folder.Write("one/a_dep.proto", "syntax = \"proto3\"; message ADep {}");
+        folder.Write("two/b.proto", "syntax = \"proto3\"; import \"a.proto\"; message B { A a = 1; }");
+
+        RpcSchema schema = RpcSchema.Load(["one/a.proto", "two/b.proto"], baseFolder: folder.Path);
+
+        Assert.Equal(["a.proto", "b.proto"], schema.RootFiles);
+        Assert.Equal("A", schema.GetMessage("B").Fields[0].TypeName);
+    }
+
+    [Fact]
+    public static void Imports_that_count_from_a_folder_above_are_found_without_an_import_path()
+    {
+        using TempFolder folder = new();
+        folder.Write("root/a/b/x.proto", "syntax = \"proto3\"; import \"a/c/y.proto\"; message X { Y y = 1; }");
+        folder.Write("root/a/c/y.proto", "syntax = \"proto3\"; message Y {}");
+
+        RpcSchema one = RpcSchema.Load(["root/a/b/x.proto"], baseFolder: folder.Path);
+        RpcSchema all = RpcSchema.Load(["root/**/*.proto"], baseFolder: folder.Path);
+
+        Assert.Equal(["a/b/x.proto"], one.RootFiles);
+        Assert.Equal(["a/b/x.proto", "a/c/y.proto"], all.RootFiles);
+    }
+
+    [Fact]
+    public static void Names_count_from_the_import_path_that_holds_the_file()
+    {
+        using TempFolder folder = new();
+        folder.Write("root/a/x.proto", "syntax = \"proto3\"; import \"a/y.proto\"; message X { Y y = 1; }");
+        folder.Write("root/a/y.proto", "syntax = \"proto3\"; message Y {}");
+
+        RpcSchema schema = RpcSchema.Load(["root/a/x.proto", "root/a/y.proto"], ["root"], folder.Path);
+
+        Assert.Equal(["a/x.proto", "a/y.proto"], schema.RootFiles);
+    }
+
+    [Fact]
+    public static void Different_files_of_the_same_name_live_side_by_side()
+    {
+        using TempFolder folder = new();
+        folder.Write("one/s.proto", "syntax = \"proto3\"; package one; import \"t.proto\"; message S { T t = 1; }");
+        folder.Write("one/t.proto", "syntax = \"proto3\"; package one; message T {}");
+        folder.Write("two/s.proto", "syntax = \"proto3\"; package two; import \"t.proto\"; message S { T t = 1; }");
+        folder.Write("two/t.proto", "syntax = \"proto3\"; package two; message T { int32 a = 1; }");
+
+        RpcSchema schema = RpcSchema.Load(["*/s.proto"], baseFolder: folder.Path);
+
+        Assert.Equal(["s.proto", "two/s.proto"], schema.RootFiles);
+        Assert.Equal("one.T", schema.GetMessage("one.S").Fields[0].TypeName);
+        Assert.Single(schema.GetMessage("two.S").Fields[0].MessageType!.Fields);
+    }
+
+    [Fact]
+    public static void The_same_message_in_two_files_is_an_error_that_names_both()
+    {
+        using TempFolder folder = new();
+        folder.Write("one/s.proto", "syntax = \"proto3\"; package p; message S { int32 a = 1; }");
+        folder.Write("two/s.proto", "syntax = \"proto3\"; package p; message S { int32 b = 1; }");
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load(["*/s.proto"], baseFolder: folder.Path));
+
+        Assert.Equal("The message 'p.S' is declared in 's.proto' and in 'two/s.proto'.", e.Message);
+    }
+
+    [Fact]
+    public static void An_import_that_two_folders_have_differently_is_an_error()
+    {
+        using TempFolder folder = new();
+        folder.Write("one/a.proto", "syntax = \"proto3\"; import \"common.proto\"; message A { C c = 1; }");
+        folder.Write("one/common.proto", "syntax = \"proto3\"; message C { int32 x = 1; }");
+        folder.Write("two/b.proto", "syntax = \"proto3\"; import \"common.proto\"; message B { C c = 1; }");
+        folder.Write("two/common.proto", "syntax = \"proto3\"; message C { int32 y = 1; }");
+
+        RpcException e = Assert.Throws<RpcException>(
+            () => RpcSchema.Load(["one/a.proto", "two/b.proto"], baseFolder: folder.Path));
+
+        Assert.Contains("'common.proto'", e.Message, StringComparison.Ordinal);
+        Assert.Contains("one", e.Message, StringComparison.Ordinal);
+        Assert.Contains("two", e.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void A_file_that_an_earlier_import_path_hides_is_an_error()
+    {
+        using TempFolder folder = new();
+        folder.Write("one/a.proto", "syntax = \"proto3\"; message A {}");
+        folder.Write("two/a.proto", "syntax = \"proto3\"; message B {}");
+
+        RpcException e = Assert.Throws<RpcException>(
+            () => RpcSchema.Load(["two/a.proto"], ["one", "two"], folder.Path));
+
+        Assert.Contains("'two/a.proto' is hidden", e.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("with=sign")]
+    [InlineData("with,comma;semicolon")]
+    [InlineData("with:colon")]
+    [InlineData("@at")]
+    [InlineData("-dash")]
+    [InlineData("quote'\"s")]
+    public static void Folders_with_odd_names_work(string name)
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        using TempFolder folder = new();
+        folder.Write($"{name}/{name}.proto", "syntax = \"proto3\"; import \"b.proto\"; message A { B b = 1; }");
+        folder.Write($"{name}/b.proto", "syntax = \"proto3\"; message B {}");
+
+        RpcSchema schema = RpcSchema.Load([$"{name}/{name}.proto"], baseFolder: folder.Path);
+
+        Assert.Equal([$"{name}.proto"], schema.RootFiles);
+    }
+
+    [Fact]
+    public static void Our_own_and_the_well_known_imports_are_found_by_themselves()
+    {
+        using TempFolder folder = new();
+        string path = folder.Write("a.proto", """
+            syntax = "proto2";
+            import "google/protobuf/csharp_options.proto";
+            import "google/protobuf/timestamp.proto";
+            import "rpc_messages.proto";
+            message A {
+              optional google.protobuf.Timestamp time = 1;
+              optional google.protobuf.rpc_messages.RpcVoid nothing = 2;
+            }
+            service S {
+              option (google.protobuf.csharp_service_options).interface_id = "11111111-2222-3333-4444-555555555555";
+            }
+            """);
+
+        RpcSchema schema = RpcSchema.Load([path]);
+
+        Assert.Equal(new Guid("11111111-2222-3333-4444-555555555555"), schema.GetService("S").InterfaceId);
+    }
+
+    [Fact]
+    public static void Proto_files_and_descriptor_sets_are_loaded_together()
+    {
+        using TempFolder folder = new();
+        RpcSchema sample = RpcSchema.Load([Path.Combine(TestProtos.Shipped, "sample.proto")]);
+        string set = Path.Combine(folder.Path, "sample.protoset");
+        File.WriteAllBytes(set, sample.ToDescriptorSet());
+
+        RpcSchema both = RpcSchema.Load([set, Path.Combine(TestProtos.Shipped, "search.proto")]);
+
+        Assert.Equal(["search.proto", "sample.proto"], both.RootFiles);
+        Assert.Equal("The words.", both.GetMessage("MyRequest").Fields[0].Comment);
+    }
+}
