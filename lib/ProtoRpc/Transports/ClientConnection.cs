@@ -16,7 +16,6 @@ internal sealed class ClientConnection : IDisposable
     private uint _sentCall;
     private bool _inCall;
     private bool _mustClose;
-    private bool _wasFaulted;
     private RpcStatusCode _ended;
     private TimeSpan _timeout;
 
@@ -93,8 +92,7 @@ internal sealed class ClientConnection : IDisposable
 
     /// <summary>Sends a request and blocks for its answer.</summary>
     /// <returns>False when the connection broke before the server can have the request.</returns>
-    /// <exception cref="RpcException">The call failed; the connection must then be closed unless it
-    /// <see cref="IsUsable"/>.</exception>
+    /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
     public bool Execute(MessageBuffer request, TimeSpan timeout, CancellationToken cancellation, out uint returnCode)
     {
         returnCode = 0;
@@ -125,8 +123,9 @@ internal sealed class ClientConnection : IDisposable
         }
         catch (RpcException)
         {
+            // Many servers close after a fault, at once or a little later: the next call had better not meet that.
             EndCall();
-            _mustClose |= !_wasFaulted;
+            _mustClose = true;
             throw;
         }
     }
@@ -162,8 +161,9 @@ internal sealed class ClientConnection : IDisposable
         }
         catch (RpcException)
         {
+            // Many servers close after a fault, at once or a little later: the next call had better not meet that.
             EndCall();
-            _mustClose |= !_wasFaulted;
+            _mustClose = true;
             throw;
         }
     }
@@ -226,7 +226,6 @@ internal sealed class ClientConnection : IDisposable
                 _mustClose = true;
                 return false;
             case ClientStep.Fault:
-                _wasFaulted = true;
                 throw NativeFault.ToException(
                     _client.Endpoint, _association.FaultStatus, mayHaveExecuted: !_association.DidNotExecute);
             case ClientStep.Receive:
@@ -245,7 +244,6 @@ internal sealed class ClientConnection : IDisposable
         {
             _inCall = true;
             _ended = RpcStatusCode.OK;
-            _wasFaulted = false;
             _sentCall = 0;
             _timeout = timeout;
             _deadline = timeout == Timeout.InfiniteTimeSpan ? long.MaxValue : now + (long)timeout.TotalMilliseconds;

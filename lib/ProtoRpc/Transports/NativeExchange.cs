@@ -47,7 +47,7 @@ public sealed class NativeExchange : IDisposable
             }
             catch (RpcException)
             {
-                DropIfBroken(slot, connection);
+                slot.Drop(connection);
                 throw;
             }
 
@@ -76,7 +76,7 @@ public sealed class NativeExchange : IDisposable
             }
             catch (RpcException)
             {
-                DropIfBroken(slot, connection);
+                slot.Drop(connection);
                 throw;
             }
 
@@ -126,15 +126,6 @@ public sealed class NativeExchange : IDisposable
         TimeSpan left = Left(timeout, start);
         TimeSpan connect = _client.Limits.ConnectTimeout;
         return left == Timeout.InfiniteTimeSpan || connect < left ? connect : left;
-    }
-
-    // A failed call leaves a sound connection only when the server answered it properly.
-    private static void DropIfBroken(ClientSlot slot, ClientConnection connection)
-    {
-        if (!connection.IsUsable())
-        {
-            slot.Drop(connection);
-        }
     }
 
     private void GiveUpIfFresh(ClientSlot slot, ClientConnection connection, bool isFresh)

@@ -135,7 +135,7 @@ internal sealed class UnixSocketTransport : INativeTransport
     }
 
     // Endpoints are equal without regard to case, so their file names are as well.
-    private static string PathOf(RpcEndpoint endpoint, string directory)
+    internal static string PathOf(RpcEndpoint endpoint, string directory)
     {
         string path = Path.Combine(directory, endpoint.Name.ToLowerInvariant());
         int length = Encoding.UTF8.GetByteCount(path);

@@ -1,0 +1,78 @@
+using ProtoRpc.Security;
+using ProtoRpc.Tests.Transports;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Tests.Security;
+
+public static class PeerIdentityTests
+{
+    [Theory]
+    [InlineData("local")]
+    [InlineData("pipe")]
+    public static async Task The_kernel_names_user_and_process_of_a_local_caller(string kind)
+    {
+        PeerIdentity peer = await PeerOfCallerAsync(kind);
+
+        Assert.True(peer.IsLocal);
+        Assert.True(peer.User.IsAuthenticated);
+        Assert.Equal("Kernel", peer.User.AuthenticationType);
+        Assert.EndsWith(Environment.UserName, peer.User.Name, StringComparison.Ordinal);
+        Assert.Equal(Environment.ProcessId, peer.ProcessId);
+        Assert.Equal("", peer.Address);
+    }
+
+    [Fact]
+    public static async Task Nobody_vouches_for_a_tcp_caller()
+    {
+        PeerIdentity peer = await PeerOfCallerAsync("tcp");
+
+        Assert.False(peer.IsLocal);
+        Assert.False(peer.User.IsAuthenticated);
+        Assert.Equal("", peer.User.Name);
+        Assert.Equal(0, peer.ProcessId);
+        Assert.StartsWith("127.0.0.1:", peer.Address, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void A_user_without_a_name_is_its_number()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        Assert.Equal(Environment.UserName, UnixAccounts.NameOf(UnixAccounts.EffectiveUserId));
+        Assert.Equal("3999999999", UnixAccounts.NameOf(3999999999));
+    }
+
+    [Fact]
+    public static void The_owner_of_a_file_is_told()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        string file = Path.GetTempFileName();
+        Assert.Equal(UnixAccounts.EffectiveUserId, UnixAccounts.OwnerOf(file));
+        File.Delete(file);
+        Assert.Null(UnixAccounts.OwnerOf(file));
+        Assert.Equal(0u, UnixAccounts.OwnerOf("/"));
+    }
+
+    private static async Task<PeerIdentity> PeerOfCallerAsync(string kind)
+    {
+        PeerIdentity? peer = null;
+        await using TestServer server = new(
+            call =>
+            {
+                peer = call.Peer;
+                Assert.Same(peer, call.Peer);
+                return ValueTask.CompletedTask;
+            },
+            endpoint: NativeEndpoints.Fresh(kind));
+        using NativeClient client = server.Connect();
+        client.Call("who am I"u8);
+        return peer!;
+    }
+}
