@@ -27,53 +27,70 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     {
         RpcSchema schema = Resolve(Schema);
         string target = GetUnresolvedProviderPathFromPSPath(Path);
-        if (As == RpcSchemaFormat.Proto)
+        if (ShouldProcess(target, "Write the schema"))
         {
-            ExportProto(schema, target);
-        }
-        else
-        {
-            WriteFile(target, schema.ToDescriptorSet());
+            Export(schema, target);
         }
     }
 
-    // A .proto is found by the path that its importers write, so the tree is laid out under one folder.
-    private void ExportProto(RpcSchema schema, string folder)
+    private void Export(RpcSchema schema, string target)
     {
-        throw new NotImplementedException($"{schema} {folder}");
+        try
+        {
+            IReadOnlyList<string> written = As == RpcSchemaFormat.Proto
+                ? ExportProto(schema, target)
+                : ExportDescriptorSet(schema, target);
+            if (PassThru)
+            {
+                WriteObject(written.Select(path => new FileInfo(path)), enumerateCollection: true);
+            }
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw new RpcException(RpcStatusCode.PermissionDenied, $"Cannot write '{target}': {e.Message}", e)
+            {
+                ErrorId = "CannotWriteFile",
+            };
+        }
     }
 
-    private void WriteFile(string path, byte[] bytes)
+    private string[] ExportDescriptorSet(RpcSchema schema, string path)
     {
-        if (!ShouldProcess(path, "Write the schema"))
+        if (path.EndsWith(".proto", StringComparison.OrdinalIgnoreCase))
         {
-            return;
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A descriptor set in '{path}' would be taken for text. Name it .pb, or use -As Proto with a folder.")
+            {
+                ErrorId = "WrongFileEnding",
+            };
         }
 
+        RequireNew(path);
+        Directory.CreateDirectory(System.IO.Path.GetDirectoryName(path)!);
+        File.WriteAllBytes(path, schema.ToDescriptorSet());
+        return [path];
+    }
+
+    // A .proto is found by the path that its importers write, so the files are laid out under one folder.
+    private IReadOnlyList<string> ExportProto(RpcSchema schema, string folder)
+    {
+        foreach ((string name, _) in schema.ToProtoTexts())
+        {
+            RequireNew(System.IO.Path.Combine(folder, name));
+        }
+
+        return schema.WriteProtoFiles(folder);
+    }
+
+    private void RequireNew(string path)
+    {
         if (File.Exists(path) && !Force)
         {
             throw new RpcException(RpcStatusCode.AlreadyExists, $"'{path}' exists. Use -Force to replace it.")
             {
                 ErrorId = "FileExists",
             };
-        }
-
-        try
-        {
-            Directory.CreateDirectory(System.IO.Path.GetDirectoryName(path)!);
-            File.WriteAllBytes(path, bytes);
-        }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-        {
-            throw new RpcException(RpcStatusCode.PermissionDenied, $"Cannot write '{path}': {e.Message}", e)
-            {
-                ErrorId = "CannotWriteFile",
-            };
-        }
-
-        if (PassThru)
-        {
-            WriteObject(new FileInfo(path));
         }
     }
 }

@@ -8,6 +8,9 @@ public abstract class RpcConnectionCommand : RpcCmdlet
     /// <summary>The connection that was given.</summary>
     public abstract RpcConnection? Connection { get; set; }
 
+    /// <summary>The parameters that would do instead of the only open connection.</summary>
+    private protected virtual string Alternative => "-Connection";
+
     /// <summary>The connection to use.</summary>
     /// <exception cref="RpcException">FailedPrecondition when none was given and there is not exactly one.</exception>
     protected RpcConnection ResolveConnection()
@@ -28,7 +31,7 @@ public abstract class RpcConnectionCommand : RpcCmdlet
             1 => open[0],
             0 => throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                "There is no open connection. Run Connect-RpcEndpoint first, or give -Connection.")
+                $"There is no open connection. Run Connect-RpcEndpoint first, or give {Alternative}.")
             {
                 ErrorId = "NoConnection",
             },

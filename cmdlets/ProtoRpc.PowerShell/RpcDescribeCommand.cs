@@ -16,6 +16,8 @@ public abstract class RpcDescribeCommand : RpcConnectionCommand
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = BySchema)]
     public RpcSchemaSource? Schema { get; set; }
 
+    private protected override string Alternative => "-Schema";
+
     /// <summary>The schema to describe.</summary>
     protected RpcSchema ResolveSchema()
     {

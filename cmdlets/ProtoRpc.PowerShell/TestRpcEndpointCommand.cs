@@ -39,6 +39,8 @@ public sealed class TestRpcEndpointCommand : RpcConnectionCommand
     [Parameter]
     public SwitchParameter Quiet { get; set; }
 
+    private protected override string Alternative => "-Endpoint";
+
     protected override void Begin() => _schema = Schema is null ? null : Resolve(Schema);
 
     protected override void Process()

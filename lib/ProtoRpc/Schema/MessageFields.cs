@@ -12,12 +12,11 @@ internal sealed class MessageFields
     {
         DescriptorProto proto = message.Proto;
         IList<FieldDescriptor> descriptors = message.Descriptor.Fields.InDeclarationOrder();
-        Fields =
-        [
-            .. proto.Field.Select((field, i) => new RpcFieldInfo(
+        Fields = proto.Field
+            .Select((field, i) => new RpcFieldInfo(
                 message.Schema, message.File, descriptors[i], field, message.FeaturesFor(field),
-                $"{message.Path},{DescriptorProto.FieldFieldNumber},{i}")),
-        ];
+                $"{message.Path},{DescriptorProto.FieldFieldNumber},{i}"))
+            .ToArray();
         Oneofs = MakeOneofs(message);
         Extensions = message.Schema.ExtensionsOf(message.FullName);
         foreach (RpcFieldInfo field in Fields.Concat(Extensions))

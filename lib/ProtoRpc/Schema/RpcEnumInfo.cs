@@ -90,7 +90,7 @@ public sealed class RpcEnumInfo
     {
         public ValueIndex(EnumDescriptorProto proto)
         {
-            Values = [.. proto.Value.Select(v => KeyValuePair.Create(v.Name, v.Number))];
+            Values = proto.Value.Select(v => KeyValuePair.Create(v.Name, v.Number)).ToArray();
             foreach ((string name, int number) in Values)
             {
                 Exact.TryAdd(name, number);

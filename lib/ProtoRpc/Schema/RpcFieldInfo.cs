@@ -133,7 +133,7 @@ public sealed class RpcFieldInfo
     internal bool IsDeclaredGroup => _proto.Type == FieldDescriptorProto.Types.Type.Group;
 
     /// <summary>The name, type and number as a .proto shows them.</summary>
-    public override string ToString() => $"{Label} {TypeName} {Name} = {Number}".TrimStart();
+    public override string ToString() => $"{(IsMap ? "" : Label)} {TypeName} {Name} = {Number}".TrimStart();
 
     /// <summary>The kind of a field as its descriptor says, features left aside.</summary>
     internal static RpcFieldKind KindOf(FieldDescriptor descriptor, FieldDescriptorProto proto) => descriptor.FieldType switch

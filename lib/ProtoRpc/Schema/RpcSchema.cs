@@ -16,7 +16,8 @@ public sealed class RpcSchema
     internal RpcSchema(IReadOnlyList<SchemaFile> files, IReadOnlyList<string> rootFiles, IReadOnlyList<string> warnings)
     {
         SchemaFiles = files;
-        Files = [.. files.Select(f => f.Descriptor)];
+        // Arrays here and below: a shell cannot index the list that a collection expression makes.
+        Files = files.Select(f => f.Descriptor).ToArray();
         RootFiles = rootFiles;
         Warnings = warnings;
         _index = new SchemaIndex(this, files);

@@ -14,11 +14,10 @@ public sealed class RpcServiceInfo
         Proto = proto;
         Path = path;
         InterfaceId = InterfaceIds.Of(proto, FullName, file.Name);
-        Methods =
-        [
-            .. proto.Method.Select((method, i) => new RpcMethodInfo(
-                this, descriptor.Methods[i], method, $"{path},{ServiceDescriptorProto.MethodFieldNumber},{i}")),
-        ];
+        Methods = proto.Method
+            .Select((method, i) => new RpcMethodInfo(
+                this, descriptor.Methods[i], method, $"{path},{ServiceDescriptorProto.MethodFieldNumber},{i}"))
+            .ToArray();
     }
 
     /// <summary>The name without package.</summary>

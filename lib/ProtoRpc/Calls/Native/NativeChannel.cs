@@ -65,7 +65,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
             latency,
             facts?.Product ?? "",
             facts?.Version ?? "",
-            facts is null ? [] : [.. facts.Services],
+            facts is null ? Array.Empty<string>() : facts.Services.ToArray(),
             facts is null ? null : TimeSpan.FromMilliseconds(facts.UptimeMs));
     }
 
@@ -96,7 +96,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
         {
         }
 
-        return new RpcPingResult(endpoint, Stopwatch.GetElapsedTime(start), "", "", [], null);
+        return new RpcPingResult(endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null);
     }
 
     private static RpcPingResponse ParsePing(ReadOnlySpan<byte> body) =>

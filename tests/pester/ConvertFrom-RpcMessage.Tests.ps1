@@ -1,0 +1,42 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'ConvertFrom-RpcMessage' {
+    BeforeAll {
+        $schema = Import-RpcSchema (Join-Path $TestProtos greeter.proto)
+        $bytes = [byte[]](0x0A, 1, 0x41, 0x10, 5)
+    }
+
+    It 'gives an object of bytes, by parameter and by pipeline' {
+        (ConvertFrom-RpcMessage demo.HelloReply $bytes -Schema $schema).text | Should -Be 'A'
+        ($bytes | ConvertFrom-RpcMessage demo.HelloReply -Schema $schema).number | Should -Be 5
+        ($bytes, $bytes | ConvertFrom-RpcMessage demo.HelloReply -Schema $schema).text | Should -Be 'A', 'A'
+    }
+
+    It 'gives fields in declared order, absent ones as null' {
+        $message = ConvertFrom-RpcMessage demo.HelloReply ([byte[]]@()) -Schema $schema
+
+        $message.PSObject.Properties.Name | Should -Be 'text', 'number'
+        $message.text | Should -Be ''
+        $message.number | Should -BeNullOrEmpty
+    }
+
+    It 'keeps unknown fields for the way back' {
+        [byte[]] $unknown = $bytes + 0xF8, 0xFF, 1, 1
+
+        $message = ConvertFrom-RpcMessage demo.HelloReply $unknown -Schema $schema
+        $message.text = 'B'
+
+        $back = ConvertTo-RpcMessage demo.HelloReply $message -Schema $schema
+        $back | Should -Be 0x0A, 1, 0x42, 0x10, 5, 0xF8, 0xFF, 1, 1
+    }
+
+    It 'gives an ordered hashtable with -AsHashtable and the message with -Raw' {
+        (ConvertFrom-RpcMessage demo.HelloReply $bytes -Schema $schema -AsHashtable).Keys | Should -Be 'text', 'number'
+        (ConvertFrom-RpcMessage demo.HelloReply $bytes -Schema $schema -Raw).Type.FullName | Should -Be 'demo.HelloReply'
+    }
+
+    It 'refuses bytes that are no such message' {
+        { ConvertFrom-RpcMessage demo.HelloReply ([byte[]](0x0A, 9, 1)) -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ExceptionType ([ProtoRpc.RpcException]) -ExpectedMessage '*demo.HelloReply*'
+    }
+}

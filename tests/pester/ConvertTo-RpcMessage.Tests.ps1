@@ -1,0 +1,43 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'ConvertTo-RpcMessage' {
+    BeforeAll { $schema = Import-RpcSchema (Join-Path $TestProtos greeter.proto) }
+
+    It 'gives the bytes of a message as one array' {
+        $bytes = ConvertTo-RpcMessage demo.HelloReply @{ text = 'A'; number = 5 } -Schema $schema
+
+        , $bytes | Should -BeOfType byte[]
+        $bytes | Should -Be 0x0A, 1, 0x41, 0x10, 5
+    }
+
+    It 'converts each object of the pipeline' {
+        $sizes = @{ text = 'A' }, [pscustomobject]@{ text = 'AB' } |
+            ConvertTo-RpcMessage demo.HelloReply -Schema $schema | ForEach-Object Length
+
+        $sizes | Should -Be 3, 4
+    }
+
+    It 'unwraps what the shell wraps' {
+        $wrapped = [pscustomobject]@{ tags = 'a', 'b' | Write-Output; counts = [ordered]@{ x = 1 }; mood = 'mood_glad' }
+
+        $bytes = ConvertTo-RpcMessage demo.HelloRequest $wrapped -Schema $schema
+
+        $back = ConvertFrom-RpcMessage demo.HelloRequest $bytes -Schema $schema
+        $back.tags | Should -Be 'a', 'b'
+        $back.counts['x'] | Should -Be 1
+        $back.mood | Should -Be 'MOOD_GLAD'
+    }
+
+    It 'refuses an object that contains itself' {
+        $loop = @{ name = 'x' }
+        $loop.nested = $loop
+
+        { ConvertTo-RpcMessage demo.HelloRequest $loop -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'TooDeep,*'
+    }
+
+    It 'names the path, the value and the remedy' {
+        { ConvertTo-RpcMessage demo.HelloRequest @{ nested = @{ mood = 'sad' } } -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage "HelloRequest.nested.mood: *'sad'*MOOD_GLAD*"
+    }
+}

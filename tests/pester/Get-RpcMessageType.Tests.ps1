@@ -1,0 +1,36 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Get-RpcMessageType' {
+    BeforeAll { $schema = Import-RpcSchema (Join-Path $TestProtos greeter.proto), (Join-Path $RepositoryRoot protos search.proto) }
+
+    It 'gives the fields with type, label, number, default and comment' {
+        $type = Get-RpcMessageType SearchRequest -Schema $schema
+
+        $type.Comment | Should -Be 'What to look for.'
+        $type.Fields.Name | Should -Be 'query', 'page_number', 'result_per_page'
+        $type.Fields.Number | Should -Be 1, 2, 3
+        $type.Fields.Label | Should -Be 'required', 'optional', 'optional'
+        $type.Fields.TypeName | Should -Be 'string', 'int32', 'int32'
+        $type.Fields[1].DefaultValue | Should -Be 0
+        $type.Fields[0].Comment | Should -Be 'The words to look for.'
+    }
+
+    It 'finds types by wildcards' {
+        (Get-RpcMessageType demo.* -Schema $schema).Name | Should -Be 'HelloRequest', 'HelloReply'
+    }
+
+    It 'names the nearest type' {
+        { Get-RpcMessageType HeloReply -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'MessageNotFound,*' -ExpectedMessage '*demo.HelloReply*'
+    }
+
+    It 'prints a type as its fields, and fields as a table' {
+        $type = Get-RpcMessageType HelloRequest -Schema $schema
+
+        $text = $type | Out-String -Width 200
+        $text | Should -Match 'message demo.HelloRequest\s+// Whom to greet\.'
+        $text | Should -Match '  string name = 1\s+// The name\.'
+        $text | Should -Match '  map<string, int32> counts = 5'
+        $type.Fields | Out-String -Width 200 | Should -Match 'Number\s+Label\s+Type\s+Name\s+Default\s+Comment'
+    }
+}

@@ -1,0 +1,88 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Import-RpcSchema' {
+    It 'compiles a .proto file, relative to here' {
+        Push-Location $TestProtos
+        try {
+            (Import-RpcSchema ./greeter.proto).Services.FullName | Should -Be 'demo.Greeter', 'demo.Parting'
+        }
+        finally {
+            Pop-Location
+        }
+    }
+
+    It 'compiles all files that wildcards and several paths name into one schema' {
+        $schema = Import-RpcSchema (Join-Path $RepositoryRoot protos s*.proto), (Join-Path $TestProtos greeter.proto)
+
+        $schema | Should -HaveCount 1
+        $schema.Services.Name | Should -Contain 'MyService'
+        $schema.Services.Name | Should -Contain 'SearchService'
+        $schema.Services.Name | Should -Contain 'Greeter'
+    }
+
+    It 'takes files from the pipeline' {
+        $schema = Get-ChildItem $RepositoryRoot/protos/s*.proto | Import-RpcSchema
+
+        $schema | Should -HaveCount 1
+        $schema.Services | Should -HaveCount 2
+    }
+
+    It 'takes a path with brackets literally' {
+        $file = Join-Path $TestDrive 'a[1].proto'
+        Copy-Item -LiteralPath (Join-Path $TestProtos greeter.proto) -Destination $file
+
+        (Import-RpcSchema -LiteralPath $file).Services | Should -HaveCount 2
+    }
+
+    It 'reads a path on a drive of the shell' {
+        New-PSDrive TestProtoDrive FileSystem $TestProtos | Out-Null
+        try {
+            (Import-RpcSchema TestProtoDrive:/greeter.proto).Services | Should -HaveCount 2
+        }
+        finally {
+            Remove-PSDrive TestProtoDrive
+        }
+    }
+
+    It 'finds imports on -ImportPath, and well-known ones by themselves' {
+        $folder = New-Item -ItemType Directory (Join-Path $TestDrive shared/types)
+        Set-Content (Join-Path $folder point.proto) 'syntax = "proto3"; package p; message Point { int32 x = 1; }'
+        Set-Content (Join-Path $TestDrive main.proto) @'
+syntax = "proto3";
+import "types/point.proto";
+import "google/protobuf/timestamp.proto";
+message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
+'@
+        $schema = Import-RpcSchema (Join-Path $TestDrive main.proto) -ImportPath (Join-Path $TestDrive shared)
+
+        (Get-RpcMessageType Line -Schema $schema).Fields.TypeName | Should -Be 'p.Point', 'google.protobuf.Timestamp'
+    }
+
+    It 'reads a descriptor set' {
+        $file = Join-Path $TestDrive greeter.pb
+        Import-RpcSchema (Join-Path $TestProtos greeter.proto) | Export-RpcSchema $file
+
+        (Import-RpcSchema $file).Services | Should -HaveCount 2
+    }
+
+    It 'tells file, line and column of what is wrong' {
+        $file = Join-Path $TestDrive bad.proto
+        Set-Content $file "syntax = `"proto3`";`nmessage Bad {`n  int32 = 1;`n}"
+
+        { Import-RpcSchema $file -ErrorAction Stop } |
+            Should -Throw -ErrorId 'SchemaError,*' -ExpectedMessage '*bad.proto*3*'
+    }
+
+    It 'says that a file is missing' {
+        { Import-RpcSchema (Join-Path $TestDrive missing.proto) -ErrorAction Stop } |
+            Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*missing.proto*'
+    }
+
+    It 'refuses what is not on the file system' {
+        { Import-RpcSchema Env:PATH -ErrorAction Stop } | Should -Throw -ErrorId 'FileNotFound,*'
+    }
+
+    It 'prints as a table' {
+        Import-RpcSchema (Join-Path $TestProtos greeter.proto) | Out-String | Should -Match 'Files\s+Services\s+Messages\s+Enums'
+    }
+}
