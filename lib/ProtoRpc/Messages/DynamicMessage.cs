@@ -190,7 +190,7 @@ public sealed partial class DynamicMessage
     /// <summary>The list of a repeated field, made when it is first asked for.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal List<T> ListOf<T>(FieldLayout field) =>
-        (List<T>)(References[field.Slot] ??= new List<T>());
+        Unsafe.As<List<T>>(References[field.Slot] ??= new List<T>());
 
     internal OrderedDictionary<object, object> MapOf(FieldLayout field) =>
         (OrderedDictionary<object, object>)(References[field.Slot] ??= new OrderedDictionary<object, object>());

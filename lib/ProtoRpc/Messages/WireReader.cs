@@ -1,6 +1,7 @@
 using System.Buffers.Binary;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
@@ -33,7 +34,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
         int position = _position;
         if (position < _end)
         {
-            uint first = _bytes[position];
+            uint first = At(position);
             if (first - 8 < 0x80 - 8)
             {
                 _position = position + 1;
@@ -42,6 +43,10 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
         }
         return ReadLongTag();
     }
+
+    // The caller has compared the position with the end, which is never past the bytes.
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private readonly byte At(int position) => Unsafe.Add(ref MemoryMarshal.GetReference(_bytes), position);
 
     private uint ReadLongTag()
     {
@@ -64,7 +69,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
         int position = _position;
         if (position < _end)
         {
-            ulong first = _bytes[position];
+            ulong first = At(position);
             if (first < 0x80)
             {
                 _position = position + 1;
@@ -104,10 +109,10 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
         int position = _position;
         if (_end - position < sizeof(uint))
         {
-            throw Truncated("a 32-bit value", position);
+            ThrowTruncated("a 32-bit value", position);
         }
         _position = position + sizeof(uint);
-        return BinaryPrimitives.ReadUInt32LittleEndian(_bytes[position..]);
+        return BinaryPrimitives.ReadUInt32LittleEndian(_bytes.Slice(position, sizeof(uint)));
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -116,10 +121,10 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
         int position = _position;
         if (_end - position < sizeof(ulong))
         {
-            throw Truncated("a 64-bit value", position);
+            ThrowTruncated("a 64-bit value", position);
         }
         _position = position + sizeof(ulong);
-        return BinaryPrimitives.ReadUInt64LittleEndian(_bytes[position..]);
+        return BinaryPrimitives.ReadUInt64LittleEndian(_bytes.Slice(position, sizeof(ulong)));
     }
 
     /// <summary>Reads a length that what follows does hold.</summary>
@@ -244,6 +249,9 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
     [DoesNotReturn]
     private readonly void ThrowTooLong(ulong length) => throw Malformed(
         $"a length of {length} bytes is given where only {_end - _position} follow", _position);
+
+    [DoesNotReturn]
+    private readonly void ThrowTruncated(string what, int position) => throw Truncated(what, position);
 
     public readonly RpcException Truncated(string what, int position) =>
         Malformed($"the bytes end in the middle of {what}", position);
