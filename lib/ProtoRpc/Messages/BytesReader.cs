@@ -11,7 +11,8 @@ internal static class BytesReader
         "give a byte array, base64 text, a stream, or a list of numbers from 0 to 255.";
 
     /// <summary>Whether a value is one value of bytes, not a list of them.</summary>
-    public static bool IsBytes(object value) => value is byte[] or ByteString or ArraySegment<byte> or List<byte>;
+    public static bool IsBytes(object value) =>
+        value is byte[] or ByteString or ArraySegment<byte> or List<byte>;
 
     /// <returns>What is wrong with the value, or null.</returns>
     public static string? Read(object value, IObjectModel objects, out byte[] bytes)

@@ -3,7 +3,8 @@ using Google.Protobuf;
 namespace ProtoRpc.Messages;
 
 // What Google.Protobuf wants of a message, so that its parsers, streams and collections take this one.
-public sealed partial class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, ICustomDiagnosticMessage
+public sealed partial class DynamicMessage
+    : IMessage<DynamicMessage>, IBufferMessage, ICustomDiagnosticMessage
 {
     /// <inheritdoc/>
     public int CalculateSize()

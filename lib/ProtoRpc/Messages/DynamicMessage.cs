@@ -6,8 +6,9 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Messages;
 
 /// <summary>A message of any type, without generated code.</summary>
-/// <remarks>Safe to read by many threads while none changes it. Lists, dictionaries, byte arrays and messages that
-/// it holds belong to it: <see cref="Get"/> does not copy them.</remarks>
+/// <remarks>Safe to read by many threads while none changes it. Lists, dictionaries, byte arrays and messages
+/// that it holds belong to it: <see cref="Get"/> does not copy them, and <see cref="Set"/> keeps arrays of
+/// bytes and messages as they are.</remarks>
 public sealed partial class DynamicMessage
 {
     // Internal fields, not properties: the codec, the mapper and the comparer work on them directly.
@@ -35,8 +36,8 @@ public sealed partial class DynamicMessage
     /// <inheritdoc/>
     public MessageDescriptor Descriptor => Type.Descriptor;
 
-    /// <summary>The fields that the type does not have and the numbers that its closed enums do not have, as they
-    /// came; they are written again.</summary>
+    /// <summary>The fields that the type does not have and the numbers that its closed enums do not have, as
+    /// they came; they are written again.</summary>
     public ReadOnlySpan<byte> UnknownFieldBytes => Unknown.Bytes;
 
     /// <summary>Reads a message and checks its required fields.</summary>
@@ -47,7 +48,13 @@ public sealed partial class DynamicMessage
         {
             return Parse(type, bytes.FirstSpan);
         }
-        byte[] whole = ArrayPool<byte>.Shared.Rent(checked((int)bytes.Length));
+        if (bytes.Length > Array.MaxLength)
+        {
+            throw new RpcException(
+                RpcStatusCode.ResourceExhausted,
+                $"A {type.FullName} of {bytes.Length} bytes cannot be read; {Array.MaxLength} are possible.");
+        }
+        byte[] whole = ArrayPool<byte>.Shared.Rent((int)bytes.Length);
         try
         {
             bytes.CopyTo(whole);
@@ -69,13 +76,14 @@ public sealed partial class DynamicMessage
         return message;
     }
 
-    /// <summary>Adds what the bytes hold, as protobuf merges: the last scalar wins, messages are merged, lists
-    /// grow. Required fields are not checked.</summary>
+    /// <summary>Adds what the bytes hold, as protobuf merges: the last scalar wins, messages are merged,
+    /// lists grow. Required fields are not checked.</summary>
     /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
     public void MergeFrom(ReadOnlySpan<byte> bytes) => MessageDecoder.Merge(this, bytes);
 
     /// <summary>The message's bytes.</summary>
-    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too deep.</exception>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too
+    /// deep.</exception>
     public byte[] ToByteArray()
     {
         CheckRequired();
@@ -85,7 +93,8 @@ public sealed partial class DynamicMessage
 
     /// <summary>Writes the message's bytes.</summary>
     /// <returns>How many there were.</returns>
-    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too deep.</exception>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too
+    /// deep.</exception>
     public int WriteTo(IBufferWriter<byte> output)
     {
         CheckRequired();
@@ -98,11 +107,11 @@ public sealed partial class DynamicMessage
     /// <exception cref="RpcException">InvalidArgument with the paths of the missing fields.</exception>
     public void CheckRequired() => RequiredFields.Check(this);
 
-    /// <summary>A field's value: a boxed scalar, string, byte[], enum number (int), DynamicMessage, a list, or a
-    /// dictionary for maps; the default where it is absent.</summary>
-    /// <remarks>A set repeated field is a <see cref="List{T}"/> that may be changed; an absent one an empty array.
-    /// A set map is an <see cref="OrderedDictionary{TKey, TValue}"/> of objects, an absent one is empty and fixed.
-    /// An absent message is null.</remarks>
+    /// <summary>A field's value: a boxed scalar, string, byte[], enum number (int), DynamicMessage, a list,
+    /// or a dictionary for maps; the default where it is absent.</summary>
+    /// <remarks>A set repeated field is a <see cref="List{T}"/> that may be changed; an absent one an empty
+    /// array. A set map is an <see cref="OrderedDictionary{TKey, TValue}"/> of objects, an absent one is
+    /// empty and fixed. An absent message is null.</remarks>
     public object? Get(RpcFieldInfo field)
     {
         FieldLayout layout = LayoutOf(field);
@@ -115,13 +124,15 @@ public sealed partial class DynamicMessage
         return References[layout.Slot] ?? FieldValues.AbsentValue(layout);
     }
 
-    /// <summary>Whether a field with presence is set, or a repeated field or a field without presence is not empty.</summary>
+    /// <summary>Whether a field with presence is set, or a repeated field or a field without presence is not
+    /// empty.</summary>
     public bool Has(RpcFieldInfo field) => Has(LayoutOf(field));
 
     /// <summary>Sets a field to a value of its exact type, clearing others of its oneof.</summary>
-    /// <remarks>A repeated field takes any sequence of the exact element type, a map any dictionary; both are copied.</remarks>
-    /// <exception cref="RpcException">InvalidArgument: the value has another type; <see cref="MessageMapper"/>
-    /// converts.</exception>
+    /// <remarks>A repeated field takes any sequence of the exact element type, a map any dictionary; both are
+    /// copied.</remarks>
+    /// <exception cref="RpcException">InvalidArgument: the value has another type;
+    /// <see cref="MessageMapper"/> converts.</exception>
     public void Set(RpcFieldInfo field, object value)
     {
         FieldLayout layout = LayoutOf(field);
@@ -187,13 +198,17 @@ public sealed partial class DynamicMessage
         References[field.Slot] = value;
     }
 
+    // A slot never holds another type than its field's: Set checks it, and nobody else gives objects from
+    // outside.
+
     /// <summary>The list of a repeated field, made when it is first asked for.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal List<T> ListOf<T>(FieldLayout field) =>
         Unsafe.As<List<T>>(References[field.Slot] ??= new List<T>());
 
     internal OrderedDictionary<object, object> MapOf(FieldLayout field) =>
-        (OrderedDictionary<object, object>)(References[field.Slot] ??= new OrderedDictionary<object, object>());
+        Unsafe.As<OrderedDictionary<object, object>>(
+            References[field.Slot] ??= new OrderedDictionary<object, object>());
 
     /// <summary>The member of the oneof that is set, by its case slot.</summary>
     internal FieldLayout? ChosenOf(int caseSlot) =>

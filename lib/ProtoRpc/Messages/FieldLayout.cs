@@ -79,7 +79,8 @@ internal sealed class FieldLayout
     /// <summary>The presence bit of a scalar; 0 where there is none.</summary>
     public ulong PresenceMask { get; internal set; }
 
-    /// <summary>The scalar that tells which member of the oneof is set (index + 1); -1 outside of a oneof.</summary>
+    /// <summary>The scalar that tells which member of the oneof is set (index + 1); -1 outside of a
+    /// oneof.</summary>
     public int CaseSlot { get; internal set; } = -1;
 
     /// <summary>The layout of a message, a group or a map's entry.</summary>

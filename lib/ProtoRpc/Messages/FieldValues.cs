@@ -4,7 +4,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Checks that a value has exactly a field's type, and knows what an absent field reads as.</summary>
+/// <summary>Checks that a value has exactly a field's type, and knows what an absent field reads
+/// as.</summary>
 internal static class FieldValues
 {
     /// <summary>What an absent field that is kept by reference reads as.</summary>

@@ -11,16 +11,19 @@ public interface IObjectModel
     object? Unwrap(object? value);
 
     /// <summary>The members of a dictionary or object, by name; false for a scalar or a list.</summary>
-    bool TryGetMembers(object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members);
+    bool TryGetMembers(
+        object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members);
 
     /// <summary>An object of a message: values stand in the order of <paramref name="fields"/>.</summary>
-    /// <param name="source">The message, so that what the object cannot show (unknown fields) can be kept with it.</param>
+    /// <param name="source">The message, so that what the object cannot show (unknown fields) can be kept
+    /// with it.</param>
     /// <param name="fields">The fields, in declared order, then the extensions that are set.</param>
     /// <param name="values">Their values, already objects of this model.</param>
-    object CreateObject(DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values);
+    object CreateObject(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values);
 
-    /// <summary>An object of an Any: its first member is <c>@type</c>, the others are those of what it holds, or
-    /// <c>value</c> where that has a shape of its own or is not known to the schema.</summary>
+    /// <summary>An object of an Any: its first member is <c>@type</c>, the others are those of what it holds,
+    /// or <c>value</c> where that has a shape of its own or is not known to the schema.</summary>
     /// <param name="source">What the Any holds, or the Any itself where its type is not known.</param>
     /// <param name="names">The names of the members.</param>
     /// <param name="values">Their values, already objects of this model.</param>

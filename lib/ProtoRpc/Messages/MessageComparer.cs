@@ -2,7 +2,8 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Compares messages by what they hold: floating point by its bits, maps without regard to order.</summary>
+/// <summary>Compares messages by what they hold: floating point by its bits, maps without regard to
+/// order.</summary>
 internal static class MessageComparer
 {
     public static bool AreEqual(DynamicMessage left, DynamicMessage? right)
@@ -20,10 +21,13 @@ internal static class MessageComparer
         RuntimeHelpers.EnsureSufficientExecutionStack();
         foreach (FieldLayout field in left.Layout.Fields)
         {
-            if (field.IsReference &&
-                !(left.Has(field)
-                    ? right.Has(field) && AreEqual(left.References[field.Slot]!, right.References[field.Slot]!)
-                    : !right.Has(field)))
+            if (!field.IsReference)
+            {
+                continue;
+            }
+            bool isSet = left.Has(field);
+            if (isSet != right.Has(field) ||
+                (isSet && !AreEqual(left.References[field.Slot]!, right.References[field.Slot]!)))
             {
                 return false;
             }
@@ -88,7 +92,8 @@ internal static class MessageComparer
             case float number:
                 return BitConverter.SingleToInt32Bits(number) == BitConverter.SingleToInt32Bits((float)right);
             case double number:
-                return BitConverter.DoubleToInt64Bits(number) == BitConverter.DoubleToInt64Bits((double)right);
+                long bits = BitConverter.DoubleToInt64Bits(number);
+                return bits == BitConverter.DoubleToInt64Bits((double)right);
             default:
                 return left.Equals(right);
         }

@@ -5,7 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Reads protobuf's binary format into a <see cref="DynamicMessage"/>, merging with what it holds.</summary>
+/// <summary>Reads protobuf's binary format into a <see cref="DynamicMessage"/>, merging with what it
+/// holds.</summary>
 internal static class MessageDecoder
 {
     public static void Merge(DynamicMessage message, ReadOnlySpan<byte> bytes)
@@ -57,7 +58,8 @@ internal static class MessageDecoder
         }
     }
 
-    private static void ReadSingle(ref WireReader reader, DynamicMessage message, FieldLayout field, int start)
+    private static void ReadSingle(
+        ref WireReader reader, DynamicMessage message, FieldLayout field, int start)
     {
         switch (field.Kind)
         {
@@ -86,7 +88,8 @@ internal static class MessageDecoder
         }
     }
 
-    private static void ReadElement(ref WireReader reader, DynamicMessage message, FieldLayout field, int start)
+    private static void ReadElement(
+        ref WireReader reader, DynamicMessage message, FieldLayout field, int start)
     {
         switch (field.Kind)
         {
@@ -208,7 +211,8 @@ internal static class MessageDecoder
         }
     }
 
-    private static void ReadMapEntry(ref WireReader reader, DynamicMessage message, FieldLayout field, int start)
+    private static void ReadMapEntry(
+        ref WireReader reader, DynamicMessage message, FieldLayout field, int start)
     {
         FieldLayout keyField = field.Key;
         FieldLayout valueField = field.Value;

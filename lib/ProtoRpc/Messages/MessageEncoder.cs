@@ -3,12 +3,13 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Writes a <see cref="DynamicMessage"/> in protobuf's binary format: fields by number, then what was
-/// unknown.</summary>
+/// <summary>Writes a <see cref="DynamicMessage"/> in protobuf's binary format: fields by number, then what
+/// was unknown.</summary>
 /// <remarks>The writer goes backwards, so everything here runs from last to first.</remarks>
 internal static class MessageEncoder
 {
-    public static void Write(ref WireWriter writer, DynamicMessage message) => WriteFields(ref writer, message, 0);
+    public static void Write(ref WireWriter writer, DynamicMessage message) =>
+        WriteFields(ref writer, message, 0);
 
     private static void WriteFields(ref WireWriter writer, DynamicMessage message, int depth)
     {
@@ -163,7 +164,8 @@ internal static class MessageEncoder
         writer.WriteVarint(field.Tag);
     }
 
-    private static void WriteMessage(ref WireWriter writer, FieldLayout field, DynamicMessage message, int depth)
+    private static void WriteMessage(
+        ref WireWriter writer, FieldLayout field, DynamicMessage message, int depth)
     {
         if (field.Kind == RpcFieldKind.Group)
         {

@@ -4,14 +4,17 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>What is the same for all messages of a type: where each field lies, and how it is found.</summary>
+/// <summary>What is the same for all messages of a type: where each field lies, and how it is
+/// found.</summary>
 /// <remarks>
-/// A message is one array of scalars and one of references. The scalars begin with the presence bits, then come the
-/// cases of the oneofs, then the values. Immutable but for what is found when first needed; safe for many threads.
+/// A message is one array of scalars and one of references. The scalars begin with the presence bits, then
+/// come the cases of the oneofs, then the values. Immutable but for what is found when first needed; safe for
+/// many threads.
 /// </remarks>
 internal sealed class MessageLayout
 {
-    /// <summary>Messages within messages that are read and written: as many as other implementations allow.</summary>
+    /// <summary>Messages within messages that are read and written: as many as other implementations
+    /// allow.</summary>
     public const int MaxDepth = 100;
 
     private const int BitsPerWord = 64;
@@ -40,7 +43,8 @@ internal sealed class MessageLayout
         AssignSlots();
 
         int dense = Math.Max(MinDenseNumbers, Fields.Length * DenseNumbersPerField);
-        int largest = Fields.Where(field => field.Info.Number < dense).Max(field => (int?)field.Info.Number) ?? 0;
+        int largest = Fields.Select(
+            field => field.Info.Number).Where(number => number < dense).Append(0).Max();
         _byNumber = new FieldLayout?[largest + 1];
         foreach (FieldLayout field in Fields.Where(field => field.Info.Number <= largest))
         {
@@ -71,8 +75,8 @@ internal sealed class MessageLayout
     /// <summary>The fields in declared order, as objects show them, without extensions.</summary>
     public FieldLayout[] Shown => _shown ??= Type.Fields.Select(info => Find(info.Number)!).ToArray();
 
-    /// <summary>How the names of its fields compare in a dictionary: without regard to case, unless two differ in
-    /// nothing else.</summary>
+    /// <summary>How the names of its fields compare in a dictionary: without regard to case, unless two
+    /// differ in nothing else.</summary>
     public StringComparer NameComparer => _nameComparer ??=
         Fields.DistinctBy(f => f.Info.Name, StringComparer.OrdinalIgnoreCase).Count() == Fields.Length
             ? StringComparer.OrdinalIgnoreCase
@@ -83,7 +87,8 @@ internal sealed class MessageLayout
         .Where(candidate => candidate.IsMessage && candidate.Message.ReachesRequired([]))
         .ToArray();
 
-    /// <summary>A little more than the last message of this type took, so that the buffer need not grow.</summary>
+    /// <summary>A little more than the last message of this type took, so that the buffer need not
+    /// grow.</summary>
     public int SizeHint
     {
         get => _sizeHint;
@@ -92,7 +97,9 @@ internal sealed class MessageLayout
 
     /// <summary>The layout of a type, compiled once.</summary>
     public static MessageLayout For(RpcMessageInfo type) =>
-        Known.TryGetValue(type, out MessageLayout? layout) ? layout : Known.GetValue(type, t => new MessageLayout(t));
+        Known.TryGetValue(type, out MessageLayout? layout)
+            ? layout
+            : Known.GetValue(type, missing => new MessageLayout(missing));
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public FieldLayout? Find(int number) =>

@@ -11,8 +11,8 @@ internal static class MessageMerger
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A {source.Type.FullName} cannot be merged into a {target.Type.FullName}: both must be of the " +
-                "same type of the same schema.");
+                $"A {source.Type.FullName} cannot be merged into a {target.Type.FullName}: both must be of " +
+                "the same type of the same schema.");
         }
         RuntimeHelpers.EnsureSufficientExecutionStack();
         foreach (FieldLayout field in source.Layout.Fields)

@@ -4,7 +4,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>A message as one line, near to protobuf's text format, for error messages and debuggers.</summary>
+/// <summary>A message as one line, near to protobuf's text format, for error messages and
+/// debuggers.</summary>
 internal static class MessageText
 {
     public static string Of(DynamicMessage message)
@@ -56,7 +57,8 @@ internal static class MessageText
         }
         if (!message.Unknown.IsEmpty)
         {
-            Separate(text).Append(CultureInfo.InvariantCulture, $"# {message.Unknown.Bytes.Length} unknown bytes");
+            Separate(text).Append(
+                CultureInfo.InvariantCulture, $"# {message.Unknown.Bytes.Length} unknown bytes");
         }
     }
 

@@ -3,7 +3,8 @@ using System.Text;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Where in an object the mapper is: <c>SearchRequest.results[3].url</c>, <c>Foo.map["key"]</c>.</summary>
+/// <summary>Where in an object the mapper is: <c>SearchRequest.results[3].url</c>,
+/// <c>Foo.map["key"]</c>.</summary>
 /// <remarks>Only pushed and popped on the way; the text is made when there is an error.</remarks>
 internal sealed class ObjectPath(string root)
 {

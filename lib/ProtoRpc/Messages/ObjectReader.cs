@@ -50,7 +50,8 @@ internal sealed class ObjectReader
         {
             return taken;
         }
-        return _wellKnown.TryRead(layout, value, depth) ?? ReadMembers(layout, value!, MembersOf(layout, value!), depth);
+        return _wellKnown.TryRead(layout, value, depth)
+            ?? ReadMembers(layout, value!, MembersOf(layout, value!), depth);
     }
 
     /// <summary>Makes a message of members, without regard to a shape of its own.</summary>
@@ -119,7 +120,9 @@ internal sealed class ObjectReader
 
     /// <summary>Reads a scalar as <see cref="ScalarValue"/> keeps it.</summary>
     public ulong ReadScalar(FieldLayout field, object value) =>
-        ScalarReader.ReadScalar(field, value, out ulong bits) is { } problem ? throw Invalid(value, problem) : bits;
+        ScalarReader.ReadScalar(field, value, out ulong bits) is { } problem
+            ? throw Invalid(value, problem)
+            : bits;
 
     /// <summary>Whether a value stands for many where many may be.</summary>
     public static bool IsList(object value, [NotNullWhen(true)] out IEnumerable? list)
@@ -137,14 +140,20 @@ internal sealed class ObjectReader
     public RpcException Error(string errorId, string message)
     {
         string path = Path.ToString();
-        return new(RpcStatusCode.InvalidArgument, $"{path}: {message}") { ErrorId = errorId, FieldPath = path };
+        return new(RpcStatusCode.InvalidArgument, $"{path}: {message}")
+        {
+            ErrorId = errorId,
+            FieldPath = path,
+        };
     }
 
     private IEnumerable<KeyValuePair<string, object?>> MembersOf(MessageLayout layout, object value) =>
         _objects.TryGetMembers(value, out IEnumerable<KeyValuePair<string, object?>>? members)
             ? members
-            : throw Invalid(value, $"is not a message {layout.Type.FullName}; give a dictionary or an object with " +
-                $"{ValueText.OfNames(layout.Type.Fields.Select(field => field.Name), "its fields, which are", "no fields")}.");
+            : throw Invalid(
+                value,
+                $"is not a message {layout.Type.FullName}; give a dictionary or an object with " +
+                ValueText.OfNames(NamesOf(layout), "its fields, which are", "no fields") + ".");
 
     private bool TryTakeMessage(
         MessageLayout layout, IMessage message, [NotNullWhen(true)] out DynamicMessage? taken)
@@ -163,7 +172,9 @@ internal sealed class ObjectReader
         }
         return layout.WellKnown is WellKnownType.Any or WellKnownType.Value
             ? false
-            : throw Invalid(message, $"is a message {message.Descriptor.FullName}, where a {layout.Type.FullName} is needed.");
+            : throw Invalid(
+                message,
+                $"is a message {message.Descriptor.FullName}, where a {layout.Type.FullName} is needed.");
     }
 
     private void CheckOneof(DynamicMessage message, FieldLayout field)
@@ -172,10 +183,13 @@ internal sealed class ObjectReader
         {
             throw Error(
                 MessageErrors.OneofConflict,
-                $"the oneof '{field.Info.Oneof!.Name}' takes one of its fields, and '{other.Info.Name}' is set, " +
-                "too. Leave one of them out, or make it null.");
+                $"the oneof '{field.Info.Oneof!.Name}' takes one of its fields, and '{other.Info.Name}' is " +
+                "set, too. Leave one of them out, or make it null.");
         }
     }
+
+    private static IEnumerable<string> NamesOf(MessageLayout layout) =>
+        layout.Type.Fields.Select(field => field.Name);
 
     private RpcException UnknownField(MessageLayout layout, string name)
     {
@@ -183,7 +197,7 @@ internal sealed class ObjectReader
         string hint = NearestName.Hint(name, fields.Select(field => field.Name));
         if (hint.Length == 0)
         {
-            hint = ValueText.OfNames(layout.Type.Fields.Select(field => field.Name), " Its fields are", " It has none") + ".";
+            hint = ValueText.OfNames(NamesOf(layout), " Its fields are", " It has none") + ".";
         }
         Path.PushField(name);
         return Error(
@@ -272,7 +286,8 @@ internal sealed class ObjectReader
         }
     }
 
-    private void AddEntry(DynamicMessage message, FieldLayout field, object wrappedKey, object? wrapped, int depth)
+    private void AddEntry(
+        DynamicMessage message, FieldLayout field, object wrappedKey, object? wrapped, int depth)
     {
         object given = Unwrap(wrappedKey) ?? "";
         Path.PushKey(given);

@@ -26,10 +26,12 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         switch (message.Layout.WellKnown)
         {
             case WellKnownType.Timestamp:
-                return WellKnownTime.ToDate((long)message.Scalars[fields[0].Slot], (int)message.Scalars[fields[1].Slot])
+                return WellKnownTime.ToDate(
+                    (long)message.Scalars[fields[0].Slot], (int)message.Scalars[fields[1].Slot])
                     ?? WriteFields(message, depth);
             case WellKnownType.Duration:
-                return WellKnownTime.ToTimeSpan((long)message.Scalars[fields[0].Slot], (int)message.Scalars[fields[1].Slot])
+                return WellKnownTime.ToTimeSpan(
+                    (long)message.Scalars[fields[0].Slot], (int)message.Scalars[fields[1].Slot])
                     ?? WriteFields(message, depth);
             case WellKnownType.Wrapper:
                 return WriteField(message, fields[0], depth);
@@ -55,7 +57,8 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         return _objects.CreateObject(message, fields, values);
     }
 
-    private (IReadOnlyList<RpcFieldInfo> Fields, object?[] Values) MembersOf(DynamicMessage message, int depth)
+    private (IReadOnlyList<RpcFieldInfo> Fields, object?[] Values) MembersOf(
+        DynamicMessage message, int depth)
     {
         MessageLayout layout = message.Layout;
         FieldLayout[] shown = layout.Shown;
@@ -132,12 +135,15 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         return items;
     }
 
-    /// <summary>A dictionary with typed keys, so that a shell converts the keys that it is asked for.</summary>
-    private object WriteMap(FieldLayout field, OrderedDictionary<object, object> map, int depth) => field.Key.Kind switch
+    /// <summary>A dictionary with typed keys, so that a shell converts the keys that it is asked
+    /// for.</summary>
+    private object WriteMap(FieldLayout field, OrderedDictionary<object, object> map, int depth) =>
+        field.Key.Kind switch
     {
         RpcFieldKind.String => WriteMap<string>(field, map, depth),
         RpcFieldKind.Bool => WriteMap<bool>(field, map, depth),
-        RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 => WriteMap<long>(field, map, depth),
+        RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 =>
+            WriteMap<long>(field, map, depth),
         RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => WriteMap<ulong>(field, map, depth),
         RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => WriteMap<uint>(field, map, depth),
         _ => WriteMap<int>(field, map, depth),
@@ -175,10 +181,12 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         }
         if (message.Layout.WellKnown != WellKnownType.None)
         {
-            return _objects.CreateAny(message, [TypeKey, ValueKey], [typeUrl, WriteMessage(message, depth + 1)]);
+            return _objects.CreateAny(
+                message, [TypeKey, ValueKey], [typeUrl, WriteMessage(message, depth + 1)]);
         }
         (IReadOnlyList<RpcFieldInfo> fields, object?[] values) = MembersOf(message, depth + 1);
-        return _objects.CreateAny(message, [TypeKey, .. fields.Select(field => field.Name)], [typeUrl, .. values]);
+        return _objects.CreateAny(
+            message, [TypeKey, .. fields.Select(field => field.Name)], [typeUrl, .. values]);
     }
 
     private static DynamicMessage? TryUnpack(RpcSchema schema, string typeUrl, byte[] bytes)

@@ -9,8 +9,8 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Messages;
 
 /// <summary>Plain .NET objects: dictionaries and public properties in, ordered dictionaries out.</summary>
-/// <remarks>The dictionaries compare names without regard to case, except for a message that has two names which
-/// differ in nothing else.</remarks>
+/// <remarks>The dictionaries compare names without regard to case, except for a message that has two names
+/// which differ in nothing else.</remarks>
 public sealed class PlainObjectModel : IObjectModel
 {
     private static readonly ConditionalWeakTable<Type, PropertyInfo[]> PropertiesByType = [];
@@ -25,7 +25,8 @@ public sealed class PlainObjectModel : IObjectModel
     public object? Unwrap(object? value) => value;
 
     /// <inheritdoc/>
-    public bool TryGetMembers(object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
+    public bool TryGetMembers(
+        object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
     {
         members = value switch
         {
@@ -38,7 +39,8 @@ public sealed class PlainObjectModel : IObjectModel
     }
 
     /// <inheritdoc/>
-    public object CreateObject(DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
+    public object CreateObject(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
     {
         OrderedDictionary members = new(fields.Count, source.Layout.NameComparer);
         for (int i = 0; i < fields.Count; i++)
@@ -53,14 +55,15 @@ public sealed class PlainObjectModel : IObjectModel
     }
 
     /// <inheritdoc/>
-    public DynamicMessage? TryGetSource(object value) => _sources.TryGetValue(value, out DynamicMessage? source) ? source : null;
+    public DynamicMessage? TryGetSource(object value) =>
+        _sources.TryGetValue(value, out DynamicMessage? source) ? source : null;
 
     private static IEnumerable<KeyValuePair<string, object?>> EntriesOf(IDictionary dictionary)
     {
         foreach (DictionaryEntry entry in dictionary)
         {
-            string name = entry.Key as string ?? Convert.ToString(entry.Key, CultureInfo.InvariantCulture) ?? "";
-            yield return new(name, entry.Value);
+            string? name = Convert.ToString(entry.Key, CultureInfo.InvariantCulture);
+            yield return new(name ?? "", entry.Value);
         }
     }
 

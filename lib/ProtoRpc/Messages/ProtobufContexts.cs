@@ -34,7 +34,8 @@ internal static class ProtobufContexts
         }
     }
 
-    private static void CopyField(ref ParseContext context, uint tag, ArrayBufferWriter<byte> output, int depth)
+    private static void CopyField(
+        ref ParseContext context, uint tag, ArrayBufferWriter<byte> output, int depth)
     {
         WriteVarint(output, tag);
         switch (tag & WireType.Mask)
@@ -43,7 +44,8 @@ internal static class ProtobufContexts
                 WriteVarint(output, context.ReadUInt64());
                 break;
             case WireType.Fixed64:
-                BinaryPrimitives.WriteUInt64LittleEndian(output.GetSpan(sizeof(ulong)), context.ReadFixed64());
+                BinaryPrimitives.WriteUInt64LittleEndian(
+                    output.GetSpan(sizeof(ulong)), context.ReadFixed64());
                 output.Advance(sizeof(ulong));
                 break;
             case WireType.LengthDelimited:
@@ -61,7 +63,8 @@ internal static class ProtobufContexts
             default:
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    $"The bytes are not a protobuf message: the wire type {tag & WireType.Mask} does not exist.")
+                    "The bytes are not a protobuf message: " +
+                    $"the wire type {tag & WireType.Mask} does not exist.")
                 {
                     ErrorId = MessageErrors.MalformedMessage,
                 };
@@ -74,7 +77,8 @@ internal static class ProtobufContexts
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The bytes are refused as a message: groups are nested more than {MessageLayout.MaxDepth} deep.")
+                "The bytes are refused as a message: " +
+                $"groups are nested more than {MessageLayout.MaxDepth} deep.")
             {
                 ErrorId = MessageErrors.TooDeep,
             };

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Net;
 using System.Numerics;
 using System.Text;
 using ProtoRpc.Schema;
@@ -28,6 +29,11 @@ internal static class ScalarReader
         }
     }
 
+    /// <summary>Whether a value is one scalar. A class that formats itself is not: so does a shell's object.</summary>
+    public static bool IsScalar(object value) =>
+        value is string or StringBuilder or Uri or Version or IPAddress
+            or (ValueType and (IFormattable or IConvertible));
+
     public static string? ReadText(object value, out string text)
     {
         string? read = value switch
@@ -39,7 +45,9 @@ internal static class ScalarReader
             DateTime or DateTimeOffset or DateOnly or TimeOnly =>
                 ((IFormattable)value).ToString("o", CultureInfo.InvariantCulture),
             Uri uri => uri.OriginalString,
-            IFormattable formattable => formattable.ToString(null, CultureInfo.InvariantCulture),
+            Version version => version.ToString(),
+            IPAddress address => address.ToString(),
+            ValueType and IFormattable number => number.ToString(null, CultureInfo.InvariantCulture),
             _ => null,
         };
         text = read ?? "";
@@ -81,13 +89,15 @@ internal static class ScalarReader
         {
             string hint = NearestName.Hint(name ?? "", type.Values.Select(known => known.Key));
             return $"is not of the enum {type.FullName}." + (hint.Length == 0
-                ? ValueText.OfNames(type.Values.Select(known => known.Key), " Its names are", " It has no names") + "."
+                ? ValueText.OfNames(
+                    type.Values.Select(known => known.Key), " Its names are", " It has no names") + "."
                 : hint);
         }
         bits = ScalarValue.Of((int)wide);
         return field.ClosedNumbers is { } known && !known.Contains((int)wide)
             ? $"is no number of the enum {type.FullName}, which is closed; " +
-                ValueText.OfNames(type.Values.Select(v => $"{v.Key} = {v.Value}"), "it has", "it has none") + "."
+                ValueText.OfNames(
+                    type.Values.Select(v => $"{v.Key} = {v.Value}"), "it has", "it has none") + "."
             : null;
     }
 
@@ -160,7 +170,8 @@ internal static class ScalarReader
                 number = n;
                 return true;
             case Enum n:
-                return TryGetInteger(Convert.ChangeType(n, n.GetTypeCode(), CultureInfo.InvariantCulture), out number);
+                return TryGetInteger(
+                    Convert.ChangeType(n, n.GetTypeCode(), CultureInfo.InvariantCulture), out number);
             case double n:
                 return TryGetWhole(n, out number);
             case float n:
@@ -201,7 +212,8 @@ internal static class ScalarReader
                 number = Int128.CreateSaturating(n);
                 return true;
             case string text:
-                return Int128.TryParse(text, NumberStyles.Integer, CultureInfo.InvariantCulture, out number) ||
+                return Int128.TryParse(
+                    text, NumberStyles.Integer, CultureInfo.InvariantCulture, out number) ||
                     (decimal.TryParse(text, NumberText, CultureInfo.InvariantCulture, out decimal parsed) &&
                         TryGetInteger(parsed, out number));
             default:
@@ -211,12 +223,14 @@ internal static class ScalarReader
 
     private static bool TryGetWhole(double value, out Int128 number)
     {
-        // Beyond the range of Int128 the number is kept at its bound: an integer all the same, which fits nowhere.
+        // Beyond the range of Int128 the number is kept at its bound: an integer all the same, which fits
+        // nowhere.
         number = double.IsInteger(value) ? Int128.CreateSaturating(value) : 0;
         return double.IsInteger(value);
     }
 
-    /// <summary>The number that a value is; for a .NET number, text of one, and the three special values.</summary>
+    /// <summary>The number that a value is; for a .NET number, text of one, and the three special
+    /// values.</summary>
     public static bool TryGetDouble(object value, out double number)
     {
         switch (value)

@@ -2,7 +2,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Scalars as 64 bits: integers and enums with their sign extended, floating point as its bits.</summary>
+/// <summary>Scalars as 64 bits: integers and enums with their sign extended, floating point as its
+/// bits.</summary>
 internal static class ScalarValue
 {
     public static ulong Of(int value) => (ulong)value;

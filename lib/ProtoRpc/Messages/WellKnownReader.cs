@@ -11,7 +11,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
     private const string ValueKey = "value";
     private const string TypePrefix = "type.googleapis.com/";
 
-    /// <summary>The message; null where the type has no shape of its own, or the value is in that of its fields.</summary>
+    /// <summary>The message; null where the type has no shape of its own, or the value is in that of its
+    /// fields.</summary>
     public DynamicMessage? TryRead(MessageLayout layout, object? value, int depth) => layout.WellKnown switch
     {
         WellKnownType.Timestamp => ReadTimestamp(layout, value!, depth),
@@ -27,7 +28,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
 
     private DynamicMessage ReadTimestamp(MessageLayout layout, object value, int depth)
     {
-        const string problem = "is not a Timestamp between the years 1 and 9999; give a DateTime, a DateTimeOffset, " +
+        const string problem =
+            "is not a Timestamp between the years 1 and 9999; give a DateTime, a DateTimeOffset, " +
             "RFC 3339 text such as '2024-02-29T12:30:00Z', or seconds and nanos (0 to 999999999).";
         (long Seconds, int Nanos) time = default;
         bool read = true;
@@ -41,7 +43,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
                 time = WellKnownTime.OfDate(new DateTimeOffset(local.ToUniversalTime()));
                 break;
             case string text:
-                read = WellKnownTime.TryParseTimestamp(text.AsSpan().Trim(), out time.Seconds, out time.Nanos);
+                read = WellKnownTime.TryParseTimestamp(
+                    text.AsSpan().Trim(), out time.Seconds, out time.Nanos);
                 break;
             default:
                 return ReadParts(layout, value, depth, WellKnownTime.IsTimestamp, problem);
@@ -51,7 +54,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
 
     private DynamicMessage ReadDuration(MessageLayout layout, object value, int depth)
     {
-        const string problem = "is not a Duration within 315576000000 seconds; give a TimeSpan, text such as '1.5s' " +
+        const string problem =
+            "is not a Duration within 315576000000 seconds; give a TimeSpan, text such as '1.5s' " +
             "or '00:00:01.5', or seconds and nanos of the same sign.";
         (long Seconds, int Nanos) span = default;
         bool read;
@@ -102,8 +106,9 @@ internal sealed class WellKnownReader(ObjectReader reader)
     {
         FieldLayout field = layout.Fields[0];
         // No scalar is a dictionary or an object; text, numbers and lists have no members.
-        if (value is not (string or IFormattable or IConvertible or IEnumerable or Stream or ReadOnlyMemory<byte>
-            or Memory<byte>) || value is IDictionary)
+        bool isScalar = ScalarReader.IsScalar(value) ||
+            value is Stream or ReadOnlyMemory<byte> or Memory<byte> or (IEnumerable and not IDictionary);
+        if (!isScalar)
         {
             return null;
         }
@@ -135,7 +140,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
             DynamicMessage item = reader.ReadMessage(fields.Value.Message, reader.Unwrap(member), depth + 2);
             if (!message.MapOf(fields).TryAdd(name, item))
             {
-                throw reader.Error(MessageErrors.InvalidFieldValue, "the name is there twice. Leave one out.");
+                throw reader.Error(
+                    MessageErrors.InvalidFieldValue, "the name is there twice. Leave one out.");
             }
             reader.Path.Pop();
         }
@@ -177,11 +183,12 @@ internal sealed class WellKnownReader(ObjectReader reader)
         {
             message.StoreScalar(fields[1], double.IsFinite(number)
                 ? ScalarValue.Of(number)
-                : throw reader.Invalid(value, "cannot be in a Value, whose numbers are finite; give it as text."));
+                : throw reader.Invalid(
+                    value, "cannot be in a Value, whose numbers are finite; give it as text."));
         }
-        else if (ScalarReader.ReadText(value, out string text) is null)
+        else if (ScalarReader.IsScalar(value))
         {
-            message.StoreReference(fields[2], text);
+            message.StoreReference(fields[2], reader.ReadReference(fields[2], value, depth));
         }
         else if (ObjectReader.IsList(value, out _))
         {
@@ -193,7 +200,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
         }
         else
         {
-            throw reader.Invalid(value, "cannot be a Value; give null, a bool, a number, text, an array or a dictionary.");
+            throw reader.Invalid(
+                value, "cannot be a Value; give null, a bool, a number, text, an array or a dictionary.");
         }
         return message;
     }
@@ -210,7 +218,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
             ? text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)
             : ObjectReader.IsList(given, out IEnumerable? list)
                 ? list
-                : throw reader.Invalid(value, "is not a FieldMask; give the paths in a list, or in one text with commas.");
+                : throw reader.Invalid(
+                    value, "is not a FieldMask; give the paths in a list, or in one text with commas.");
         DynamicMessage message = new(layout);
         foreach (object? item in items)
         {
@@ -228,7 +237,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
         }
         if (!reader.TryGetMembers(value, out IEnumerable<KeyValuePair<string, object?>>? members))
         {
-            throw reader.Invalid(value, "is not an Any; give a dictionary with '@type' and the fields of that type.");
+            throw reader.Invalid(
+                value, "is not an Any; give a dictionary with '@type' and the fields of that type.");
         }
         List<KeyValuePair<string, object?>> others = [];
         string? typeUrl = null;
@@ -237,7 +247,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
             if (member.Key == TypeKey)
             {
                 typeUrl = reader.Unwrap(member.Value) as string ??
-                    throw reader.Invalid(member.Value, "is not a type; '@type' is the full name of a message.");
+                    throw reader.Invalid(
+                        member.Value, "is not a type; '@type' is the full name of a message.");
             }
             else
             {
@@ -248,7 +259,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
     }
 
     private DynamicMessage ReadTyped(
-        MessageLayout layout, object source, string typeUrl, List<KeyValuePair<string, object?>> members, int depth)
+        MessageLayout layout, object source, string typeUrl, List<KeyValuePair<string, object?>> members,
+        int depth)
     {
         string url = typeUrl.Contains('/') ? typeUrl : TypePrefix + typeUrl;
         string fullName = url[(url.LastIndexOf('/') + 1)..];
@@ -260,8 +272,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
                 ? Pack(layout, url, (byte[])reader.ReadReference(layout.Fields[1], raw, depth))
                 : throw reader.Error(
                     MessageErrors.InvalidFieldValue,
-                    $"the schema has no message '{fullName}', which '@type' names. Import the .proto that declares " +
-                    "it, or give its bytes as 'value'.");
+                    $"the schema has no message '{fullName}', which '@type' names. Import the .proto that " +
+                    "declares it, or give its bytes as 'value'.");
         }
         MessageLayout inner = MessageLayout.For(type);
         if (hasValue && inner.Find(ValueKey) is null && reader.Unwrap(members[0].Value) is byte[] bytes)

@@ -2,7 +2,8 @@ using System.Globalization;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Timestamps and durations as seconds and nanoseconds, and as the text that ProtoJSON gives them.</summary>
+/// <summary>Timestamps and durations as seconds and nanoseconds, and as the text that ProtoJSON gives
+/// them.</summary>
 internal static class WellKnownTime
 {
     public const long MinSeconds = -62_135_596_800;
@@ -38,7 +39,8 @@ internal static class WellKnownTime
 
     /// <summary>The time in UTC, to 100 ns; null where it is out of range.</summary>
     public static DateTimeOffset? ToDate(long seconds, int nanos) => IsTimestamp(seconds, nanos)
-        ? new DateTimeOffset(((seconds - MinSeconds) * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick), TimeSpan.Zero)
+        ? new DateTimeOffset(
+            ((seconds - MinSeconds) * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick), TimeSpan.Zero)
         : null;
 
     /// <summary>The duration, to 100 ns; null where it is out of range.</summary>
@@ -46,7 +48,8 @@ internal static class WellKnownTime
         ? new TimeSpan((seconds * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick))
         : null;
 
-    /// <summary>Reads RFC 3339: <c>2024-02-29T12:30:00.123456789+01:00</c>, up to nine digits of a second.</summary>
+    /// <summary>Reads RFC 3339: <c>2024-02-29T12:30:00.123456789+01:00</c>, up to nine digits of a
+    /// second.</summary>
     public static bool TryParseTimestamp(ReadOnlySpan<char> text, out long seconds, out int nanos)
     {
         (seconds, nanos) = (0, 0);
@@ -125,8 +128,10 @@ internal static class WellKnownTime
             return true;
         }
         if (text.Length != OffsetLength || text[0] is not ('+' or '-') || text[3] != ':' ||
-            !int.TryParse(text[1..3], NumberStyles.None, CultureInfo.InvariantCulture, out int hours) || hours > 23 ||
-            !int.TryParse(text[4..], NumberStyles.None, CultureInfo.InvariantCulture, out int minutes) || minutes > 59)
+            !int.TryParse(
+                text[1..3], NumberStyles.None, CultureInfo.InvariantCulture, out int hours) || hours > 23 ||
+            !int.TryParse(
+                text[4..], NumberStyles.None, CultureInfo.InvariantCulture, out int minutes) || minutes > 59)
         {
             return false;
         }

@@ -3,7 +3,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Tells well-known types by name and fields: descriptors of another schema are other objects.</summary>
+/// <summary>Tells well-known types by name and fields: descriptors of another schema are other
+/// objects.</summary>
 internal static class WellKnownTypes
 {
     private const string Prefix = "google.protobuf.";

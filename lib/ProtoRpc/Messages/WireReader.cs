@@ -6,8 +6,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Reads protobuf's wire format from bytes that may be hostile: every length is checked against what is
-/// there before it is used.</summary>
+/// <summary>Reads protobuf's wire format from bytes that may be hostile: every length is checked against what
+/// is there before it is used.</summary>
 /// <param name="bytes">The whole message.</param>
 /// <param name="type">Its type, for what errors say.</param>
 internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
@@ -209,7 +209,8 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
                 ReadFixed32();
                 break;
             case WireType.EndGroup:
-                throw Malformed($"a group with the number {tag >> WireType.TagBits} ends that did not begin", _position);
+                throw Malformed(
+                    $"a group with the number {tag >> WireType.TagBits} ends that did not begin", _position);
             default:
                 throw Malformed($"the wire type {tag & WireType.Mask} does not exist", _position);
         }
@@ -238,8 +239,8 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The bytes are refused as a message {_type.FullName}: at byte {_position} messages are nested " +
-                $"more than {MessageLayout.MaxDepth} deep.")
+                $"The bytes are refused as a message {_type.FullName}: at byte {_position} messages are " +
+                $"nested more than {MessageLayout.MaxDepth} deep.")
             {
                 ErrorId = MessageErrors.TooDeep,
             };

@@ -7,8 +7,8 @@ using System.Text;
 namespace ProtoRpc.Messages;
 
 /// <summary>Writes protobuf's wire format from its end to its start.</summary>
-/// <remarks>Backwards, the length of a nested message is known when it is to be written: one pass, no sizes to
-/// compute before or to keep. The buffer is pooled: dispose it.</remarks>
+/// <remarks>Backwards, the length of a nested message is known when it is to be written: one pass, no sizes
+/// to compute before or to keep. The buffer is pooled: dispose it.</remarks>
 internal ref struct WireWriter
 {
     private const int MaxVarintBytes = 10;
@@ -58,10 +58,12 @@ internal ref struct WireWriter
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void WriteFixed32(uint value) => BinaryPrimitives.WriteUInt32LittleEndian(Take(sizeof(uint)), value);
+    public void WriteFixed32(uint value) =>
+        BinaryPrimitives.WriteUInt32LittleEndian(Take(sizeof(uint)), value);
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void WriteFixed64(ulong value) => BinaryPrimitives.WriteUInt64LittleEndian(Take(sizeof(ulong)), value);
+    public void WriteFixed64(ulong value) =>
+        BinaryPrimitives.WriteUInt64LittleEndian(Take(sizeof(ulong)), value);
 
     public void WriteRaw(ReadOnlySpan<byte> bytes) => bytes.CopyTo(Take(bytes.Length));
 

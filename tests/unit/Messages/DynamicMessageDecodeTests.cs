@@ -44,7 +44,8 @@ public static class DynamicMessageDecodeTests
     [InlineData("proto3.Unpacked", "2A 02 01 02", "28 01 28 02")]
     [InlineData("editions.Repeated", "28 01 28 02", "2A 02 01 02")]
     [InlineData("editions.Expanded", "2A 02 01 02", "28 01 28 02")]
-    public static void Packed_and_unpacked_are_read_and_written_as_declared(string type, string hex, string written)
+    public static void Packed_and_unpacked_are_read_and_written_as_declared(
+        string type, string hex, string written)
     {
         DynamicMessage message = Parse(type, hex);
 
@@ -55,7 +56,8 @@ public static class DynamicMessageDecodeTests
     [Fact]
     public static void Packed_fixed_values_are_read_from_several_chunks()
     {
-        DynamicMessage message = Parse("proto3.Repeated", "0A 08 000000000000F03F 09 0000000000000040 12 04 0000803F");
+        DynamicMessage message = Parse(
+            "proto3.Repeated", "0A 08 000000000000F03F 09 0000000000000040 12 04 0000803F");
 
         Assert.Equal([1.0, 2.0], (List<double>)message.Get("f_double")!);
         Assert.Equal([1f], (List<float>)message.Get("f_float")!);
@@ -153,7 +155,8 @@ public static class DynamicMessageDecodeTests
     [InlineData("72 09 0A 01 61 0A 01 62 12 01 63", "b", "c")]
     [InlineData("72 08 0A 01 61 1A 00 12 01 62", "a", "b")]
     [InlineData("72 08 08 05 0A 01 61 12 01 62", "a", "b")]
-    public static void A_map_entry_takes_defaults_and_ignores_what_it_does_not_know(string hex, string key, string value)
+    public static void A_map_entry_takes_defaults_and_ignores_what_it_does_not_know(
+        string hex, string key, string value)
     {
         IDictionary map = (IDictionary)Parse("proto3.Maps", hex).Get("string_string")!;
 
@@ -281,7 +284,8 @@ public static class DynamicMessageDecodeTests
     [Theory]
     [InlineData("proto2.Singular", "4A 02 61 FF", "f_string")]
     [InlineData("editions.Strings", "12 02 61 FF", "unverified")]
-    public static void Text_that_is_not_UTF_8_is_otherwise_read_as_well_as_it_goes(string type, string hex, string field)
+    public static void Text_that_is_not_UTF_8_is_otherwise_read_as_well_as_it_goes(
+        string type, string hex, string field)
     {
         Assert.Equal("a\uFFFD", Parse(type, hex).Get(field));
     }
@@ -381,12 +385,13 @@ public static class DynamicMessageDecodeTests
     public static void Known_groups_are_bounded_as_well()
     {
         // f_group, and then "deeper" in it again and again.
-        byte[] bytes = [0x53, .. Enumerable.Repeat((byte)0x13, 100), .. Enumerable.Repeat((byte)0x14, 100), 0x54];
+        static byte[] Groups(int deeper) =>
+        [
+            0x53, .. Enumerable.Repeat((byte)0x13, deeper), .. Enumerable.Repeat((byte)0x14, deeper), 0x54,
+        ];
 
-        Assert.Equal("TooDeep", Refused("proto2.Singular", bytes).ErrorId);
-        Assert.Equal(
-            Convert.ToHexString([0x53, .. bytes[2..101], .. bytes[101..200], 0x54]),
-            Hex(Parse("proto2.Singular", [0x53, .. bytes[2..101], .. bytes[101..200], 0x54])));
+        Assert.Equal(Convert.ToHexString(Groups(99)), Hex(Parse("proto2.Singular", Groups(99))));
+        Assert.Equal("TooDeep", Refused("proto2.Singular", Groups(100)).ErrorId);
     }
 
     [Fact]

@@ -123,7 +123,8 @@ public static class DynamicMessageTests
         RpcFieldInfo sameName = other.GetMessage("everything.proto2.Leaf").FindField("text")!;
 
         Assert.Throws<RpcException>(() => message.Get(Type("proto2.Choice").FindField("word")!));
-        Assert.Contains("in this schema", Assert.Throws<RpcException>(() => message.Set(sameName, "x")).Message);
+        Assert.Contains(
+            "in this schema", Assert.Throws<RpcException>(() => message.Set(sameName, "x")).Message);
     }
 
     [Fact]
@@ -147,7 +148,9 @@ public static class DynamicMessageTests
     public static void Types_with_more_than_64_fields_keep_presence_of_each()
     {
         DynamicMessage message = new(Type("proto2.Extendable"));
-        foreach (RpcFieldInfo field in message.Type.Extensions.Where(f => f.Kind == RpcFieldKind.Int32 && !f.IsRepeated))
+        IEnumerable<RpcFieldInfo> fields = message.Type.Extensions
+            .Where(field => field.Kind == RpcFieldKind.Int32 && !field.IsRepeated);
+        foreach (RpcFieldInfo field in fields)
         {
             message.Set(field, 0);
             Assert.True(message.Has(field));
@@ -226,7 +229,9 @@ public static class DynamicMessageTests
     public static void Merging_messages_is_merging_their_bytes()
     {
         RandomMessages random = new(11);
-        foreach (string name in new[] { "proto2.Singular", "proto2.Repeated", "proto2.Maps", "proto2.Choice", "proto3.Choice" })
+        string[] names =
+            ["proto2.Singular", "proto2.Repeated", "proto2.Maps", "proto2.Choice", "proto3.Choice"];
+        foreach (string name in names)
         {
             DynamicMessage first = random.Make(Type(name));
             DynamicMessage second = random.Make(Type(name));
@@ -242,18 +247,21 @@ public static class DynamicMessageTests
     [Fact]
     public static void A_message_of_another_type_is_not_merged()
     {
-        Assert.Throws<RpcException>(() => new DynamicMessage(Leaf).MergeFrom(new DynamicMessage(Type("proto3.Leaf"))));
+        Assert.Throws<RpcException>(
+            () => new DynamicMessage(Leaf).MergeFrom(new DynamicMessage(Type("proto3.Leaf"))));
     }
 
     [Fact]
     public static void Google_Protobuf_reads_and_writes_it()
     {
         RandomMessages random = new(3);
-        foreach (string name in new[] { "proto2.Singular", "proto2.Repeated", "proto3.Maps", "editions.Explicit" })
+        string[] names = ["proto2.Singular", "proto2.Repeated", "proto3.Maps", "editions.Explicit"];
+        foreach (string name in names)
         {
             RpcMessageInfo type = Type(name);
             DynamicMessage message = random.Make(type);
-            message.MergeFrom(Bytes("FBFF01 08 01 13 14 FCFF01 FAFF01 02 0102 F9FF01 0102030405060708 FDFF01 01020304").AsSpan());
+            message.MergeFrom(Bytes(
+                "FBFF01 08 01 13 14 FCFF01 FAFF01 02 0102 F9FF01 0102030405060708 FDFF01 01020304").AsSpan());
             byte[] bytes = message.ToByteArray();
             MessageParser<DynamicMessage> parser = new(() => new DynamicMessage(type));
             ArrayBufferWriter<byte> output = new();
@@ -287,7 +295,8 @@ public static class DynamicMessageTests
         message.Set("child", message);
 
         Assert.Equal("TooDeep", Assert.Throws<RpcException>(message.ToByteArray).ErrorId);
-        Assert.Equal("TooDeep", Assert.Throws<RpcException>(() => new MessageMapper().ToObject(message)).ErrorId);
+        Assert.Equal(
+            "TooDeep", Assert.Throws<RpcException>(() => new MessageMapper().ToObject(message)).ErrorId);
         Assert.EndsWith("}", message.ToString());
     }
 
@@ -319,7 +328,8 @@ public static class DynamicMessageTests
         DynamicMessage message = Parse("proto2.Singular", "28 01 4A 03 61 22 0A 70 01 53 08 07 54 F8FF01 01");
 
         Assert.Equal(
-            "f_int32: 1 f_string: \"a\\\"\\n\" fgroup { a: 7 } f_enum: RED # 4 unknown bytes", message.ToString());
+            "f_int32: 1 f_string: \"a\\\"\\n\" fgroup { a: 7 } f_enum: RED # 4 unknown bytes",
+            message.ToString());
         Assert.Equal(message.ToString(), message.ToDiagnosticString());
     }
 

@@ -4,7 +4,8 @@ using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;
 
-/// <summary>Changes good bytes at random: what is read either is a message or is refused, and nothing else.</summary>
+/// <summary>Changes good bytes at random: what is read either is a message or is refused, and nothing
+/// else.</summary>
 public static class MessageFuzzTests
 {
     private const int Rounds = 1500;
@@ -52,7 +53,8 @@ public static class MessageFuzzTests
     public static void Every_prefix_of_a_message_is_read_or_refused()
     {
         RandomMessages messages = new(7);
-        foreach (string name in new[] { "proto2.Singular", "proto3.Repeated", "proto2.Maps", "proto2.Extendable" })
+        string[] names = ["proto2.Singular", "proto3.Repeated", "proto2.Maps", "proto2.Extendable"];
+        foreach (string name in names)
         {
             byte[] bytes = messages.Make(Type(name)).ToByteArray();
             for (int length = 0; length <= bytes.Length; length++)
@@ -94,7 +96,8 @@ public static class MessageFuzzTests
                     bytes.RemoveRange(at, Math.Min(random.Next(1, 5), bytes.Count - at));
                     break;
                 case 3:
-                    bytes.InsertRange(at, Enumerable.Range(0, random.Next(1, 5)).Select(_ => (byte)random.Next(256)));
+                    bytes.InsertRange(
+                        at, Enumerable.Range(0, random.Next(1, 5)).Select(_ => (byte)random.Next(256)));
                     break;
                 default:
                     bytes.InsertRange(at, bytes.Take(random.Next(bytes.Count + 1)).ToArray());

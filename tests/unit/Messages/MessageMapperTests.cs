@@ -96,7 +96,7 @@ public static class MessageMapperTests
 
     public static TheoryData<string, object, string> Refused() => new()
     {
-        { "f_int32", 2147483648L, "does not fit into int32, which takes numbers from -2147483648 to 2147483647" },
+        { "f_int32", 2147483648L, "does not fit into int32, which takes numbers from -2147483648" },
         { "f_int32", 3.5, "is not a whole number; int32 takes numbers from -2147483648" },
         { "f_int32", double.NaN, "is not a whole number" },
         { "f_int32", 1e300, "does not fit" },
@@ -121,6 +121,7 @@ public static class MessageMapperTests
         { "f_string", new object[] { "a" }, "is not text" },
         { "f_string", "a\uD800b", "half of a surrogate pair" },
         { "f_string", "\uDC00", "half of a surrogate pair" },
+        { "f_string", new Formatted(), "is not text" },
         { "f_bytes", "***", "is not base64" },
         { "f_bytes", "A", "is not base64" },
         { "f_bytes", new object[] { 1, 256 }, "its element [1] is '256' (Int32)" },
@@ -130,7 +131,8 @@ public static class MessageMapperTests
         { "f_enum", "GREN", "Did you mean 'GREEN'?" },
         { "f_enum", 99, "is closed; it has RED = 1" },
         { "f_enum", 1.5, "is not of the enum" },
-        { "f_message", "text", "is not a message everything.proto2.Leaf; give a dictionary or an object with its fields, which are text, child, children" },
+        { "f_message", "text", "'text' (String) is not a message everything.proto2.Leaf; give a" },
+        { "f_message", "text", "an object with its fields, which are text, child, children." },
         { "f_message", 5, "is not a message" },
         { "f_message", new object[] { new Hashtable() }, "is not a message" },
     };
@@ -266,7 +268,8 @@ public static class MessageMapperTests
     [Fact]
     public static void A_property_that_throws_is_named()
     {
-        RpcException e = Assert.Throws<RpcException>(() => Mapper.ToMessage(Type("proto2.Leaf"), new Throwing()));
+        RpcException e = Assert.Throws<RpcException>(
+            () => Mapper.ToMessage(Type("proto2.Leaf"), new Throwing()));
 
         Assert.Contains("The property Text of a ", e.Message);
         Assert.Contains("not today", e.Message);
@@ -278,67 +281,87 @@ public static class MessageMapperTests
         RpcMessageInfo type = Type("proto2.Leaf");
         DynamicMessage leaf = Map("proto2.Leaf", ("text", "a"));
         RpcSchema other = RpcSchema.FromDescriptorSet(TestProtos.Everything.ToDescriptorSet());
-        DynamicMessage foreign = new MessageMapper().ToMessage(other.GetMessage(type.FullName), new { text = "a" });
+        DynamicMessage foreign = Mapper.ToMessage(other.GetMessage(type.FullName), new { text = "a" });
+        Google.Protobuf.WellKnownTypes.Timestamp generated = new() { Seconds = 5 };
 
         Assert.Same(leaf, Mapper.ToMessage(type, leaf));
         Assert.Equal(leaf, Mapper.ToMessage(type, foreign));
         Assert.Equal(leaf, Map("proto2.Singular", ("f_message", foreign)).Get("f_message"));
         Assert.Equal(
-            new Google.Protobuf.WellKnownTypes.Timestamp { Seconds = 5 }.ToByteArray(),
-            ((DynamicMessage)Map("proto3.WellKnown", ("timestamp", new Google.Protobuf.WellKnownTypes.Timestamp { Seconds = 5 }))
-                .Get("timestamp")!).ToByteArray());
+            generated.ToByteArray(),
+            ((DynamicMessage)Map("proto3.WellKnown", ("timestamp", generated)).Get("timestamp")!).ToByteArray(
+                ));
         RpcException e = Assert.Throws<RpcException>(() => Map("proto3.Singular", ("f_message", leaf)));
-        Assert.Contains("is a message everything.proto2.Leaf, where a everything.proto3.Leaf is needed", e.Message);
+        Assert.Contains(
+            "is a message everything.proto2.Leaf, where a everything.proto3.Leaf is needed", e.Message);
     }
 
     [Fact]
     public static void A_repeated_field_takes_sequences_and_single_values()
     {
-        Assert.Equal([1, 2], (List<int>)Map("proto3.Repeated", ("f_int32", new object[] { 1, "2" })).Get("f_int32")!);
+        Assert.Equal(
+            [1, 2], (List<int>)Map("proto3.Repeated", ("f_int32", new object[] { 1, "2" })).Get("f_int32")!);
         Assert.Equal([1, 2], (List<int>)Map("proto3.Repeated", ("f_int32", new[] { 1, 2 })).Get("f_int32")!);
         Assert.Equal([7], (List<int>)Map("proto3.Repeated", ("f_int32", 7)).Get("f_int32")!);
-        Assert.Equal([1, 2], (List<int>)Map("proto3.Repeated", ("f_int32", new byte[] { 1, 2 })).Get("f_int32")!);
         Assert.Equal(
-            [0, 2], (List<int>)Map("proto3.Repeated", ("f_int32", Enumerable.Range(0, 3).Where(i => i != 1))).Get("f_int32")!);
+            [1, 2], (List<int>)Map("proto3.Repeated", ("f_int32", new byte[] { 1, 2 })).Get("f_int32")!);
+        Assert.Equal(
+            [0, 2], (List<int>)Map(
+                "proto3.Repeated", ("f_int32", Enumerable.Range(0, 3).Where(i => i != 1))).Get("f_int32")!);
         Assert.Equal(["a"], (List<string>)Map("proto3.Repeated", ("f_string", "a")).Get("f_string")!);
-        Assert.Single((List<DynamicMessage>)Map("proto3.Repeated", ("f_message", new Hashtable())).Get("f_message")!);
+        Assert.Single(
+            (List<DynamicMessage>)Map("proto3.Repeated", ("f_message", new Hashtable())).Get("f_message")!);
         Assert.False(Map("proto3.Repeated", ("f_int32", Array.Empty<object>())).Has("f_int32"));
     }
 
     [Fact]
     public static void Repeated_bytes_take_one_value_of_bytes_or_many()
     {
-        Assert.Equal([new byte[] { 1, 2 }], (List<byte[]>)Map("proto3.Repeated", ("f_bytes", new byte[] { 1, 2 })).Get("f_bytes")!);
-        Assert.Equal([new byte[] { 1 }], (List<byte[]>)Map("proto3.Repeated", ("f_bytes", "AQ==")).Get("f_bytes")!);
+        Assert.Equal(
+            [new byte[] { 1, 2 }],
+            (List<byte[]>)Map("proto3.Repeated", ("f_bytes", new byte[] { 1, 2 })).Get("f_bytes")!);
+        Assert.Equal(
+            [new byte[] { 1 }], (List<byte[]>)Map("proto3.Repeated", ("f_bytes", "AQ==")).Get("f_bytes")!);
         Assert.Equal(
             [new byte[] { 1 }, [2]],
-            (List<byte[]>)Map("proto3.Repeated", ("f_bytes", new object[] { "AQ==", new byte[] { 2 } })).Get("f_bytes")!);
+            (List<byte[]>)Map(
+                "proto3.Repeated", ("f_bytes", new object[] { "AQ==", new byte[] { 2 } })).Get("f_bytes")!);
     }
 
     [Fact]
     public static void Elements_are_named_in_errors()
     {
         Assert.Equal("Repeated.f_int32[1]", PathOf("proto3.Repeated", ("f_int32", new object[] { 1, "x" })));
-        Assert.Equal("Repeated.f_int32[2]", PathOf("proto3.Repeated", ("f_int32", new object?[] { 1, 2, null })));
+        Assert.Equal(
+            "Repeated.f_int32[2]", PathOf("proto3.Repeated", ("f_int32", new object?[] { 1, 2, null })));
         Assert.Equal(
             "Repeated.f_message[0].children[1].text",
-            PathOf("proto3.Repeated", ("f_message", new[] { new { children = new object[] { new { }, new { text = true } } } })));
-        Assert.Equal("Maps.string_bool[\"k\"]", PathOf("proto3.Maps", ("string_bool", new Hashtable { ["k"] = "x" })));
-        Assert.Equal("Maps.int32_double[5]", PathOf("proto3.Maps", ("int32_double", new Hashtable { [5] = "x" })));
-        Assert.Equal("Maps.int32_double[\"x\"]", PathOf("proto3.Maps", ("int32_double", new Hashtable { ["x"] = 1 })));
+            PathOf(
+                "proto3.Repeated",
+                ("f_message", new[] { new { children = new object[] { new { }, new { text = true } } } })));
+        Assert.Equal(
+            "Maps.string_bool[\"k\"]", PathOf("proto3.Maps", ("string_bool", new Hashtable { ["k"] = "x" })));
+        Assert.Equal(
+            "Maps.int32_double[5]", PathOf("proto3.Maps", ("int32_double", new Hashtable { [5] = "x" })));
+        Assert.Equal(
+            "Maps.int32_double[\"x\"]", PathOf("proto3.Maps", ("int32_double", new Hashtable { ["x"] = 1 })));
         Assert.Equal(
             "Maps.string_message[\"k\"].text",
             PathOf("proto3.Maps", ("string_message", new Hashtable { ["k"] = new { text = true } })));
-        Assert.Equal("Maps.string_bool[\"k\"]", PathOf("proto3.Maps", ("string_bool", new Hashtable { ["k"] = null })));
+        Assert.Equal("Maps.string_bool[\"k\"]", PathOf(
+            "proto3.Maps", ("string_bool", new Hashtable { ["k"] = null })));
         Assert.Equal("Maps.string_bool", PathOf("proto3.Maps", ("string_bool", 5)));
     }
 
     [Fact]
     public static void Maps_take_dictionaries_and_objects_with_keys_that_fit()
     {
-        IDictionary ints = (IDictionary)Map("proto3.Maps", ("int32_double", new Hashtable { ["5"] = 1, [6L] = "2" })).Get("int32_double")!;
-        IDictionary bools = (IDictionary)Map("proto3.Maps", ("bool_sfixed32", new { True = 1 })).Get("bool_sfixed32")!;
-        IDictionary texts = (IDictionary)Map("proto3.Maps", ("string_string", new Hashtable { [5] = "x" })).Get("string_string")!;
+        IDictionary ints = (IDictionary)Map(
+            "proto3.Maps", ("int32_double", new Hashtable { ["5"] = 1, [6L] = "2" })).Get("int32_double")!;
+        IDictionary bools = (IDictionary)Map(
+            "proto3.Maps", ("bool_sfixed32", new { True = 1 })).Get("bool_sfixed32")!;
+        IDictionary texts = (IDictionary)Map(
+            "proto3.Maps", ("string_string", new Hashtable { [5] = "x" })).Get("string_string")!;
 
         Assert.Equal(1.0, ints[5]);
         Assert.Equal(2.0, ints[6]);
@@ -371,7 +394,8 @@ public static class MessageMapperTests
     public static void Missing_required_fields_are_named()
     {
         RpcException e = Assert.Throws<RpcException>(() => Map(
-            "proto2.Required", ("id", 1), ("name", "a"), ("place", new { x = 1 }), ("leaf", new { }), ("color", "RED"),
+            "proto2.Required",
+            ("id", 1), ("name", "a"), ("place", new { x = 1 }), ("leaf", new { }), ("color", "RED"),
             ("more", new object[] { new { id = 1 } })));
 
         Assert.Equal("MissingRequiredField", e.ErrorId);
@@ -421,7 +445,8 @@ public static class MessageMapperTests
             () => Mapper.ToMessage(Type("proto2.Leaf"), new { child = deepest })).ErrorId);
         MessageMapper shallow = new() { MaxDepth = 2 };
         Assert.Equal("TooDeep", Assert.Throws<RpcException>(
-            () => shallow.ToMessage(Type("proto2.Leaf"), new { child = new { child = new { child = new { } } } })).ErrorId);
+            () => shallow.ToMessage(
+                Type("proto2.Leaf"), new { child = new { child = new { child = new { } } } })).ErrorId);
     }
 
     [Theory]
@@ -468,6 +493,14 @@ public static class MessageMapperTests
     private struct LeafStruct
     {
         public string Text { get; set; }
+    }
+
+    /// <summary>An object with members that formats itself, as those of a shell do.</summary>
+    internal sealed class Formatted : IFormattable
+    {
+        public int Number => 5;
+
+        public string ToString(string? format, IFormatProvider? formatProvider) => "formatted";
     }
 
     private sealed class Throwing

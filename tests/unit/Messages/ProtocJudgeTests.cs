@@ -5,19 +5,20 @@ using ProtoRpc.Tests.Schema;
 
 namespace ProtoRpc.Tests.Messages;
 
-/// <summary>protoc decides whether our bytes mean what they should: one run for many messages of many types.</summary>
+/// <summary>protoc decides whether our bytes mean what they should: one run for many messages of many
+/// types.</summary>
 public sealed class ProtocJudgeTests : IDisposable
 {
     private const int MessagesPerType = 25;
 
     private static readonly string[] Types =
     [
-        "proto2.Singular", "proto2.Defaults", "proto2.Repeated", "proto2.Packed", "proto2.Maps", "proto2.Choice",
-        "proto2.Required", "proto2.Extendable", "proto2.Leaf",
-        "proto3.Singular", "proto3.Optional", "proto3.Repeated", "proto3.Unpacked", "proto3.Maps", "proto3.Choice",
-        "proto3.WellKnown", "proto3.Names",
-        "editions.Explicit", "editions.Implicit", "editions.Required", "editions.Repeated", "editions.Expanded",
-        "editions.Strings", "editions.Maps", "editions.Choice", "editions.Extendable",
+        "proto2.Singular", "proto2.Defaults", "proto2.Repeated", "proto2.Packed", "proto2.Maps",
+        "proto2.Choice", "proto2.Required", "proto2.Extendable", "proto2.Leaf",
+        "proto3.Singular", "proto3.Optional", "proto3.Repeated", "proto3.Unpacked", "proto3.Maps",
+        "proto3.Choice", "proto3.WellKnown", "proto3.Names",
+        "editions.Explicit", "editions.Implicit", "editions.Required", "editions.Repeated",
+        "editions.Expanded", "editions.Strings", "editions.Maps", "editions.Choice", "editions.Extendable",
     ];
 
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("judge");
@@ -34,7 +35,7 @@ public sealed class ProtocJudgeTests : IDisposable
             import "everything_proto3.proto";
             import "everything_editions.proto";
             message Batch {
-            {{string.Concat(Types.Select((type, i) => $"  repeated everything.{type} items{i} = {i + 1};\n"))}}
+            {{string.Concat(Types.Select((type, i) => $"  repeated everything.{type} f{i} = {i + 1};\n"))}}
             }
             """);
         _batch = RpcSchema.Load([file], [TestProtos.Folder]).GetMessage("judge.Batch");

@@ -4,7 +4,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Messages;
 
-/// <summary>Makes messages with random fields: all that a type can hold, edges of ranges more often than not.</summary>
+/// <summary>Makes messages with random fields: all that a type can hold, edges of ranges more often than
+/// not.</summary>
 internal sealed class RandomMessages(int seed)
 {
     private const int MaxDepth = 4;
@@ -49,7 +50,8 @@ internal sealed class RandomMessages(int seed)
         else if (field.IsRepeated)
         {
             object[] items = Many(() => One(field, depth));
-            Array typed = Array.CreateInstance(items.Length == 0 ? typeof(object) : items[0].GetType(), items.Length);
+            Array typed = Array.CreateInstance(
+                items.Length == 0 ? typeof(object) : items[0].GetType(), items.Length);
             if (items.Length > 0)
             {
                 items.CopyTo(typed, 0);
@@ -62,7 +64,8 @@ internal sealed class RandomMessages(int seed)
         }
     }
 
-    private object[] Many(Func<object> make) => Enumerable.Range(0, _random.Next(5)).Select(_ => make()).ToArray();
+    private object[] Many(Func<object> make) =>
+        Enumerable.Range(0, _random.Next(5)).Select(_ => make()).ToArray();
 
     private object One(RpcFieldInfo field, int depth) =>
         field.Kind is RpcFieldKind.Message or RpcFieldKind.Group
@@ -72,8 +75,8 @@ internal sealed class RandomMessages(int seed)
     private object Scalar(RpcFieldInfo field) => field.Kind switch
     {
         RpcFieldKind.Double => Pick<double>(
-            0, -0.0, 1.5, -1e300, double.Epsilon, PositiveNaN, double.PositiveInfinity, double.NegativeInfinity,
-            _random.NextDouble()),
+            0, -0.0, 1.5, -1e300, double.Epsilon, PositiveNaN, double.PositiveInfinity,
+            double.NegativeInfinity, _random.NextDouble()),
         RpcFieldKind.Float => Pick<float>(
             0, -0.0f, 1.5f, float.MaxValue, float.Epsilon, PositiveNaN32, float.PositiveInfinity,
             float.NegativeInfinity, _random.NextSingle()),
@@ -81,7 +84,8 @@ internal sealed class RandomMessages(int seed)
             Pick<long>(0, 1, -1, long.MinValue, long.MaxValue, int.MinValue, _random.NextInt64()),
         RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 =>
             Pick<ulong>(0, 1, 127, 128, ulong.MaxValue, uint.MaxValue, (ulong)_random.NextInt64()),
-        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => Pick<uint>(0, 1, 128, uint.MaxValue, (uint)_random.Next()),
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 =>
+            Pick<uint>(0, 1, 128, uint.MaxValue, (uint)_random.Next()),
         RpcFieldKind.Bool => _random.Next(2) == 0,
         RpcFieldKind.String => Text(),
         RpcFieldKind.Bytes => Bytes(),

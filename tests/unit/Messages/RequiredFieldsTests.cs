@@ -23,7 +23,8 @@ public static class RequiredFieldsTests
         Assert.Equal(RpcStatusCode.InvalidArgument, e.Code);
         Assert.Equal("Required.name", e.FieldPath);
         Assert.Contains(
-            "Required.name, Required.leaf, Required.color, Required.place.x, Required.more[0].name", e.Message);
+            "Required.name, Required.leaf, Required.color, Required.place.x, Required.more[0].name",
+            e.Message);
     }
 
     [Fact]
@@ -38,7 +39,8 @@ public static class RequiredFieldsTests
     [Fact]
     public static void A_message_in_two_parts_is_complete_when_both_are_read()
     {
-        DynamicMessage message = Parse("proto2.Required", "08 01 12 01 61 1B 1C 22 00 30 01 1B 09 000000000000F03F 1C");
+        DynamicMessage message = Parse(
+            "proto2.Required", "08 01 12 01 61 1B 1C 22 00 30 01 1B 09 000000000000F03F 1C");
 
         message.CheckRequired();
         Assert.Equal(1.0, ((DynamicMessage)message.Get("place")!).Get("x"));
@@ -47,7 +49,8 @@ public static class RequiredFieldsTests
     [Fact]
     public static void A_number_that_the_closed_enum_lacks_does_not_count()
     {
-        RpcException e = Refused("proto2.Required", Bytes("08 01 12 01 61 1B 09 000000000000F03F 1C 22 00 30 63"));
+        RpcException e = Refused(
+            "proto2.Required", Bytes("08 01 12 01 61 1B 09 000000000000F03F 1C 22 00 30 63"));
 
         Assert.Equal("Required.color", e.FieldPath);
     }

@@ -12,7 +12,8 @@ internal static class TestMessages
     public static DynamicMessage Parse(string type, string hex) =>
         DynamicMessage.Parse(Type(type), Bytes(hex).AsSpan());
 
-    public static DynamicMessage Parse(string type, byte[] bytes) => DynamicMessage.Parse(Type(type), bytes.AsSpan());
+    public static DynamicMessage Parse(string type, byte[] bytes) =>
+        DynamicMessage.Parse(Type(type), bytes.AsSpan());
 
     public static RpcException Refused(string type, byte[] bytes) =>
         Assert.Throws<RpcException>(() => Parse(type, bytes));
@@ -23,7 +24,8 @@ internal static class TestMessages
 
     public static string Compact(string hex) => hex.Replace(" ", "");
 
-    public static object? Get(this DynamicMessage message, string field) => message.Get(Field(message, field));
+    public static object? Get(this DynamicMessage message, string field) =>
+        message.Get(Field(message, field));
 
     public static bool Has(this DynamicMessage message, string field) => message.Has(Field(message, field));
 
@@ -32,7 +34,8 @@ internal static class TestMessages
 
     private static RpcFieldInfo Field(DynamicMessage message, string field) => message.Type.FindField(field)!;
 
-    /// <summary>A chain of leaves, each the child of the one before: <paramref name="count"/> within the first.</summary>
+    /// <summary>A chain of leaves, each the child of the one before: <paramref name="count"/> within the
+    /// first.</summary>
     public static byte[] Nested(int count, byte tag = 0x12)
     {
         byte[] bytes = [];

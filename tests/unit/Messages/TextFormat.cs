@@ -6,8 +6,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Messages;
 
-/// <summary>Writes messages as the text that protoc --encode reads. It shares no code with the codec: it only asks
-/// for values.</summary>
+/// <summary>Writes messages as the text that protoc --encode reads. It shares no code with the codec: it only
+/// asks for values.</summary>
 internal static class TextFormat
 {
     public static string Of(DynamicMessage message)
@@ -75,7 +75,8 @@ internal static class TextFormat
             return field.Name;
         }
         RpcMessageInfo type = field.MessageType!;
-        string bare = field.IsExtension ? field.FullName[(field.FullName.LastIndexOf('.') + 1)..] : field.Name;
+        string bare = field.IsExtension ? field.FullName[(
+            field.FullName.LastIndexOf('.') + 1)..] : field.Name;
         bool isLikeGroup = type.Name.Equals(bare, StringComparison.OrdinalIgnoreCase);
         return isLikeGroup && !field.IsExtension ? type.Name : field.Name;
     }

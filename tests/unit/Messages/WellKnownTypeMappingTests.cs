@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Diagnostics.CodeAnalysis;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
@@ -111,10 +112,12 @@ public static class WellKnownTypeMappingTests
     [Fact]
     public static void Times_are_shown_as_DateTimeOffset_and_TimeSpan()
     {
-        IDictionary shown = Show(new() { ["timestamp"] = "2024-02-29T12:30:00.123456789Z", ["duration"] = "-1.5s" });
+        IDictionary shown = Show(
+            new() { ["timestamp"] = "2024-02-29T12:30:00.123456789Z", ["duration"] = "-1.5s" });
 
         Assert.Equal(
-            new DateTimeOffset(2024, 2, 29, 12, 30, 0, 123, 456, TimeSpan.Zero).AddTicks(7), shown["timestamp"]);
+            new DateTimeOffset(
+                2024, 2, 29, 12, 30, 0, 123, 456, TimeSpan.Zero).AddTicks(7), shown["timestamp"]);
         Assert.Equal(TimeSpan.FromSeconds(-1.5), shown["duration"]);
     }
 
@@ -188,6 +191,16 @@ public static class WellKnownTypeMappingTests
     }
 
     [Fact]
+    public static void An_object_that_formats_itself_is_still_an_object()
+    {
+        MessageMapper mapper = new(new OpenModel());
+        DynamicMessage message = mapper.ToMessage(
+            WellKnown, new Hashtable { ["value"] = new MessageMapperTests.Formatted() });
+
+        Assert.Equal(5.0, ((IDictionary)((IDictionary)Mapper.ToObject(message))["value"]!)["Number"]);
+    }
+
+    [Fact]
     public static void A_value_that_JSON_lacks_is_refused_with_its_path()
     {
         Assert.Equal(
@@ -252,7 +265,8 @@ public static class WellKnownTypeMappingTests
     [Fact]
     public static void Any_holds_a_message_by_its_type()
     {
-        DynamicMessage message = Map("any", new Hashtable { ["@type"] = "everything.proto3.Leaf", ["text"] = "a" });
+        DynamicMessage message = Map(
+            "any", new Hashtable { ["@type"] = "everything.proto3.Leaf", ["text"] = "a" });
         IDictionary shown = (IDictionary)((IDictionary)Mapper.ToObject(message))["any"]!;
         DynamicMessage any = (DynamicMessage)message.Get("any")!;
 
@@ -282,7 +296,8 @@ public static class WellKnownTypeMappingTests
         Assert.Equal(Map("any", new Hashtable { ["@type"] = LeafUrl, ["text"] = "a" }), Map("any", leaf));
         Assert.Equal(
             "type.googleapis.com/google.protobuf.Duration",
-            ((DynamicMessage)Map("any", new Google.Protobuf.WellKnownTypes.Duration()).Get("any")!).Get("type_url"));
+            ((DynamicMessage)Map("any", new Google.Protobuf.WellKnownTypes.Duration()).Get("any")!).Get(
+                "type_url"));
     }
 
     [Fact]
@@ -303,7 +318,8 @@ public static class WellKnownTypeMappingTests
     [Fact]
     public static void Any_with_bytes_of_another_type_is_shown_as_bytes()
     {
-        DynamicMessage message = Map("any", new Hashtable { ["type_url"] = LeafUrl, ["value"] = new byte[] { 0x0A, 5 } });
+        DynamicMessage message = Map(
+            "any", new Hashtable { ["type_url"] = LeafUrl, ["value"] = new byte[] { 0x0A, 5 } });
         IDictionary shown = (IDictionary)((IDictionary)Mapper.ToObject(message))["any"]!;
 
         Assert.Equal(new byte[] { 0x0A, 5 }, shown["value"]);
@@ -405,8 +421,26 @@ public static class WellKnownTypeMappingTests
         }
     }
 
+    /// <summary>Sees members in an object that formats itself.</summary>
+    private sealed class OpenModel : IObjectModel
+    {
+        public object? Unwrap(object? value) => value;
+
+        public bool TryGetMembers(
+            object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
+        {
+            members = value is MessageMapperTests.Formatted formatted ? [new("Number", formatted.Number)] : null;
+            return members is not null || PlainObjectModel.Instance.TryGetMembers(value, out members);
+        }
+
+        public object CreateObject(
+            DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
+            PlainObjectModel.Instance.CreateObject(source, fields, values);
+    }
+
     private static DynamicMessage Map(string field, object? value) =>
         Mapper.ToMessage(WellKnown, new Dictionary<string, object?> { [field] = value });
 
-    private static IDictionary Show(Hashtable source) => (IDictionary)Mapper.ToObject(Mapper.ToMessage(WellKnown, source));
+    private static IDictionary Show(Hashtable source) =>
+        (IDictionary)Mapper.ToObject(Mapper.ToMessage(WellKnown, source));
 }
