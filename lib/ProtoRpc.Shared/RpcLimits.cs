@@ -35,6 +35,15 @@ public sealed record RpcLimits
     /// <summary>Presentation contexts of one association: 16.</summary>
     public int MaxContexts { get; init; } = 16;
 
+    /// <summary>Sessions that a server keeps at once: 1,000.</summary>
+    public int MaxSessions { get; init; } = 1000;
+
+    /// <summary>Values in one session: 1,000.</summary>
+    public int MaxSessionItems { get; init; } = 1000;
+
+    /// <summary>Time after which a session that no call uses is ended: 3 minutes.</summary>
+    public TimeSpan SessionIdleTimeout { get; init; } = TimeSpan.FromMinutes(3);
+
     /// <summary>Time for a client to connect and bind: 10 seconds.</summary>
     public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(10);
 

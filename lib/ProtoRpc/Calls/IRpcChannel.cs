@@ -6,6 +6,9 @@ namespace ProtoRpc.Calls;
 /// <summary>One way for a client to reach an endpoint: the native protocol, HTTP, gRPC.</summary>
 internal interface IRpcChannel : IDisposable
 {
+    /// <summary>The side channel: sent with every call, and replaced by what a reply brings.</summary>
+    Headers.RpcCallContext Context { get; set; }
+
     /// <summary>Makes one call and blocks for the reply.</summary>
     TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
 

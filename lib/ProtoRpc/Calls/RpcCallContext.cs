@@ -1,4 +1,6 @@
 using System.Security.Principal;
+using ProtoRpc.Calls.Sessions;
+using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
 
@@ -7,16 +9,28 @@ namespace ProtoRpc.Calls;
 /// <summary>What a handler may know of the call that it handles. Valid until the handler ends.</summary>
 public sealed class RpcCallContext
 {
+    private readonly ServerHost _host;
     private readonly PeerIdentity _peer;
+    private readonly Headers.RpcCallContext? _incoming;
     private readonly CancellationToken _cancellation;
     private CancellationTokenSource? _withDeadline;
+    private DynamicMessage? _callContext;
+    private RpcSession? _session;
 
     internal RpcCallContext(
-        RpcMethodInfo method, RpcEndpoint endpoint, PeerIdentity peer, DateTimeOffset? deadline, CancellationToken cancellation)
+        ServerHost host,
+        RpcMethodInfo method,
+        RpcEndpoint endpoint,
+        PeerIdentity peer,
+        Headers.RpcCallContext? incoming,
+        DateTimeOffset? deadline,
+        CancellationToken cancellation)
     {
+        _host = host;
         Method = method;
         Endpoint = endpoint;
         _peer = peer;
+        _incoming = incoming;
         Deadline = deadline;
         _cancellation = cancellation;
     }
@@ -56,10 +70,91 @@ public sealed class RpcCallContext
         ? (_withDeadline ??= WithDeadline(deadline)).Token
         : _cancellation;
 
-    /// <summary>The same but for the deadline, for a host that watches it by itself.</summary>
+    /// <summary>What the server keeps for the caller between calls; made when a handler first asks for it.</summary>
+    /// <exception cref="RpcException">FailedPrecondition when the server keeps no sessions, PermissionDenied when
+    /// the caller names somebody else's, ResourceExhausted when there are too many.</exception>
+    public RpcSession Session => _session ??= _host.RequireSessions().Use(SessionId, Owner);
+
+    /// <summary>The side channel: what came with the request, and what goes back when it is changed. Its fields
+    /// are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the service's schema declares.</summary>
+    public DynamicMessage CallContext
+    {
+        get => _callContext ??= SideChannel.ToDynamic(_incoming, Method.Service.Schema);
+        set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
+    }
+
+    /// <summary>The cancellation token but for the deadline, for a host that watches it by itself.</summary>
     internal CancellationToken Aborted => _cancellation;
 
-    internal void End() => _withDeadline?.Dispose();
+    /// <summary>The session that the caller names.</summary>
+    internal Guid? SessionId => SideChannel.SessionIdOf(_incoming);
+
+    /// <summary>To whom a session is bound: a user, or the address of those who do not say who they are.</summary>
+    internal string Owner => IsAuthenticated
+        ? $"{AuthenticationType}:{User.Name}"
+        : $"anonymous:{ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))]}";
+
+    /// <summary>Does something as the caller.</summary>
+    /// <exception cref="RpcException">Unauthenticated when nobody vouches for the caller; Unimplemented where the
+    /// system has no impersonation of threads, or the caller's token is not at hand.</exception>
+    public void Impersonate(Action action)
+    {
+        ArgumentNullException.ThrowIfNull(action);
+        if (!IsAuthenticated)
+        {
+            throw new RpcException(
+                RpcStatusCode.Unauthenticated, $"The caller of {Method.FullName} is anonymous and cannot be impersonated.");
+        }
+
+        if (OperatingSystem.IsWindows() && User is WindowsIdentity identity)
+        {
+            WindowsIdentity.RunImpersonated(identity.AccessToken, action);
+            return;
+        }
+
+        throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"'{User.Name}' cannot be impersonated: only Windows lets a thread act as another user. "
+            + "Check what the caller may do with User or an authorisation rule instead.");
+    }
+
+    /// <summary>What goes back to the caller, or null when nothing changed.</summary>
+    internal Headers.RpcCallContext? ChangedContext()
+    {
+        if (_callContext is null && _session is null)
+        {
+            return null;
+        }
+
+        Headers.RpcCallContext incoming = _incoming ?? new Headers.RpcCallContext();
+        Headers.RpcCallContext outgoing = _callContext is null ? incoming.Clone() : SideChannel.ToWire(_callContext);
+
+        // Session ids are made by the table alone, whatever a handler wrote.
+        if (_session is not null)
+        {
+            outgoing.SessionId = Google.Protobuf.ByteString.CopyFrom(_session.Id.ToByteArray());
+        }
+        else if (incoming.HasSessionId)
+        {
+            outgoing.SessionId = incoming.SessionId;
+        }
+        else
+        {
+            outgoing.ClearSessionId();
+        }
+
+        return outgoing.Equals(incoming) ? null : outgoing;
+    }
+
+    internal void End()
+    {
+        _withDeadline?.Dispose();
+        if (_session is { } session)
+        {
+            _host.RequireSessions().Release(session);
+            _session = null;
+        }
+    }
 
     // Made only for handlers that look: a timer for every call would cost more than an empty call.
     private CancellationTokenSource WithDeadline(DateTimeOffset deadline)

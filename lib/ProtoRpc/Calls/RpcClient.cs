@@ -35,6 +35,15 @@ public sealed class RpcClient : IDisposable
     /// <summary>The service of bare method names, where there is one.</summary>
     public RpcServiceInfo? Service { get; }
 
+    /// <summary>The side channel: sent with every call; what a reply brings back replaces it. Its fields are the
+    /// extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the schema declares. Change a copy and
+    /// set it.</summary>
+    public DynamicMessage CallContext
+    {
+        get => SideChannel.ToDynamic(_channel.Context, _schema);
+        set => _channel.Context = SideChannel.ToWire(value);
+    }
+
     /// <summary>False after it was disposed.</summary>
     public bool IsOpen => Volatile.Read(ref _closed) == 0;
 
@@ -57,7 +66,7 @@ public sealed class RpcClient : IDisposable
             };
         }
 
-        NativeChannel channel = new(endpoint, options.Limits);
+        NativeChannel channel = new(endpoint, options);
         try
         {
             if (service is not null)

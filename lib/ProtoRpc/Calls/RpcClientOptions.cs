@@ -11,4 +11,7 @@ public sealed record RpcClientOptions
 
     /// <summary>The interface id of that service; null for the service's own.</summary>
     public Guid? InterfaceId { get; init; }
+
+    /// <summary>Which exception types of the server are made anew.</summary>
+    public RpcExceptionTypes ExceptionTypes { get; init; } = RpcExceptionTypes.CoreLibrary;
 }

@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls;
@@ -37,6 +38,9 @@ public sealed class RpcServer : IAsyncDisposable, IDisposable
 
     /// <summary>What it has done, until it stopped.</summary>
     public RpcServerCounters Counters => _completion.Task.IsCompleted ? _last : Count();
+
+    /// <summary>The sessions that it keeps for callers now.</summary>
+    public IReadOnlyList<RpcSession> Sessions => _host?.Sessions ?? [];
 
     /// <summary>Ends when the server has stopped.</summary>
     public Task Completion => _completion.Task;
@@ -136,13 +140,17 @@ public sealed class RpcServer : IAsyncDisposable, IDisposable
                 throw new RpcException(RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
             }
 
-            _services.ForEach(s => s.Complete());
+            _services.ForEach(s => s.Complete(_options.Interceptors));
             ServerHost host = new(_services, _options);
             _served = BindAll(host);
             _host = host;
             return this;
         }
     }
+
+    /// <summary>Ends a session, and disposes what it holds.</summary>
+    /// <returns>False when there is none of that id.</returns>
+    public bool RemoveSession(Guid id) => _host?.RemoveSession(id) == true;
 
     /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest, closes.</summary>
     /// <param name="drain">Null for the limit's drain time.</param>
@@ -252,6 +260,7 @@ public sealed class RpcServer : IAsyncDisposable, IDisposable
         }
         finally
         {
+            _host?.Stop();
             _last = Count() with { Connections = 0 };
             _completion.TrySetResult();
         }

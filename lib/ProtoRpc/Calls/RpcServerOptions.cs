@@ -1,3 +1,4 @@
+using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Calls.Native;
 
 namespace ProtoRpc.Calls;
@@ -7,6 +8,12 @@ public sealed record RpcServerOptions
 {
     /// <summary>The bounds.</summary>
     public RpcLimits Limits { get; init; } = RpcLimits.Default;
+
+    /// <summary>Whether handlers may keep state for callers between calls.</summary>
+    public bool EnableSessions { get; init; } = true;
+
+    /// <summary>What stands around every call, the first one outermost.</summary>
+    public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
 
     // One line here for each way to serve.
     internal IReadOnlyList<IServerFace> Faces { get; init; } = [new NativeFace()];

@@ -1,14 +1,16 @@
 using System.Diagnostics;
 using Google.Protobuf;
+using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>A listening server as its faces see it: services, options, and the one place where handlers are run
-/// and counted.</summary>
+/// <summary>A listening server as its faces see it: services, options, sessions, and the one place where handlers
+/// are run and counted.</summary>
 internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServerOptions options)
 {
     private readonly long _started = Stopwatch.GetTimestamp();
+    private readonly SessionTable? _sessions = options.EnableSessions ? new SessionTable(options.Limits) : null;
     private long _calls;
     private long _errors;
     private int _inFlight;
@@ -24,6 +26,26 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     public long Errors => Volatile.Read(ref _errors);
 
     public int InFlight => Volatile.Read(ref _inFlight);
+
+    /// <summary>The sessions there are now.</summary>
+    public IReadOnlyList<RpcSession> Sessions => _sessions?.Sessions ?? [];
+
+    /// <summary>The table of sessions.</summary>
+    /// <exception cref="RpcException">FailedPrecondition when the server keeps none.</exception>
+    public SessionTable RequireSessions() => _sessions
+        ?? throw new RpcException(RpcStatusCode.FailedPrecondition, "This server keeps no sessions; enable them in its options.");
+
+    /// <summary>Ends the session that a caller names, if it is the caller's.</summary>
+    public void CloseSession(RpcCallContext context)
+    {
+        if (context.SessionId is { } id)
+        {
+            _sessions?.Close(id, context.Owner);
+        }
+    }
+
+    /// <summary>Ends a session, whoever owns it.</summary>
+    public bool RemoveSession(Guid id) => _sessions?.Remove(id) == true;
 
     /// <summary>What a caller is told of exceptions: by the peer and not by the endpoint, since a pipe of Windows
     /// can be reached from another machine.</summary>
@@ -45,7 +67,7 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
         Interlocked.Decrement(ref _inFlight);
     }
 
-    /// <summary>Runs a handler.</summary>
+    /// <summary>Runs a handler with the interceptors around it.</summary>
     public ValueTask<IMessage> InvokeAsync(ServerMethod method, RpcCallContext context, IMessage request)
     {
         if (!method.Info.IsUnary && context.Endpoint.IsNative)
@@ -53,6 +75,9 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
             throw NativeStreaming.Refusal(method.Info, context.Endpoint);
         }
 
-        return method.Handler(context, request);
+        return method.Chain(context, request);
     }
+
+    /// <summary>Ends every session.</summary>
+    public void Stop() => _sessions?.Dispose();
 }

@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
@@ -9,7 +10,12 @@ internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, Messa
 {
     public RpcMethodInfo Info { get; } = info;
 
-    public RpcHandler Handler { get; } = handler;
+    /// <summary>The handler, with the server's interceptors around it once the server listens.</summary>
+    public RpcHandler Chain { get; private set; } = handler;
+
+    /// <summary>Puts interceptors around the handler, the first one outermost.</summary>
+    public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors) =>
+        Chain = InterceptorChain.Around(Chain, interceptors);
 
     /// <summary>Reads a request as the type that the handler was registered with.</summary>
     /// <exception cref="RpcException">InvalidArgument when the bytes are not such a message.</exception>

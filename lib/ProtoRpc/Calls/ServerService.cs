@@ -1,3 +1,4 @@
+using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls;
@@ -22,12 +23,14 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
 
     public void AddFallback(RpcHandler handler) => _fallback = handler;
 
-    /// <summary>Gives every method that has no handler the common one, or one that says so.</summary>
-    public void Complete()
+    /// <summary>Gives every method that has no handler the common one, or one that says so, and puts the
+    /// interceptors around all.</summary>
+    public void Complete(IReadOnlyList<IRpcInterceptor> interceptors)
     {
         foreach (RpcMethodInfo method in Info.Methods)
         {
             _methods.TryAdd(method.Name, new ServerMethod(method, _fallback ?? NotHandled));
+            _methods[method.Name].Intercept(interceptors);
         }
     }
 

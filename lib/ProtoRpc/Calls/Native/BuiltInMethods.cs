@@ -1,32 +1,56 @@
 using Google.Protobuf;
 using ProtoRpc.Calls.Headers;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls.Native;
 
-/// <summary>The methods that every service of the native protocol has; their names start with a dot.</summary>
-internal static class BuiltInMethods
+/// <summary>The methods that every service of the native protocol has; on the wire their names start with a dot.</summary>
+/// <remarks>They are methods like any other, so that interceptors see them and they cannot get around a rule.</remarks>
+internal sealed class BuiltInMethods
 {
     public const string Ping = ".ping";
     public const string Close = ".close";
 
-    public static IMessage Invoke(ServerHost host, string name) => name switch
+    private static readonly RpcServiceInfo Info =
+        RpcSchema.FromDescriptors(ProtorpcTransportReflection.Descriptor).GetService("protorpc.BuiltIn");
+
+    private readonly ServerHost _host;
+    private readonly ServerService _methods = new(Info, Guid.Empty);
+
+    public BuiltInMethods(ServerHost host)
     {
-        Ping => PingReply(host),
+        _host = host;
+        Add<RpcPingRequest>(Ping, (_, _) => PingReply());
+        Add<RpcVoid>(Close, (context, _) =>
+        {
+            _host.CloseSession(context);
+            return new RpcVoid();
+        });
+        _methods.Complete(host.Options.Interceptors);
+    }
 
-        // Sent by the original's clients when they hold a session; no state is kept here that it could end.
-        Close => new RpcVoid(),
-        _ => throw new RpcException(RpcStatusCode.Unimplemented, $"Method '{name}' not found."),
-    };
+    /// <summary>Whether a name is that of a built-in method.</summary>
+    public static bool IsBuiltIn(string name) => name.StartsWith('.');
 
-    private static RpcPingResponse PingReply(ServerHost host)
+    /// <summary>The method of a name of the wire.</summary>
+    /// <exception cref="RpcException">Unimplemented when there is none.</exception>
+    public ServerMethod Get(string name) => _methods.Get(name[1..]);
+
+    private void Add<TRequest>(string name, Func<RpcCallContext, TRequest, IMessage> handler)
+        where TRequest : class, IMessage<TRequest>, new() => _methods.Add(new ServerMethod(
+            Info.FindMethod(name[1..])!,
+            (context, request) => ValueTask.FromResult(handler(context, (TRequest)request)),
+            new MessageParser<TRequest>(() => new TRequest())));
+
+    private RpcPingResponse PingReply()
     {
         ServerFacts facts = new()
         {
             Product = nameof(ProtoRpc),
             Version = typeof(BuiltInMethods).Assembly.GetName().Version?.ToString(3) ?? "",
-            UptimeMs = (ulong)host.Uptime.TotalMilliseconds,
+            UptimeMs = (ulong)_host.Uptime.TotalMilliseconds,
         };
-        facts.Services.AddRange(host.Services.Select(s => s.Info.FullName));
+        facts.Services.AddRange(_host.Services.Select(s => s.Info.FullName));
         RpcPingResponse reply = new();
         reply.SetExtension(ProtorpcTransportExtensions.ServerFacts, facts);
         return reply;

@@ -8,14 +8,24 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Calls.Native;
 
 /// <summary>Calls services over DCE/RPC: each service is an interface with connections of its own.</summary>
-internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IRpcChannel
+internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options) : IRpcChannel
 {
     private const int MessageIdBytes = 16;
+    private static readonly TimeSpan CloseTimeout = TimeSpan.FromSeconds(1);
 
+    private readonly RpcLimits _limits = options.Limits;
     private readonly ConcurrentDictionary<string, Guid> _interfaceIds = new(StringComparer.Ordinal);
     private readonly Dictionary<Guid, NativeClient> _clients = [];
     private readonly Lock _gate = new();
+    private Headers.RpcCallContext _context = new();
     private bool _disposed;
+
+    // Never changed in place, so calls at the same time see one or the other.
+    public Headers.RpcCallContext Context
+    {
+        get => Volatile.Read(ref _context);
+        set => Volatile.Write(ref _context, value);
+    }
 
     /// <summary>Connects and binds to a service's interface.</summary>
     /// <param name="service">The service.</param>
@@ -71,6 +81,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
 
     public void Dispose()
     {
+        CloseSession();
         lock (_gate)
         {
             _disposed = true;
@@ -89,7 +100,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
         long start = Stopwatch.GetTimestamp();
         try
         {
-            RpcLimits within = limits with { ConnectTimeout = timeout };
+            RpcLimits within = _limits with { ConnectTimeout = timeout };
             NativeClient.Connect(endpoint, Guid.NewGuid(), within, cancellation).Dispose();
         }
         catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented)
@@ -97,6 +108,34 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
         }
 
         return new RpcPingResult(endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null);
+    }
+
+    // Tells the server that the session is not needed any more. It would expire anyway, so nobody waits for long.
+    private void CloseSession()
+    {
+        NativeClient? client;
+        lock (_gate)
+        {
+            client = _disposed || !Context.HasSessionId ? null : _clients.Values.FirstOrDefault();
+        }
+
+        if (client is null)
+        {
+            return;
+        }
+
+        try
+        {
+            using NativeExchange exchange = client.Begin();
+            ByteString id = WriteRequest(exchange, BuiltInMethods.Close, new RpcVoid(), CloseTimeout);
+            int code = exchange.Execute(CloseTimeout);
+            ReadReply(exchange, id, code, BuiltInMethods.Close, static _ => true);
+            Context = new Headers.RpcCallContext();
+        }
+        catch (RpcException)
+        {
+            // The server may be gone, and the session with it.
+        }
     }
 
     private static RpcPingResponse ParsePing(ReadOnlySpan<byte> body) =>
@@ -119,7 +158,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
-                client = NativeClient.Connect(endpoint, id, limits, cancellation);
+                client = NativeClient.Connect(endpoint, id, _limits, cancellation);
                 _clients.Add(id, client);
             }
 
@@ -129,14 +168,14 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
 
     private ByteString WriteRequest(NativeExchange exchange, string method, IMessage request, TimeSpan timeout)
     {
-        MessageChecks.RequireSize(request, limits.MaxMessageBytes, "request");
+        MessageChecks.RequireSize(request, _limits.MaxMessageBytes, "request");
         Span<byte> id = stackalloc byte[MessageIdBytes];
         Guid.NewGuid().TryWriteBytes(id);
         RpcRequestHeader header = new()
         {
             MethodName = method,
             MessageId = ByteString.CopyFrom(id),
-            CallContext = new Headers.RpcCallContext(),
+            CallContext = Context,
         };
         if (timeout != Timeout.InfiniteTimeSpan)
         {
@@ -149,7 +188,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
     }
 
     // In the original's order: the id first, then the exception, then success and the body.
-    private static TReply ReadReply<TReply>(
+    private TReply ReadReply<TReply>(
         NativeExchange exchange, ByteString id, int code, string method, ReplyReader<TReply> read)
     {
         if (code != 0)
@@ -164,12 +203,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
 
         RpcResponseHeader header = NativeHeaders.Read(
             NativeHeaders.ResponseParser, exchange.Reply.Span, out ReadOnlySpan<byte> body);
-        if (header.Exception is not null || !header.Success)
-        {
-            throw Failure(header, method);
-        }
-
-        if (header.MessageId != id)
+        bool failed = header.Exception is not null || !header.Success;
+        if (header.MessageId != id && !(failed && !header.HasMessageId))
         {
             throw new RpcException(
                 RpcStatusCode.Internal, $"The reply to {method} carries the id of another call; the connection is not to be trusted.")
@@ -179,10 +214,15 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
             };
         }
 
-        return read(body);
+        if (header.CallContext is { } context)
+        {
+            Context = context;
+        }
+
+        return failed ? throw Failure(header, method) : read(body);
     }
 
-    private static RpcException Failure(RpcResponseHeader header, string method)
+    private RpcException Failure(RpcResponseHeader header, string method)
     {
         RpcExceptionInfo info = header.Exception ?? new RpcExceptionInfo();
         RpcRemoteException remote = ExceptionInfoCodec.Decode(info);
@@ -198,6 +238,10 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcLimits limits) : IR
             ? remote.Message
             : $"{method} failed on the server"
                 + (remote.TypeName.Length > 0 ? $" with {remote.TypeName}" : "") + "; the server tells no more.";
-        return new RpcException(code, message) { Remote = remote, MayHaveExecuted = true };
+        return new RpcException(code, message, RemoteExceptionFactory.Create(remote, options.ExceptionTypes))
+        {
+            Remote = remote,
+            MayHaveExecuted = true,
+        };
     }
 }

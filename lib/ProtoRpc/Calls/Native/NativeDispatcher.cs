@@ -7,7 +7,7 @@ namespace ProtoRpc.Calls.Native;
 /// <summary>Answers the Exec calls of one service: header and body in, header and body out.</summary>
 /// <remarks>A handler's failure is described in the reply's header and never leaves here as an exception, so the
 /// interface's return code stays 0, as on the original.</remarks>
-internal sealed class NativeDispatcher(ServerHost host, ServerService service)
+internal sealed class NativeDispatcher(ServerHost host, ServerService service, BuiltInMethods builtIns)
 {
     public ValueTask HandleAsync(ExecCall call)
     {
@@ -17,17 +17,12 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service)
         try
         {
             header = NativeHeaders.Read(NativeHeaders.RequestParser, call.Request.Span, out ReadOnlySpan<byte> body);
-            if (header.MethodName.StartsWith('.'))
-            {
-                WriteReply(call, header, BuiltInMethods.Invoke(host, header.MethodName));
-                host.EndCall(failed: false);
-                return default;
-            }
-
-            ServerMethod method = service.Get(header.MethodName);
+            ServerMethod method = BuiltInMethods.IsBuiltIn(header.MethodName)
+                ? builtIns.Get(header.MethodName)
+                : service.Get(header.MethodName);
             IMessage request = method.ParseRequest(body);
             context = new RpcCallContext(
-                method.Info, call.Endpoint, call.Peer, DeadlineOf(header), call.Cancellation);
+                host, method.Info, call.Endpoint, call.Peer, header.CallContext, DeadlineOf(header), call.Cancellation);
             ValueTask<IMessage> reply = host.InvokeAsync(method, context, request);
             if (!reply.IsCompleted)
             {
@@ -68,14 +63,19 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service)
         // All that can fail comes before the first byte of the reply.
         method.CheckReply(reply);
         MessageChecks.RequireSize(reply, host.Options.Limits.MaxMessageBytes, "reply");
-        WriteReply(call, header, reply);
+        RpcResponseHeader response = new() { MessageId = header.MessageId };
+        if (context.ChangedContext() is { } changed)
+        {
+            response.CallContext = changed;
+        }
+
+        NativeHeaders.Write(call.Reply, response, reply);
         context.End();
         host.EndCall(failed: false);
     }
 
     private void Fail(ExecCall call, RpcRequestHeader? header, RpcCallContext? context, Exception error)
     {
-        context?.End();
         call.ResetReply();
         RpcResponseHeader response = new()
         {
@@ -87,14 +87,28 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service)
             response.MessageId = header.MessageId;
         }
 
+        // A session that a failing call got is the caller's all the same.
+        if (ContextAfterFailure(context) is { } changed)
+        {
+            response.CallContext = changed;
+        }
+
         response.SetExtension(ProtorpcTransportExtensions.StatusCode, (int)ExceptionInfoCodec.StatusOf(error));
         NativeHeaders.Write(call.Reply, response, body: null);
+        context?.End();
         host.EndCall(failed: true);
     }
 
-    private static void WriteReply(ExecCall call, RpcRequestHeader header, IMessage reply)
+    private static Headers.RpcCallContext? ContextAfterFailure(RpcCallContext? context)
     {
-        RpcResponseHeader response = new() { MessageId = header.MessageId };
-        NativeHeaders.Write(call.Reply, response, reply);
+        try
+        {
+            return context?.ChangedContext();
+        }
+        catch (RpcException)
+        {
+            // The handler left a context that cannot be written; that may be the very failure that is told.
+            return null;
+        }
     }
 }

@@ -1,0 +1,19 @@
+namespace ProtoRpc.Calls.Interceptors;
+
+/// <summary>Links interceptors around a handler, once for each method.</summary>
+internal static class InterceptorChain
+{
+    /// <summary>The handler with the interceptors around it, the first one outermost.</summary>
+    public static RpcHandler Around(RpcHandler handler, IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        RpcHandler chain = handler;
+        for (int i = interceptors.Count - 1; i >= 0; i--)
+        {
+            IRpcInterceptor interceptor = interceptors[i];
+            RpcHandler next = chain;
+            chain = (context, request) => interceptor.InvokeAsync(context, request, next);
+        }
+
+        return chain;
+    }
+}

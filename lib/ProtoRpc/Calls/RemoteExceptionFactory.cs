@@ -1,0 +1,77 @@
+using System.Reflection;
+using System.Text.RegularExpressions;
+
+namespace ProtoRpc.Calls;
+
+/// <summary>Makes the exception that a server threw anew, as far as the client allows.</summary>
+internal static partial class RemoteExceptionFactory
+{
+    private const string FrameworkCore = "mscorlib";
+
+    /// <summary>An exception of the remote type with the remote message, or null when the type is not allowed, not
+    /// there, or not to be made so.</summary>
+    public static Exception? Create(RpcRemoteException remote, RpcExceptionTypes allowed)
+    {
+        if (allowed == RpcExceptionTypes.None || !PlainName().IsMatch(remote.TypeName))
+        {
+            return null;
+        }
+
+        try
+        {
+            return Find(remote, allowed) is { IsAbstract: false, ContainsGenericParameters: false } type
+                && typeof(Exception).IsAssignableFrom(type)
+                && type.GetConstructor([typeof(string)]) is { } constructor
+                    ? (Exception)constructor.Invoke([remote.Message])
+                    : null;
+        }
+        catch (Exception e) when (e is TargetInvocationException or IOException or BadImageFormatException
+            or TypeLoadException or ArgumentException or NotSupportedException)
+        {
+            // What the server told is in the RpcException all the same.
+            return null;
+        }
+    }
+
+    private static Type? Find(RpcRemoteException remote, RpcExceptionTypes allowed)
+    {
+        // .NET Framework's name for the library of core types, whatever version it is of.
+        AssemblyName? name = AssemblyOf(remote);
+        if (allowed == RpcExceptionTypes.CoreLibrary || name?.Name is FrameworkCore)
+        {
+            return typeof(object).Assembly.GetType(remote.TypeName);
+        }
+
+        if (name?.Name is null)
+        {
+            return null;
+        }
+
+        Assembly? loaded = AppDomain.CurrentDomain.GetAssemblies().FirstOrDefault(
+            assembly => string.Equals(assembly.GetName().Name, name.Name, StringComparison.OrdinalIgnoreCase));
+        return (loaded ?? Load(name, allowed))?.GetType(remote.TypeName);
+    }
+
+    private static Assembly? Load(AssemblyName name, RpcExceptionTypes allowed) => allowed switch
+    {
+        RpcExceptionTypes.LoadStrongNamed when name.GetPublicKeyToken() is { Length: > 0 } => Assembly.Load(name),
+        RpcExceptionTypes.LoadAny => Assembly.Load(new AssemblyName(name.Name!)),
+        _ => null,
+    };
+
+    // A name that carries a code base, a path or anything else beside the usual parts is no name.
+    private static AssemblyName? AssemblyOf(RpcRemoteException remote)
+    {
+        if (remote.AssemblyName.Length == 0
+            || remote.AssemblyName.Contains("codebase", StringComparison.OrdinalIgnoreCase))
+        {
+            return null;
+        }
+
+        AssemblyName name = new(remote.AssemblyName);
+        return name.Name is { } simple && simple.AsSpan().IndexOfAny("/\\:") < 0 ? name : null;
+    }
+
+    [GeneratedRegex(@"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\z", RegexOptions.CultureInvariant)]
+    private static partial Regex PlainName();
+}
