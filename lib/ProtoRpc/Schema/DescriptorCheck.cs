@@ -7,6 +7,21 @@ internal static class DescriptorCheck
 {
     private const int MaxFieldNumber = 536870911;
 
+    /// <summary>Checks a file before it is linked, for what the library refuses without saying where.</summary>
+    /// <exception cref="RpcException">InvalidArgument with the elements at fault.</exception>
+    public static void CheckExtensions(FileDescriptorProto file)
+    {
+        Dictionary<(string Extendee, int Number), string> seen = [];
+        foreach (FieldDescriptorProto extension in file.Extension.Concat(file.MessageType.SelectMany(ExtensionsIn)))
+        {
+            (string Extendee, int Number) key = (extension.Extendee, extension.Number);
+            Require(
+                seen.TryAdd(key, extension.Name), file.Name, extension.Name,
+                $"has the number {extension.Number} of '{extension.Extendee.TrimStart('.')}', which "
+                + $"'{seen[key]}' has already");
+        }
+    }
+
     /// <summary>Checks a linked file.</summary>
     /// <exception cref="RpcException">InvalidArgument with the element at fault.</exception>
     public static void Check(FileDescriptor file, FileDescriptorProto proto)
@@ -26,6 +41,9 @@ internal static class DescriptorCheck
             CheckField(file.Extensions.UnorderedExtensions[i], proto.Extension[i], file.Name);
         }
     }
+
+    private static IEnumerable<FieldDescriptorProto> ExtensionsIn(DescriptorProto message) =>
+        message.Extension.Concat(message.NestedType.SelectMany(ExtensionsIn));
 
     private static void CheckMessage(MessageDescriptor message, DescriptorProto proto, string fileName)
     {

@@ -8,10 +8,16 @@ internal static class DescriptorLinker
 {
     /// <summary>Links files that came in any order.</summary>
     /// <returns>Imports before those that import them.</returns>
-    /// <exception cref="RpcException">InvalidArgument when an import is missing or something does not fit.</exception>
+    /// <exception cref="RpcException">InvalidArgument when an import is missing or something does not fit.
+    /// </exception>
     public static IReadOnlyList<SchemaFile> Link(IReadOnlyList<DescriptorFile> files)
     {
         IReadOnlyList<DescriptorFile> sorted = ImportOrder.Sort(files);
+        foreach (DescriptorFile file in sorted)
+        {
+            DescriptorCheck.CheckExtensions(file.Proto);
+        }
+
         DescriptorFile? current = null;
         IReadOnlyList<FileDescriptor> descriptors;
         try

@@ -7,7 +7,8 @@ internal static class ImportOrder
     private const int MaxPublicChain = 500;
 
     /// <summary>Imports before those that import them; otherwise the order in which they came.</summary>
-    /// <exception cref="RpcException">InvalidArgument for a missing or cyclic import, or two files of one name.</exception>
+    /// <exception cref="RpcException">InvalidArgument for a missing or cyclic import, or two files of one name.
+    /// </exception>
     public static IReadOnlyList<DescriptorFile> Sort(IReadOnlyList<DescriptorFile> files)
     {
         Dictionary<string, DescriptorFile> byName = IndexByName(files);
@@ -83,7 +84,8 @@ internal static class ImportOrder
             if (!openNames.Add(import))
             {
                 IEnumerable<string> cycle = open.Select(o => o.File.Name).SkipWhile(n => n != import).Append(import);
-                throw SchemaError.Invalid($"Files import each other in a circle: {string.Join(" -> ", cycle.Take(10))}.");
+                throw SchemaError.Invalid(
+                    $"Files import each other in a circle: {string.Join(" -> ", cycle.Take(10))}.");
             }
 
             open.Add((imported, 0));

@@ -9,17 +9,11 @@ internal static class NameLookup
         string kind, string name, IReadOnlyList<T> items, Func<T, string> fullName, Func<T, string> bareName)
         where T : class
     {
-        foreach (StringComparison comparison in new[] { StringComparison.Ordinal, StringComparison.OrdinalIgnoreCase })
-        {
-            T? found = Single(kind, name, items, fullName, comparison)
-                ?? Single(kind, name, items, bareName, comparison, fullName);
-            if (found is not null)
-            {
-                return found;
-            }
-        }
+        return Find(StringComparison.Ordinal) ?? Find(StringComparison.OrdinalIgnoreCase);
 
-        return null;
+        T? Find(StringComparison comparison) =>
+            Single(kind, name, items, fullName, comparison)
+            ?? Single(kind, name, items, bareName, comparison, fullName);
     }
 
     private static T? Single<T>(

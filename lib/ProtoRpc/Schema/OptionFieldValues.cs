@@ -40,6 +40,8 @@ internal sealed class OptionFieldValues
     [
         .. _order.Select(field => new OptionField(
             field,
-            field.MessageType is { } type ? [.. _values[field].Select(v => decode(type, (byte[])v))] : _values[field])),
+            field.MessageType is { } type
+                ? [.. _values[field].Select(v => decode(type, (byte[])v))]
+                : _values[field])),
     ];
 }

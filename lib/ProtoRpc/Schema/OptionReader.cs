@@ -64,7 +64,8 @@ internal static class OptionReader
             }
         }
 
-        return new OptionMessage(type, values.Finish((message, raw) => Decode(message, raw, depth + 1)), values.Unknown);
+        IReadOnlyList<OptionField> fields = values.Finish((message, raw) => Decode(message, raw, depth + 1));
+        return new OptionMessage(type, fields, values.Unknown);
     }
 
     private static RpcSchema ReadBuiltIn()

@@ -16,7 +16,8 @@ internal static class OptionWire
         WireType wire = GetTagWireType(tag);
         if (wire == WireTypeOf(field.Kind))
         {
-            values.Add(field, field.Kind == RpcFieldKind.Group ? ReadGroup(input, tag, bytes) : ReadValue(input, field));
+            bool isGroup = field.Kind == RpcFieldKind.Group;
+            values.Add(field, isGroup ? ReadGroup(input, tag, bytes) : ReadValue(input, field));
             return true;
         }
 

@@ -5,10 +5,12 @@ namespace ProtoRpc.Schema;
 /// <summary>Finds the schema files that a path with wildcards means.</summary>
 internal static class PathPattern
 {
-    /// <summary>The files of a path: itself, or those that its <c>*</c>, <c>?</c> and <c>**</c> match, sorted.</summary>
+    /// <summary>The files of a path: itself, or those that its <c>*</c>, <c>?</c> and <c>**</c> match, sorted.
+    /// </summary>
     /// <param name="pattern">A path as the user wrote it.</param>
     /// <param name="baseFolder">What a relative one starts from.</param>
-    /// <exception cref="RpcException">NotFound for no file; InvalidArgument for a folder or an unknown ending.</exception>
+    /// <exception cref="RpcException">NotFound for no file; InvalidArgument for a folder or an unknown ending.
+    /// </exception>
     public static IReadOnlyList<SourceFile> Expand(string pattern, string baseFolder)
     {
         if (string.IsNullOrWhiteSpace(pattern) || pattern.Contains('\0'))
@@ -96,5 +98,6 @@ internal static class PathPattern
 
     // The simple matching takes a backslash for an escape; none gets here, as it is a separator or no wildcard.
     private static bool Matches(string part, string path) =>
-        FileSystemName.MatchesSimpleExpression(part, Path.GetFileName(path), ignoreCase: OperatingSystem.IsWindows());
+        FileSystemName.MatchesSimpleExpression(
+            part, Path.GetFileName(path), ignoreCase: OperatingSystem.IsWindows());
 }

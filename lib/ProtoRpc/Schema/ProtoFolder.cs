@@ -27,6 +27,7 @@ internal static class ProtoFolder
         string path = isPath ? Path.GetFullPath(name, root) : "";
         return path.StartsWith(inside, StringComparison.Ordinal) && path.Length > inside.Length
             ? path
-            : throw SchemaError.Invalid($"The file name '{name}' leads out of the folder '{root}'; nothing is written.");
+            : throw SchemaError.Invalid(
+                $"The file name '{name}' leads out of the folder '{root}'; nothing is written.");
     }
 }

@@ -91,8 +91,8 @@ internal sealed class ProtoTextFields(
         DescriptorProto? entry = !IsGroup(field) && TypeIndex(field, message.NestedType, fullName) is { } index
             ? message.NestedType[index]
             : null;
-        WriteField(
-            field, fullName, fieldPath, message.NestedType, $"{path},{DescriptorProto.NestedTypeFieldNumber}", entry);
+        string nestedPath = $"{path},{DescriptorProto.NestedTypeFieldNumber}";
+        WriteField(field, fullName, fieldPath, message.NestedType, nestedPath, entry);
     }
 
     private void WriteField(
@@ -124,8 +124,8 @@ internal sealed class ProtoTextFields(
         if (TypeIndex(field, siblings, scope) is not { } index)
         {
             throw SchemaError.Invalid(
-                $"{file.Name}: the group '{field.Name}' of '{scope}' has a type of another scope, '{field.TypeName}', "
-                + "which a .proto cannot say.");
+                $"{file.Name}: the group '{field.Name}' of '{scope}' has a type of another scope, "
+                + $"'{field.TypeName}', which a .proto cannot say.");
         }
 
         DescriptorProto type = siblings[index];

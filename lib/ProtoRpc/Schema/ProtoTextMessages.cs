@@ -31,7 +31,8 @@ internal sealed class ProtoTextMessages
 
     public SourcePositions Positions { get; }
 
-    /// <summary>Adds messages and enums; those that are written elsewhere, as groups and map entries, are not.</summary>
+    /// <summary>Adds messages and enums; those that are written elsewhere, as groups and map entries, are not.
+    /// </summary>
     public void AddTypes(
         ProtoTextOrder order, RepeatedField<DescriptorProto> messages, string messagesPath,
         RepeatedField<EnumDescriptorProto> enums, string enumsPath, IEnumerable<FieldDescriptorProto> fields,

@@ -20,11 +20,13 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
         }
     }
 
-    /// <summary>The options of a field, value or range, each as <c>name = value</c>, for <see cref="WithList"/>.</summary>
+    /// <summary>The options of a field, value or range, each as <c>name = value</c>, for <see cref="WithList"/>.
+    /// </summary>
     public IReadOnlyList<string> Assignments(string typeName, IMessage? options, string scope) =>
         Assignments(typeName, options, scope, text.Depth + 1);
 
-    /// <summary>A declaration with its options in brackets: in its line, or one in each line where it gets long.</summary>
+    /// <summary>A declaration with its options in brackets: in its line, or one in each line where it gets long.
+    /// </summary>
     public string WithList(string head, IReadOnlyList<string> assignments)
     {
         if (assignments.Count == 0)
@@ -97,7 +99,8 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
         }
 
         string indent = new(' ', 2 * depth);
-        IEnumerable<string> lines = message.Fields.SelectMany(f => f.Values.Select(v => Line(f.Field, v, depth + 1)));
+        IEnumerable<string> lines = message.Fields
+            .SelectMany(f => f.Values.Select(v => Line(f.Field, v, depth + 1)));
         return $"{{\n{string.Join('\n', lines)}\n{indent}}}";
     }
 

@@ -9,7 +9,8 @@ namespace ProtoRpc.Schema;
 /// </param>
 internal sealed record ProtoTextElement(string Path, Action Write, int? TypeIndex = null);
 
-/// <summary>Puts elements of several kinds into the order of the source, which descriptors keep per kind only.</summary>
+/// <summary>Puts elements of several kinds into the order of the source, which descriptors keep per kind only.
+/// </summary>
 internal sealed class ProtoTextOrder(SourcePositions positions)
 {
     private readonly List<List<ProtoTextElement>> _kinds = [];

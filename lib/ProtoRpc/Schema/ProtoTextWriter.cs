@@ -21,7 +21,7 @@ internal sealed class ProtoTextWriter
         _file = file;
         _proto = file.Proto;
         _text = new ProtoText(file.Comments);
-        _names = new ProtoTextNames(schema.SchemaFiles);
+        _names = schema.TextNames;
         _options = new ProtoTextOptions(schema, _names, _text);
         _messages = new ProtoTextMessages(_text, _names, _options, file);
     }

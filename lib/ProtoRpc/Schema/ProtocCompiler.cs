@@ -6,7 +6,8 @@ namespace ProtoRpc.Schema;
 /// <param name="Warnings">Warnings as <c>file:line:column: text</c>.</param>
 /// <param name="Label">A name for this run among others.</param>
 internal sealed record ProtocResult(
-    IReadOnlyList<DescriptorFile> Files, IReadOnlyList<string> RootFiles, IReadOnlyList<string> Warnings, string Label);
+    IReadOnlyList<DescriptorFile> Files, IReadOnlyList<string> RootFiles, IReadOnlyList<string> Warnings,
+    string Label);
 
 /// <summary>Compiles .proto files with protoc.</summary>
 internal static class ProtocCompiler
@@ -61,7 +62,8 @@ internal static class ProtocCompiler
         ProtocDiagnostics all = first;
         for (int i = 0; i < MaxRetries; i++)
         {
-            KeyValuePair<string, SourceFile>[] left = [.. plan.Inputs.Where(f => !all.FailedInputs.Contains(f.Value))];
+            KeyValuePair<string, SourceFile>[] left =
+                [.. plan.Inputs.Where(f => !all.FailedInputs.Contains(f.Value))];
             if (left.Length == 0 || left.Length == plan.Inputs.Count)
             {
                 break;
@@ -106,7 +108,8 @@ internal static class ProtocCompiler
         List<string> arguments = ["--include_imports", "--include_source_info", "--retain_options"];
         arguments.Add($"--descriptor_set_out={output}");
         IEnumerable<string> roots = plan.Roots.Select(r => r.FullPath).Concat(ProtocLocator.IncludeFolders);
-        arguments.AddRange(roots.Select((r, i) => "--proto_path==" + Listable(r, Path.Combine(workFolder, $"root{i}"), links)));
+        arguments.AddRange(roots.Select((root, i) =>
+            "--proto_path==" + Listable(root, Path.Combine(workFolder, $"root{i}"), links)));
         // A name that looks like an option is given as a path.
         arguments.AddRange(plan.Inputs.Select(i => i.Key.StartsWith('-') ? i.Value.FullPath : i.Key));
         return arguments.Any(a => a.AsSpan().IndexOfAny('\n', '\r') >= 0)

@@ -71,7 +71,9 @@ internal sealed partial class ProtocDiagnostics
 
         string more = Errors.Count > MaxListed ? $"\n... and {Errors.Count - MaxListed} more" : "";
         bool isImportMissing = Errors.Any(e => e.EndsWith(": File not found.", StringComparison.Ordinal));
-        string hint = isImportMissing ? "\nGive the folder from which the missing import counts as an import path." : "";
+        string hint = isImportMissing
+            ? "\nGive the folder from which the missing import counts as an import path."
+            : "";
         return SchemaError.Invalid(string.Join('\n', Errors.Take(MaxListed)) + more + hint);
     }
 

@@ -24,7 +24,8 @@ internal static class ProtocLocator
             .Where(Directory.Exists),
     ];
 
-    /// <summary>protoc: the one that <c>$PROTOC</c> names, else the one that is shipped, else the one on PATH.</summary>
+    /// <summary>protoc: the one that <c>$PROTOC</c> names, else the one that is shipped, else the one on PATH.
+    /// </summary>
     /// <exception cref="RpcException">FailedPrecondition when there is none.</exception>
     public static string Find() => Find(
         Environment.GetEnvironmentVariable(Variable), AssemblyFolder, Environment.GetEnvironmentVariable("PATH"));
@@ -80,11 +81,11 @@ internal static class ProtocLocator
             {
                 File.SetUnixFileMode(path, mode | run);
             }
-            catch (UnauthorizedAccessException) when ((mode & run) != 0)
+            catch (Exception e) when ((mode & run) != 0 && e is (IOException or UnauthorizedAccessException))
             {
                 // Another user's file that may be executable for this one all the same; starting it will tell.
             }
-            catch (UnauthorizedAccessException e)
+            catch (Exception e) when (e is IOException or UnauthorizedAccessException)
             {
                 throw Missing($"'{path}' may not be executed; run 'chmod +x' on it.", e);
             }

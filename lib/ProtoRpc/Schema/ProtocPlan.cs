@@ -13,8 +13,10 @@ internal sealed record ProtocPlan(
     /// <summary>Makes as few runs as the files' names allow; mostly one.</summary>
     /// <param name="files">The .proto files.</param>
     /// <param name="importPaths">The folders that the user gave.</param>
-    /// <exception cref="RpcException">InvalidArgument when an import path hides a file that is asked for.</exception>
-    public static IReadOnlyList<ProtocPlan> Make(IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths)
+    /// <exception cref="RpcException">InvalidArgument when an import path hides a file that is asked for.
+    /// </exception>
+    public static IReadOnlyList<ProtocPlan> Make(
+        IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths)
     {
         ImportRoots roots = new(files, importPaths);
         List<List<SourceFile>> runs = [];
@@ -34,9 +36,11 @@ internal sealed record ProtocPlan(
         return [.. runs.Select(run => Make(run, importPaths, roots))];
     }
 
-    /// <summary>Checks that no import was found by chance: in one of several folders that nobody put in order.</summary>
+    /// <summary>Checks that no import was found by chance: in one of several folders that nobody put in order.
+    /// </summary>
     /// <param name="fileNames">The files that were compiled, with imports.</param>
-    /// <exception cref="RpcException">InvalidArgument when two folders have different files for an import.</exception>
+    /// <exception cref="RpcException">InvalidArgument when two folders have different files for an import.
+    /// </exception>
     public void CheckImports(IEnumerable<string> fileNames)
     {
         if (OwnRoots.Count < 2)
@@ -55,7 +59,8 @@ internal sealed record ProtocPlan(
             {
                 throw SchemaError.Invalid(
                     $"The import '{name}' is a different file in '{holders[0].FullPath}' and in '{other.FullPath}'. "
-                    + "Load the files of the two folders separately, or give the folder that is meant as an import path.");
+                    + "Load the files of the two folders separately, or give the folder that is meant as an import "
+                    + "path.");
             }
         }
     }

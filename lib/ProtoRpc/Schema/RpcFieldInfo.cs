@@ -3,13 +3,19 @@ using static Google.Protobuf.Reflection.FeatureSet.Types;
 
 namespace ProtoRpc.Schema;
 
-/// <summary>One field of a message, or an extension, with its features resolved for every syntax and edition.</summary>
+/// <summary>One field of a message, or an extension, with its features resolved for every syntax and edition.
+/// </summary>
 public sealed class RpcFieldInfo
 {
     private readonly SchemaFile _file;
     private readonly FieldDescriptorProto _proto;
     private readonly string _path;
     private readonly RpcSchema _schema;
+
+    // Found when they are first asked for, since messages refer to each other; threads find the same ones.
+    private RpcMessageInfo? _containingType;
+    private RpcMessageInfo? _messageType;
+    private RpcEnumInfo? _enumType;
 
     internal RpcFieldInfo(
         RpcSchema schema, SchemaFile file, FieldDescriptor descriptor, FieldDescriptorProto proto,
@@ -52,7 +58,8 @@ public sealed class RpcFieldInfo
     /// <summary>The field number.</summary>
     public int Number => _proto.Number;
 
-    /// <summary>The type on the wire; <see cref="RpcFieldKind.Group"/> for every delimited message, editions included.</summary>
+    /// <summary>The type on the wire; <see cref="RpcFieldKind.Group"/> for every delimited message, editions
+    /// included.</summary>
     public RpcFieldKind Kind { get; }
 
     /// <summary>Whether there may be many; true for maps.</summary>
@@ -77,22 +84,26 @@ public sealed class RpcFieldInfo
     public bool IsExtension { get; }
 
     /// <summary>The message that has it, or that it extends.</summary>
-    public RpcMessageInfo ContainingType =>
+    public RpcMessageInfo ContainingType => _containingType ??=
         _schema.MessageOf(IsExtension ? Descriptor.ExtendeeType : Descriptor.ContainingType);
 
     /// <summary>The type of a message or group field, and the entry of a map.</summary>
-    public RpcMessageInfo? MessageType =>
-        Kind is RpcFieldKind.Message or RpcFieldKind.Group ? _schema.MessageOf(Descriptor.MessageType) : null;
+    public RpcMessageInfo? MessageType => Kind is RpcFieldKind.Message or RpcFieldKind.Group
+        ? _messageType ??= _schema.MessageOf(Descriptor.MessageType)
+        : null;
 
     /// <summary>The type of an enum field.</summary>
-    public RpcEnumInfo? EnumType => Kind == RpcFieldKind.Enum ? _schema.EnumOf(Descriptor.EnumType) : null;
+    public RpcEnumInfo? EnumType => Kind == RpcFieldKind.Enum
+        ? _enumType ??= _schema.EnumOf(Descriptor.EnumType)
+        : null;
 
     /// <summary>The oneof that it belongs to; null for the synthetic oneof of a proto3 optional field.</summary>
     public RpcOneofInfo? Oneof => IsExtension || !_proto.HasOneofIndex || _proto.Proto3Optional
         ? null
         : ContainingType.Oneofs.FirstOrDefault(o => o.Index == _proto.OneofIndex);
 
-    /// <summary>The default: a boxed scalar, string, byte[] or the enum's number; null for messages and repeated fields.</summary>
+    /// <summary>The default: a boxed scalar, string, byte[] or the enum's number; null for messages and repeated
+    /// fields.</summary>
     public object? DefaultValue => IsRepeated || Kind is RpcFieldKind.Message or RpcFieldKind.Group
         ? null
         : FieldDefault.Of(Kind, _proto, Kind == RpcFieldKind.Enum ? Descriptor.EnumType : null);
@@ -111,7 +122,8 @@ public sealed class RpcFieldInfo
         _ => "",
     };
 
-    /// <summary>The type as a .proto would write it: <c>int32</c>, <c>map&lt;string, Foo&gt;</c>, a message's full name.</summary>
+    /// <summary>The type as a .proto would write it: <c>int32</c>, <c>map&lt;string, Foo&gt;</c>, a message's full
+    /// name.</summary>
     public string TypeName => Kind switch
     {
         RpcFieldKind.Message when IsMap =>
@@ -136,7 +148,7 @@ public sealed class RpcFieldInfo
     public override string ToString() => $"{(IsMap ? "" : Label)} {TypeName} {Name} = {Number}".TrimStart();
 
     /// <summary>The kind of a field as its descriptor says, features left aside.</summary>
-    internal static RpcFieldKind KindOf(FieldDescriptor descriptor, FieldDescriptorProto proto) => descriptor.FieldType switch
+    internal static RpcFieldKind KindOf(FieldDescriptor field, FieldDescriptorProto proto) => field.FieldType switch
     {
         FieldType.Double => RpcFieldKind.Double,
         FieldType.Float => RpcFieldKind.Float,
@@ -159,7 +171,8 @@ public sealed class RpcFieldInfo
     };
 
     // Neither map fields nor what is in their entries is ever delimited, whatever the file says.
-    private static RpcFieldKind KindOf(FieldDescriptor descriptor, FieldDescriptorProto proto, FieldFeatures features)
+    private static RpcFieldKind KindOf(
+        FieldDescriptor descriptor, FieldDescriptorProto proto, FieldFeatures features)
     {
         RpcFieldKind kind = KindOf(descriptor, proto);
         return kind == RpcFieldKind.Message && features.Encoding == MessageEncoding.Delimited && !descriptor.IsMap

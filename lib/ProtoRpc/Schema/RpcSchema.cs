@@ -12,8 +12,12 @@ namespace ProtoRpc.Schema;
 public sealed class RpcSchema
 {
     private readonly SchemaIndex _index;
+    private readonly IReadOnlyList<RpcMethodInfo> _methods;
+    private readonly Dictionary<string, RpcMethodInfo> _methodsByName;
+    private readonly Lazy<ProtoTextNames> _textNames;
 
-    internal RpcSchema(IReadOnlyList<SchemaFile> files, IReadOnlyList<string> rootFiles, IReadOnlyList<string> warnings)
+    internal RpcSchema(
+        IReadOnlyList<SchemaFile> files, IReadOnlyList<string> rootFiles, IReadOnlyList<string> warnings)
     {
         SchemaFiles = files;
         // Arrays here and below: a shell cannot index the list that a collection expression makes.
@@ -22,6 +26,14 @@ public sealed class RpcSchema
         Warnings = warnings;
         _index = new SchemaIndex(this, files);
         Services = SchemaIndex.MakeServices(this, files);
+        _methods = [.. Services.SelectMany(s => s.Methods)];
+        _methodsByName = new Dictionary<string, RpcMethodInfo>(StringComparer.Ordinal);
+        foreach (RpcMethodInfo method in _methods)
+        {
+            _methodsByName.TryAdd(method.FullName, method);
+        }
+
+        _textNames = new Lazy<ProtoTextNames>(() => new ProtoTextNames(files));
     }
 
     /// <summary>The files, imports before those that import them.</summary>
@@ -45,6 +57,9 @@ public sealed class RpcSchema
     /// <summary>The files with what they were made of, imports first.</summary>
     internal IReadOnlyList<SchemaFile> SchemaFiles { get; }
 
+    /// <summary>What the names in its .proto text are shortened by.</summary>
+    internal ProtoTextNames TextNames => _textNames.Value;
+
     /// <summary>Compiles .proto files and reads descriptor sets, told apart by their ending.</summary>
     /// <param name="paths">
     /// Files: .proto, or .pb, .protoset, .desc, .binpb, .fds for a FileDescriptorSet. <c>*</c> and <c>?</c> stand for
@@ -55,14 +70,16 @@ public sealed class RpcSchema
     /// added by itself, and the well-known imports (google/protobuf/*.proto) are always found.
     /// </param>
     /// <param name="baseFolder">What relative paths start from; the process's current folder when null.</param>
-    /// <exception cref="RpcException">InvalidArgument or NotFound; protoc's errors with file, line and column.</exception>
+    /// <exception cref="RpcException">InvalidArgument or NotFound; protoc's errors with file, line and column.
+    /// </exception>
     public static RpcSchema Load(
         IEnumerable<string> paths, IEnumerable<string>? importPaths = null, string? baseFolder = null) =>
         SchemaLoader.Load(paths, importPaths ?? [], baseFolder);
 
     /// <summary>Reads a serialized FileDescriptorSet, in any order of its files.</summary>
     /// <remarks>The root files are those that no other file of the set imports.</remarks>
-    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set, or when it does not link.</exception>
+    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set, or when it does not link.
+    /// </exception>
     public static RpcSchema FromDescriptorSet(ReadOnlySpan<byte> bytes)
     {
         IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(bytes.ToArray(), "the descriptor set");
@@ -78,7 +95,8 @@ public sealed class RpcSchema
     }
 
     /// <summary>A service by full name, else by bare name where only one has it.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.</exception>
+    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
+    /// </exception>
     public RpcServiceInfo GetService(string name)
     {
         ArgumentNullException.ThrowIfNull(name);
@@ -87,7 +105,8 @@ public sealed class RpcSchema
     }
 
     /// <summary>A message by full name, else by bare name where only one has it.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.</exception>
+    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
+    /// </exception>
     public RpcMessageInfo GetMessage(string name)
     {
         ArgumentNullException.ThrowIfNull(name);
@@ -98,7 +117,8 @@ public sealed class RpcSchema
     }
 
     /// <summary>An enum by full name, else by bare name where only one has it.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.</exception>
+    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
+    /// </exception>
     public RpcEnumInfo GetEnum(string name)
     {
         ArgumentNullException.ThrowIfNull(name);
@@ -111,7 +131,8 @@ public sealed class RpcSchema
 
     /// <summary>A method by <c>package.Service/Method</c>, <c>Service/Method</c>, <c>package.Service.Method</c>
     /// or, where only one service has it, <c>Method</c>.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.</exception>
+    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
+    /// </exception>
     public RpcMethodInfo GetMethod(string name)
     {
         ArgumentNullException.ThrowIfNull(name);
@@ -119,11 +140,11 @@ public sealed class RpcSchema
         string trimmed = name.TrimStart('/', '.');
         int slash = trimmed.LastIndexOf('/');
         int cut = slash >= 0 ? slash : trimmed.LastIndexOf('.');
-        IReadOnlyList<RpcMethodInfo> methods = [.. Services.SelectMany(s => s.Methods)];
         string full = cut < 0 ? trimmed : $"{trimmed[..cut]}/{trimmed[(cut + 1)..]}";
-        return NameLookup.Find(
-                "method", full, methods, m => m.FullName, m => cut < 0 ? m.Name : $"{m.Service.Name}/{m.Name}")
-            ?? throw SchemaError.NameNotFound("method", name, [.. methods.Select(m => m.FullName)]);
+        return _methodsByName.GetValueOrDefault(full)
+            ?? NameLookup.Find(
+                "method", full, _methods, m => m.FullName, m => cut < 0 ? m.Name : $"{m.Service.Name}/{m.Name}")
+            ?? throw SchemaError.NameNotFound("method", name, [.. _methods.Select(m => m.FullName)]);
     }
 
     /// <summary>The schema as a serialized FileDescriptorSet that holds every import.</summary>
@@ -162,7 +183,8 @@ public sealed class RpcSchema
             .Select(f => KeyValuePair.Create(f.Name, ProtoTextWriter.Write(this, f))),
     ];
 
-    /// <summary>Writes what <see cref="ToProtoTexts"/> gives below a folder, which is made where it is not there.</summary>
+    /// <summary>Writes what <see cref="ToProtoTexts"/> gives below a folder, which is made where it is not there.
+    /// </summary>
     /// <returns>The paths of the files.</returns>
     /// <exception cref="RpcException">InvalidArgument when a file's name would lead out of the folder.</exception>
     public IReadOnlyList<string> WriteProtoFiles(string folder) => ProtoFolder.Write(folder, ToProtoTexts());
@@ -171,5 +193,5 @@ public sealed class RpcSchema
 
     internal RpcEnumInfo EnumOf(EnumDescriptor descriptor) => _index.FindEnum(descriptor.FullName)!;
 
-    internal IReadOnlyList<RpcFieldInfo> ExtensionsOf(string messageFullName) => _index.ExtensionsOf(messageFullName);
+    internal IReadOnlyList<RpcFieldInfo> ExtensionsOf(string messageName) => _index.ExtensionsOf(messageName);
 }

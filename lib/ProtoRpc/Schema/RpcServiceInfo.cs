@@ -36,8 +36,10 @@ public sealed class RpcServiceInfo
     public IReadOnlyList<RpcMethodInfo> Methods { get; }
 
     /// <summary>The interface id on the native protocol: the option
-    /// <c>(google.protobuf.csharp_service_options).interface_id</c>, or the name-based UUID of the full name.</summary>
-    /// <remarks>The latter is version 5 of RFC 9562, in the namespace <c>c9be564e-39be-4c06-9670-3d1cbad30e64</c>.</remarks>
+    /// <c>(google.protobuf.csharp_service_options).interface_id</c>, or the name-based UUID of the full name.
+    /// </summary>
+    /// <remarks>The latter is version 5 of RFC 9562, in the namespace <c>c9be564e-39be-4c06-9670-3d1cbad30e64</c>.
+    /// </remarks>
     public Guid InterfaceId { get; }
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>

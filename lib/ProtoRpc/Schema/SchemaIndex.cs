@@ -29,13 +29,20 @@ internal sealed class SchemaIndex
     public static List<RpcServiceInfo> MakeServices(RpcSchema schema, IReadOnlyList<SchemaFile> files)
     {
         List<RpcServiceInfo> services = [];
+        Dictionary<string, RpcServiceInfo> byName = new(StringComparer.Ordinal);
         foreach (SchemaFile file in files)
         {
             for (int i = 0; i < file.Proto.Service.Count; i++)
             {
-                services.Add(new RpcServiceInfo(
+                RpcServiceInfo service = new(
                     schema, file, file.Descriptor.Services[i], file.Proto.Service[i],
-                    $"{FileDescriptorProto.ServiceFieldNumber},{i}"));
+                    $"{FileDescriptorProto.ServiceFieldNumber},{i}");
+                if (!byName.TryAdd(service.FullName, service))
+                {
+                    throw Duplicate("service", service.FullName, byName[service.FullName].FileName, file.Name);
+                }
+
+                services.Add(service);
             }
         }
 
@@ -137,8 +144,8 @@ internal sealed class SchemaIndex
         if (!numbers.TryAdd(extension.Number, extension))
         {
             throw SchemaError.Invalid(
-                $"{file.Name}: the extension '{extension.FullName}' has the number {extension.Number} of '{extendee}', "
-                + $"which '{numbers[extension.Number].FullName}' has already.");
+                $"{file.Name}: the extension '{extension.FullName}' has the number {extension.Number} of "
+                + $"'{extendee}', which '{numbers[extension.Number].FullName}' has already.");
         }
     }
 

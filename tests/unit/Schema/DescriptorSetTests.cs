@@ -89,7 +89,7 @@ public static class DescriptorSetTests
         byte[] bytes = TestProtos.Everything.ToDescriptorSet();
         Random random = new(20240607);
         int refused = 0;
-        for (int i = 0; i < 150; i++)
+        for (int i = 0; i < 60; i++)
         {
             byte[] damaged = [.. bytes];
             damaged[random.Next(damaged.Length)] ^= (byte)(1 << random.Next(8));
@@ -103,7 +103,7 @@ public static class DescriptorSetTests
             }
         }
 
-        Assert.InRange(refused, 1, 149);
+        Assert.InRange(refused, 1, 59);
     }
 
     [Theory]
@@ -194,7 +194,9 @@ public static class DescriptorSetTests
                 new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Int32 },
                 new FieldDescriptorProto { Name = "b", Number = 1, Type = Type.Int32 })
         },
-        { ".No", Message(new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Message, TypeName = ".No" }) },
+        {
+            ".No", Message(new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Message, TypeName = ".No" })
+        },
         { "p.M.a", Message(new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Int32, OneofIndex = 3 }) },
         { "not a valid identifier", new DescriptorProto { Name = "A {} message B" } },
         {
@@ -260,8 +262,7 @@ public static class DescriptorSetTests
 
         RpcException e = AssertRefused(file);
 
-        Assert.Contains("a.proto", e.Message, StringComparison.Ordinal);
-        Assert.Contains("100", e.Message, StringComparison.Ordinal);
+        Assert.Equal("a.proto: 'y' has the number 100 of 'p.M', which 'x' has already.", e.Message);
     }
 
     [Fact]
@@ -271,7 +272,8 @@ public static class DescriptorSetTests
 
         Assert.Equal(["google/protobuf/api.proto", "google/protobuf/timestamp.proto"], schema.RootFiles);
         Assert.Contains("google/protobuf/any.proto", schema.Files.Select(f => f.Name));
-        Assert.Equal("google.protobuf.Mixin", schema.GetMessage("google.protobuf.Api").FindField("mixins")!.TypeName);
+        RpcMessageInfo api = schema.GetMessage("google.protobuf.Api");
+        Assert.Equal("google.protobuf.Mixin", api.FindField("mixins")!.TypeName);
         Assert.Same(ApiReflection.Descriptor, schema.Files.Single(f => f.Name == "google/protobuf/api.proto"));
     }
 

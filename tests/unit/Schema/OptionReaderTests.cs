@@ -77,18 +77,13 @@ public static class OptionReaderTests
         Assert.Equal(5, schema.GetMethod("everything.proto2.Calls/BothStream").Options["[everything.options.cost]"]);
         Assert.Equal(
             "NO_SIDE_EFFECTS", schema.GetMethod("everything.proto2.Calls/BothStream").Options["idempotency_level"]);
-        Assert.Equal(
-            "service",
-            Nested(schema.GetService("everything.proto2.Calls").Options, "[everything.options.service_note]")["text"]);
-        Assert.Equal(
-            "colors",
-            Nested(schema.GetEnum("everything.proto2.Color").Options, "[everything.options.enum_note]")["text"]);
-        Assert.Equal(
-            "one",
-            Nested(schema.GetMessage("everything.proto2.Choice").Oneofs[0].Options, "[everything.options.oneof_note]")["text"]);
-        Assert.Equal(
-            "verde",
-            schema.GetEnum("everything.proto2.Color").GetValueOptions("GREEN")["[everything.options.label]"]);
+        RpcServiceInfo service = schema.GetService("everything.proto2.Calls");
+        Assert.Equal("service", Nested(service.Options, "[everything.options.service_note]")["text"]);
+        RpcEnumInfo color = schema.GetEnum("everything.proto2.Color");
+        Assert.Equal("colors", Nested(color.Options, "[everything.options.enum_note]")["text"]);
+        RpcOneofInfo oneof = schema.GetMessage("everything.proto2.Choice").Oneofs[0];
+        Assert.Equal("one", Nested(oneof.Options, "[everything.options.oneof_note]")["text"]);
+        Assert.Equal("verde", color.GetValueOptions("GREEN")["[everything.options.label]"]);
         Assert.Empty(schema.GetMethod("everything.proto2.Calls/Unary").Options);
     }
 

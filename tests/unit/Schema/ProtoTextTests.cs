@@ -191,7 +191,8 @@ public static class ProtoTextTests
 
         string text = RpcSchema.FromDescriptorSet(set.ToByteArray()).ToProtoText("a.proto");
 
-        Assert.Contains("// Option 50001 of FileOptions is not declared in this schema.", text, StringComparison.Ordinal);
+        Assert.Contains(
+            "// Option 50001 of FileOptions is not declared in this schema.", text, StringComparison.Ordinal);
     }
 
     /// <summary>Writes all files, compiles them and lets protoc print both descriptors.</summary>

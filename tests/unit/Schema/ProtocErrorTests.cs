@@ -63,8 +63,8 @@ public static class ProtocErrorTests
         RpcException e = Assert.Throws<RpcException>(
             () => RpcSchema.Load(["main.proto"], ["inc"], folder.Path));
 
-        Assert.Contains(
-            $"{Path.Combine("inc", "lib/bad.proto")}:2:9: Expected message name.", e.Message, StringComparison.Ordinal);
+        string path = Path.Combine("inc", "lib/bad.proto");
+        Assert.Contains($"{path}:2:9: Expected message name.", e.Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -156,15 +156,15 @@ public static class ProtocErrorTests
     {
         using TempFolder folder = new();
         StringBuilder text = new("syntax = \"proto3\";\n");
-        for (int i = 0; i < 20_000; i++)
+        for (int i = 0; i < 5_000; i++)
         {
             text.Append($"message Message{i} {{ int32 a = 1; Message{i} b = 2; }}\n");
         }
 
         RpcSchema schema = RpcSchema.Load([folder.Write("huge.proto", text.ToString())]);
 
-        Assert.Equal(20_000, schema.Messages.Count);
-        Assert.Equal("Message19999", schema.GetMessage("Message19999").Fields[1].TypeName);
+        Assert.Equal(5_000, schema.Messages.Count);
+        Assert.Equal("Message4999", schema.GetMessage("Message4999").Fields[1].TypeName);
     }
 
     [Fact]

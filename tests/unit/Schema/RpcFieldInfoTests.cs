@@ -103,7 +103,9 @@ public static class RpcFieldInfoTests
     [InlineData("map_unverified", false)]
     public static void What_a_map_field_sets_holds_for_its_keys_and_values(string field, bool expected)
     {
-        RpcMessageInfo entry = TestProtos.Everything.GetMessage("everything.editions.Strings").FindField(field)!.MessageType!;
+        RpcMessageInfo strings = TestProtos.Everything.GetMessage("everything.editions.Strings");
+
+        RpcMessageInfo entry = strings.FindField(field)!.MessageType!;
 
         Assert.All(entry.Fields, f => Assert.Equal(expected, f.ValidatesUtf8));
     }
@@ -175,7 +177,9 @@ public static class RpcFieldInfoTests
     [MemberData(nameof(Defaults))]
     public static void Defaults_have_the_exact_type_and_value(string field, object expected)
     {
-        object? value = TestProtos.Everything.GetMessage("everything.proto2.Defaults").FindField(field)!.DefaultValue;
+        RpcMessageInfo type = TestProtos.Everything.GetMessage("everything.proto2.Defaults");
+
+        object? value = type.FindField(field)!.DefaultValue;
 
         Assert.IsType(expected.GetType(), value);
         Assert.Equal(expected, value);
@@ -184,7 +188,9 @@ public static class RpcFieldInfoTests
     [Fact]
     public static void Fields_without_a_default_have_their_types_zero()
     {
-        object?[] values = [.. TestProtos.Everything.GetMessage("everything.proto3.Singular").Fields.Select(f => f.DefaultValue)];
+        RpcMessageInfo type = TestProtos.Everything.GetMessage("everything.proto3.Singular");
+
+        object?[] values = [.. type.Fields.Select(f => f.DefaultValue)];
 
         Assert.Equal(
         [
@@ -237,7 +243,8 @@ public static class RpcFieldInfoTests
     {
         RpcSchema schema = TestProtos.Everything;
 
-        Assert.Equal("Inside of the group.", schema.GetMessage("everything.proto2.Singular.FGroup").Fields[0].Comment);
+        Assert.Equal(
+            "Inside of the group.", schema.GetMessage("everything.proto2.Singular.FGroup").Fields[0].Comment);
         Assert.Equal("What it is.", schema.GetMessage("everything.proto2.Choice").Oneofs[0].Comment);
         Assert.Equal("Like blood.", schema.GetEnum("everything.proto2.Color").GetValueComment("RED"));
         Assert.Equal("Like grass.", schema.GetEnum("everything.proto2.Color").GetValueComment("GREEN"));

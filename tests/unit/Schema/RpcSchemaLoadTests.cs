@@ -29,6 +29,7 @@ public static class RpcSchemaLoadTests
         RpcSchema schema = RpcSchema.Load([Path.Combine(Protos, "**", "*.proto")]);
 
         Assert.Equal(7, schema.RootFiles.Count);
+        Assert.Empty(schema.Warnings);
         Assert.Contains("google/protobuf/csharp_options.proto", schema.RootFiles);
     }
 }

@@ -41,8 +41,10 @@ public static class RpcSchemaLookupTests
         RpcException method = Assert.Throws<RpcException>(() => TestProtos.Everything.GetMethod("Unary"));
 
         Assert.Equal((RpcStatusCode.InvalidArgument, "AmbiguousName"), (message.Code, message.ErrorId));
-        Assert.Contains("everything.proto2.Singular, everything.proto3.Singular", message.Message, StringComparison.Ordinal);
-        Assert.Contains("everything.proto2.Calls, everything.proto3.Calls", service.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "everything.proto2.Singular, everything.proto3.Singular", message.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "everything.proto2.Calls, everything.proto3.Calls", service.Message, StringComparison.Ordinal);
         Assert.Contains("everything.proto2.Calls/Unary", method.Message, StringComparison.Ordinal);
     }
 
@@ -112,7 +114,8 @@ public static class RpcSchemaLookupTests
         Assert.Equal("BLUE", color.FindName(3));
         Assert.Equal("SMALLEST", color.FindName(int.MinValue));
         Assert.Null(color.FindName(4711));
-        Assert.Equal(["RED", "GREEN", "BLUE", "AZURE", "NEGATIVE", "LARGEST", "SMALLEST"], color.Values.Select(v => v.Key));
+        Assert.Equal(
+            ["RED", "GREEN", "BLUE", "AZURE", "NEGATIVE", "LARGEST", "SMALLEST"], color.Values.Select(v => v.Key));
     }
 
     [Fact]
