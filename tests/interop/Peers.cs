@@ -1,0 +1,36 @@
+using System.Collections.Concurrent;
+
+namespace ProtoRpc.Interop;
+
+/// <summary>Finds the programs of others.</summary>
+internal static class Peers
+{
+    /// <summary>Debian's Python: the modules of its packages are not seen by another one on PATH.</summary>
+    public const string Python = "/usr/bin/python3";
+
+    public const string Tshark = "tshark";
+
+    private static readonly ConcurrentDictionary<Peer, string?> Reasons = new();
+
+    /// <summary>Why tests with that peer cannot run; null when they can.</summary>
+    public static string? WhyMissing(Peer peer) => Reasons.GetOrAdd(peer, static which => which switch
+    {
+        Peer.Impacket => Works(Python, "-c", "import impacket.dcerpc.v5.rpcrt")
+            ? null
+            : $"impacket is not installed for {Python}: apt-get install python3-impacket",
+        _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
+    });
+
+    private static bool Works(string program, params string[] arguments)
+    {
+        try
+        {
+            using PeerProcess process = PeerProcess.Start(program, arguments);
+            return process.WaitForExit() == 0;
+        }
+        catch (System.ComponentModel.Win32Exception)
+        {
+            return false;
+        }
+    }
+}
