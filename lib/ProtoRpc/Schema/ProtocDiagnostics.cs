@@ -79,15 +79,18 @@ internal sealed partial class ProtocDiagnostics
 
     // protoc names a file by its name below a root or, where it could open it, by its path.
     private static SourceFile? FindInput(string file, ProtocPlan plan) =>
-        plan.Inputs.FirstOrDefault(i => i.Key == file || i.Value.FullPath == Path.GetFullPath(file, "/")).Value;
+        plan.Inputs.FirstOrDefault(i => i.Key == file || i.Value.FullPath == FullPath(file)).Value;
+
+    // With the separators of this system; null for a name below a root.
+    private static string? FullPath(string file) => Path.IsPathFullyQualified(file) ? Path.GetFullPath(file) : null;
 
     private static string UserPath(string file, ProtocPlan plan)
     {
-        string full = Path.GetFullPath(file, "/");
+        string? full = FullPath(file);
         foreach (SourceFile root in plan.Roots)
         {
             string inside = Path.TrimEndingDirectorySeparator(root.FullPath) + Path.DirectorySeparatorChar;
-            if (full.StartsWith(inside, StringComparison.Ordinal))
+            if (full?.StartsWith(inside, StringComparison.Ordinal) == true)
             {
                 return Path.Combine(root.Given, full[inside.Length..]);
             }
