@@ -64,7 +64,7 @@ internal sealed partial class PesterSuite(string root, TimeSpan limit) : ITestSu
 
         try
         {
-            SuiteResult result = PesterReport.Read(Name, File.ReadAllText(report));
+            SuiteResult result = JsonReport.Read(Name, File.ReadAllText(report));
             return result.Counts.Total == 0 && filter is null
                 ? result.WithFailure("pester: the whole run", $"not one test ran\n{tail}")
                 : result;

@@ -5,7 +5,7 @@ namespace ProtoRpc.TestRun;
 /// <param name="Filter">Part of the names of the tests to run, or null for all.</param>
 internal sealed record RunOptions(IReadOnlyList<string> Suites, string? Filter)
 {
-    public const string Usage = "dotnet run --project tests/run [-- [--suite unit|interop|pester]... [--filter TEXT]]";
+    public const string Usage = "dotnet run --project tests/run [-- [--suite unit|interop|windows|pester]... [--filter TEXT]]";
 
     /// <exception cref="ArgumentException">The arguments cannot be understood; the message says what can.</exception>
     public static RunOptions Parse(IReadOnlyList<string> arguments, IReadOnlyCollection<string> known)

@@ -14,6 +14,10 @@ internal static partial class WindowsPeer
     private const int MaxComputerName = 256;
     private const int PipeIsLocal = 229;
 
+    // Wine lacks the function; nobody vouches there for where a client is.
+    private static readonly bool TellsComputers = NativeLibrary.TryLoad("kernel32", out nint kernel)
+        && NativeLibrary.TryGetExport(kernel, "GetNamedPipeClientComputerNameW", out _);
+
     /// <summary>Reads user and process of the client; it must have sent something.</summary>
     public static PeerIdentity Read(NamedPipeServerStream pipe)
     {
@@ -45,18 +49,15 @@ internal static partial class WindowsPeer
 
     private static unsafe bool IsLocal(SafePipeHandle pipe)
     {
-        try
+        if (!TellsComputers)
         {
-            // A remote client has a computer name; for a local one the call fails with exactly this error.
-            char* computer = stackalloc char[MaxComputerName];
-            return GetNamedPipeClientComputerName(pipe, computer, MaxComputerName * sizeof(char)) == 0
-                && Marshal.GetLastPInvokeError() == PipeIsLocal;
-        }
-        catch (EntryPointNotFoundException)
-        {
-            // Wine lacks the function, and then nobody vouches for where the client is.
             return false;
         }
+
+        // A remote client has a computer name; for a local one the call fails with exactly this error.
+        char* computer = stackalloc char[MaxComputerName];
+        return GetNamedPipeClientComputerName(pipe, computer, MaxComputerName * sizeof(char)) == 0
+            && Marshal.GetLastPInvokeError() == PipeIsLocal;
     }
 
     [LibraryImport("kernel32", SetLastError = true)]

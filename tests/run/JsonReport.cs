@@ -2,8 +2,8 @@ using System.Text.Json;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>Reads what pester.ps1 writes.</summary>
-internal static class PesterReport
+/// <summary>Reads what the programs write that run tests in a shell or on Windows.</summary>
+internal static class JsonReport
 {
     private static readonly JsonSerializerOptions Names = new(JsonSerializerDefaults.Web);
 

@@ -2,7 +2,7 @@ using ProtoRpc.TestRun;
 
 namespace ProtoRpc.Tests.TestRun;
 
-public static class PesterReportTests
+public static class JsonReportTests
 {
     [Fact]
     public static void Reads_counts_names_and_messages()
@@ -12,7 +12,7 @@ public static class PesterReportTests
               "skips": [ { "name": "A.c", "message": "" }, { "name": "A.d", "message": "later" } ] }
             """;
 
-        SuiteResult result = PesterReport.Read("pester", json);
+        SuiteResult result = JsonReport.Read("pester", json);
 
         Assert.Equal(new TestCounts(3, 1, 2), result.Counts);
         Assert.Equal(new TestCase("A.b", "Expected 1"), Assert.Single(result.Failures));
@@ -25,7 +25,7 @@ public static class PesterReportTests
     [InlineData("""{ "passed": 3 }""")]
     public static void Refuses_a_report_that_is_not_whole(string json)
     {
-        Assert.Throws<FormatException>(() => PesterReport.Read("pester", json));
+        Assert.Throws<FormatException>(() => JsonReport.Read("pester", json));
     }
 
     [Theory]
