@@ -44,6 +44,22 @@ public sealed record RpcLimits
     /// <summary>Time after which a session that no call uses is ended: 3 minutes.</summary>
     public TimeSpan SessionIdleTimeout { get; init; } = TimeSpan.FromMinutes(3);
 
+    /// <summary>Bytes of all messages of one caller that are coming in parts: 2 GiB less one, the largest message
+    /// of Protocol Buffers.</summary>
+    public int MaxTransferBytes { get; init; } = int.MaxValue;
+
+    /// <summary>Messages of one caller that may be coming in parts at once: 8.</summary>
+    public int MaxTransfersPerCaller { get; init; } = 8;
+
+    /// <summary>Messages of all callers that may be coming in parts at once: 64.</summary>
+    public int MaxTransfers { get; init; } = 64;
+
+    /// <summary>Bytes of a message in parts that are kept in memory; a longer one goes to a temporary file: 1 MiB.</summary>
+    public int TransferMemoryBytes { get; init; } = 1024 * 1024;
+
+    /// <summary>Time after which a message whose next part does not come is forgotten: 1 minute.</summary>
+    public TimeSpan TransferIdleTimeout { get; init; } = TimeSpan.FromMinutes(1);
+
     /// <summary>Time for a client to connect and bind: 10 seconds.</summary>
     public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(10);
 

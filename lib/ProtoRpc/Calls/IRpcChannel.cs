@@ -16,12 +16,19 @@ internal interface IRpcChannel : IDisposable
     Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
 
+    /// <summary>Makes one call whose request's bytes come from a stream.</summary>
+    TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation);
+
     /// <summary>Pings the server through a service; null asks only whether a server is there.</summary>
     RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation);
 }
 
 /// <summary>What is called, and how long the caller waits.</summary>
-internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout);
+internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout)
+{
+    /// <summary>Told how far a large request has come, or null.</summary>
+    public IProgress<RpcProgress>? Progress { get; init; }
+}
 
 /// <summary>Reads a reply's body.</summary>
 internal delegate TReply ReplyReader<out TReply>(ReadOnlySpan<byte> body);

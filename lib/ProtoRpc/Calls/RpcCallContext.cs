@@ -36,7 +36,7 @@ public sealed class RpcCallContext
     }
 
     /// <summary>The method that is called.</summary>
-    public RpcMethodInfo Method { get; }
+    public RpcMethodInfo Method { get; internal set; }
 
     /// <summary>The listener's endpoint that the call came in on.</summary>
     public RpcEndpoint Endpoint { get; }
@@ -82,6 +82,9 @@ public sealed class RpcCallContext
         get => _callContext ??= SideChannel.ToDynamic(_incoming, Method.Service.Schema);
         set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
     }
+
+    /// <summary>The request's bytes, for a handler that reads them itself; else null.</summary>
+    public Stream? Body { get; internal set; }
 
     /// <summary>The cancellation token but for the deadline, for a host that watches it by itself.</summary>
     internal CancellationToken Aborted => _cancellation;

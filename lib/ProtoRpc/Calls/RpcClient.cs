@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Calls.Native;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
@@ -57,6 +58,13 @@ public sealed class RpcClient : IDisposable
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         options ??= new RpcClientOptions();
+        if (options.MultiPartThreshold < MultiPartSender.MinThreshold)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; use {MultiPartSender.MinThreshold} or more.");
+        }
+
         RpcServiceInfo? service = ServiceOf(schema, options.Service);
         if (!endpoint.IsNative)
         {
@@ -144,6 +152,35 @@ public sealed class RpcClient : IDisposable
         return Run(info, request, body => Parse(parser, info, body), timeout, cancellation);
     }
 
+    /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream: for requests
+    /// that are too large for memory. They go in parts; the timeout is that of each part.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="request">Read from its position to its end; must know its length, 2 GiB less one at most.</param>
+    /// <param name="progress">Told after each part how far it has come; null for nobody.</param>
+    /// <param name="timeout">For each part; null for the limit's call timeout.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    public DynamicMessage Upload(
+        RpcMethodInfo method,
+        Stream request,
+        IProgress<RpcProgress>? progress = null,
+        TimeSpan? timeout = null,
+        CancellationToken cancellation = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(request);
+        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        if (request.Length - request.Position > int.MaxValue)
+        {
+            throw new RpcException(RpcStatusCode.InvalidArgument, "A message has at most 2 GiB less one byte.");
+        }
+
+        return Located(method, () => _channel.Upload(
+            new CallSpec(method, timeout ?? _limits.CallTimeout) { Progress = progress },
+            request,
+            body => ParseReply(method, body),
+            cancellation));
+    }
+
     /// <summary>Pings the server through the client's service. Without a schema only that a server of the native
     /// protocol answers there is found out.</summary>
     /// <exception cref="RpcException">The server did not answer.</exception>
@@ -219,11 +256,15 @@ public sealed class RpcClient : IDisposable
     }
 
     private TReply Run<TReply>(
-        RpcMethodInfo method, IMessage request, ReplyReader<TReply> read, TimeSpan? timeout, CancellationToken cancellation)
+        RpcMethodInfo method, IMessage request, ReplyReader<TReply> read, TimeSpan? timeout, CancellationToken cancellation) =>
+        Located(method, () => _channel.Invoke(
+            new CallSpec(method, timeout ?? _limits.CallTimeout), request, read, cancellation));
+
+    private TReply Located<TReply>(RpcMethodInfo method, Func<TReply> call)
     {
         try
         {
-            return _channel.Invoke(new CallSpec(method, timeout ?? _limits.CallTimeout), request, read, cancellation);
+            return call();
         }
         catch (RpcException e)
         {

@@ -14,4 +14,8 @@ public sealed record RpcClientOptions
 
     /// <summary>Which exception types of the server are made anew.</summary>
     public RpcExceptionTypes ExceptionTypes { get; init; } = RpcExceptionTypes.CoreLibrary;
+
+    /// <summary>Requests of this many bytes and more go in parts, each with its headers no larger than this, at least
+    /// 2,048; null for never. The server must take parts, as ours do; the original's do when it was enabled.</summary>
+    public int? MultiPartThreshold { get; init; } = RpcLimits.Default.MaxMessageBytes;
 }

@@ -89,6 +89,17 @@ public sealed class RpcServer : IAsyncDisposable, IDisposable
         return this;
     }
 
+    /// <summary>Handles a method whose requests may be too large for memory: the handler reads the request's bytes
+    /// from <see cref="RpcCallContext.Body"/>.</summary>
+    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second handler.</exception>
+    public RpcServer HandleStream(string method, Func<RpcCallContext, Stream, ValueTask<IMessage>> handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        service.Add(new ServerMethod(info, (context, _) => handler(context, context.Body!)) { TakesStream = true });
+        return this;
+    }
+
     /// <summary>Handles every method that has no handler of its own.</summary>
     public RpcServer HandleAll(RpcHandler handler)
     {

@@ -12,6 +12,9 @@ public sealed record RpcServerOptions
     /// <summary>Whether handlers may keep state for callers between calls.</summary>
     public bool EnableSessions { get; init; } = true;
 
+    /// <summary>Whether messages are taken in parts, so that they may be larger than the limit of one call.</summary>
+    public bool EnableMultiPart { get; init; } = true;
+
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
 

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Google.Protobuf;
+using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Security;
 
@@ -14,6 +15,9 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     private long _calls;
     private long _errors;
     private int _inFlight;
+
+    /// <summary>The messages that are coming in parts.</summary>
+    public TransferTable Transfers { get; } = new(options.Limits);
 
     public IReadOnlyList<ServerService> Services { get; } = services;
 
@@ -78,6 +82,10 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
         return method.Chain(context, request);
     }
 
-    /// <summary>Ends every session.</summary>
-    public void Stop() => _sessions?.Dispose();
+    /// <summary>Ends every session and forgets what is half sent.</summary>
+    public void Stop()
+    {
+        _sessions?.Dispose();
+        Transfers.Dispose();
+    }
 }

@@ -17,25 +17,57 @@ internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, Messa
     public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors) =>
         Chain = InterceptorChain.Around(Chain, interceptors);
 
+    /// <summary>Whether the handler reads the request's bytes itself, from <see cref="RpcCallContext.Body"/>.</summary>
+    public bool TakesStream { get; init; }
+
     /// <summary>Reads a request as the type that the handler was registered with.</summary>
     /// <exception cref="RpcException">InvalidArgument when the bytes are not such a message.</exception>
-    public IMessage ParseRequest(ReadOnlySpan<byte> bytes)
+    public IMessage ReadRequest(ReadOnlySpan<byte> body, RpcCallContext context)
     {
+        if (TakesStream)
+        {
+            context.Body = new MemoryStream(body.ToArray(), writable: false);
+            return new DynamicMessage(Info.RequestType);
+        }
+
         if (requestParser is null)
         {
+            return DynamicMessage.Parse(Info.RequestType, body);
+        }
+
+        try
+        {
+            return Checked(requestParser.ParseFrom(body));
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw NotARequest(e);
+        }
+    }
+
+    /// <summary>The same for a request that is too large for memory, or was.</summary>
+    public IMessage ReadRequest(Stream body, RpcCallContext context)
+    {
+        if (TakesStream)
+        {
+            context.Body = body;
+            return new DynamicMessage(Info.RequestType);
+        }
+
+        if (requestParser is null)
+        {
+            byte[] bytes = new byte[body.Length];
+            body.ReadExactly(bytes);
             return DynamicMessage.Parse(Info.RequestType, bytes);
         }
 
         try
         {
-            IMessage message = requestParser.ParseFrom(bytes);
-            MessageChecks.RequireInitialized(message, Info.RequestType);
-            return message;
+            return Checked(requestParser.ParseFrom(body));
         }
         catch (InvalidProtocolBufferException e)
         {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"The request is not a {Info.RequestType.FullName}: {e.Message}", e);
+            throw NotARequest(e);
         }
     }
 
@@ -57,4 +89,13 @@ internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, Messa
 
         MessageChecks.RequireInitialized(reply, Info.ReplyType);
     }
+
+    private IMessage Checked(IMessage request)
+    {
+        MessageChecks.RequireInitialized(request, Info.RequestType);
+        return request;
+    }
+
+    private RpcException NotARequest(Exception why) => new(
+        RpcStatusCode.InvalidArgument, $"The request is not a {Info.RequestType.FullName}: {why.Message}", why);
 }

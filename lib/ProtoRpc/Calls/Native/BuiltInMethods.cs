@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Calls.Headers;
+using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls.Native;
@@ -10,22 +11,30 @@ internal sealed class BuiltInMethods
 {
     public const string Ping = ".ping";
     public const string Close = ".close";
+    public const string Multi = ".multi";
 
     private static readonly RpcServiceInfo Info =
         RpcSchema.FromDescriptors(ProtorpcTransportReflection.Descriptor).GetService("protorpc.BuiltIn");
 
     private readonly ServerHost _host;
+    private readonly ServerService _service;
     private readonly ServerService _methods = new(Info, Guid.Empty);
 
-    public BuiltInMethods(ServerHost host)
+    public BuiltInMethods(ServerHost host, ServerService service)
     {
         _host = host;
-        Add<RpcPingRequest>(Ping, (_, _) => PingReply());
+        _service = service;
+        Add<RpcPingRequest>(Ping, (_, _) => ValueTask.FromResult<IMessage>(PingReply()));
         Add<RpcVoid>(Close, (context, _) =>
         {
             _host.CloseSession(context);
-            return new RpcVoid();
+            return ValueTask.FromResult<IMessage>(new RpcVoid());
         });
+        if (host.Options.EnableMultiPart)
+        {
+            Add<RpcMultiPartRequest>(Multi, TakePartAsync);
+        }
+
         _methods.Complete(host.Options.Interceptors);
     }
 
@@ -36,11 +45,37 @@ internal sealed class BuiltInMethods
     /// <exception cref="RpcException">Unimplemented when there is none.</exception>
     public ServerMethod Get(string name) => _methods.Get(name[1..]);
 
-    private void Add<TRequest>(string name, Func<RpcCallContext, TRequest, IMessage> handler)
+    private void Add<TRequest>(string name, Func<RpcCallContext, TRequest, ValueTask<IMessage>> handler)
         where TRequest : class, IMessage<TRequest>, new() => _methods.Add(new ServerMethod(
             Info.FindMethod(name[1..])!,
-            (context, request) => ValueTask.FromResult(handler(context, (TRequest)request)),
+            (context, request) => handler(context, (TRequest)request),
             new MessageParser<TRequest>(() => new TRequest())));
+
+    // The method that the parts are for is found before the first of them is kept, and is called as if the message
+    // had come whole.
+    private async ValueTask<IMessage> TakePartAsync(RpcCallContext context, RpcMultiPartRequest part)
+    {
+        if (part.MessageStatus == RpcMultiPartRequest.Types.RpcMessageStatus.Cancel)
+        {
+            _host.Transfers.Drop(context.Owner, part.TransactionId);
+            return new RpcMultiPartResponse { Continue = false };
+        }
+
+        ServerMethod method = _service.Get(part.MethodName);
+        using Transfer? whole = _host.Transfers.Accept(context.Owner, part);
+        if (whole is null)
+        {
+            return new RpcMultiPartResponse { Continue = true };
+        }
+
+        RpcMethodInfo multi = context.Method;
+        context.Method = method.Info;
+        IMessage reply = await _host.InvokeAsync(method, context, method.ReadRequest(whole.Body, context))
+            .ConfigureAwait(false);
+        context.Method = multi;
+        method.CheckReply(reply);
+        return new RpcMultiPartResponse { ResponseBytes = reply.ToByteString() };
+    }
 
     private RpcPingResponse PingReply()
     {

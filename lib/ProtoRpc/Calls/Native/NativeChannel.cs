@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Calls.Headers;
+using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Schema;
 using ProtoRpc.Transports;
 
@@ -40,20 +41,43 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        using NativeExchange exchange = ClientOf(call.Method.Service, cancellation).Begin(cancellation);
-        ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout);
-        int code = exchange.Execute(call.Timeout, cancellation);
-        return ReadReply(exchange, id, code, call.Method.FullName, read);
+        if (GoesInParts(request))
+        {
+            using SpillStream body = new(_limits.TransferMemoryBytes);
+            request.WriteTo(body);
+            body.Position = 0;
+            return Upload(call, body, read, cancellation);
+        }
+
+        NativeClient client = ClientOf(call.Method.Service, cancellation);
+        return Call(client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation);
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
+        if (GoesInParts(request))
+        {
+            return await Task.Run(() => Invoke(call, request, read, cancellation), CancellationToken.None)
+                .ConfigureAwait(false);
+        }
+
         using NativeExchange exchange = ClientOf(call.Method.Service, cancellation).Begin(cancellation);
         ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout);
         int code = await exchange.ExecuteAsync(call.Timeout, cancellation).ConfigureAwait(false);
         return ReadReply(exchange, id, code, call.Method.FullName, read);
+    }
+
+    public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        NativeClient client = ClientOf(call.Method.Service, cancellation);
+        MultiPartSender sender = new(
+            options.MultiPartThreshold ?? _limits.MaxMessageBytes,
+            part => Call(
+                client, BuiltInMethods.Multi, call.Method.FullName, part, call.Timeout, ParseMultiPart, cancellation));
+        return read(sender.Send(call.Method.Name, request, call.Progress).Span);
     }
 
     public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation)
@@ -63,12 +87,11 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             return Probe(timeout, cancellation);
         }
 
-        using NativeExchange exchange = ClientOf(service, cancellation).Begin(cancellation);
+        NativeClient client = ClientOf(service, cancellation);
         long start = Stopwatch.GetTimestamp();
-        ByteString id = WriteRequest(exchange, BuiltInMethods.Ping, new RpcPingRequest(), timeout);
-        int code = exchange.Execute(timeout, cancellation);
+        RpcPingResponse reply = Call(
+            client, BuiltInMethods.Ping, $"{service.FullName}/{BuiltInMethods.Ping}", new RpcPingRequest(), timeout, ParsePing, cancellation);
         TimeSpan latency = Stopwatch.GetElapsedTime(start);
-        RpcPingResponse reply = ReadReply(exchange, id, code, $"{service.FullName}/{BuiltInMethods.Ping}", ParsePing);
         ServerFacts? facts = reply.GetExtension(ProtorpcTransportExtensions.ServerFacts);
         return new RpcPingResult(
             endpoint,
@@ -126,10 +149,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
         try
         {
-            using NativeExchange exchange = client.Begin();
-            ByteString id = WriteRequest(exchange, BuiltInMethods.Close, new RpcVoid(), CloseTimeout);
-            int code = exchange.Execute(CloseTimeout);
-            ReadReply(exchange, id, code, BuiltInMethods.Close, static _ => true);
+            Call(client, BuiltInMethods.Close, BuiltInMethods.Close, new RpcVoid(), CloseTimeout, static _ => true, default);
             Context = new Headers.RpcCallContext();
         }
         catch (RpcException)
@@ -137,6 +157,28 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             // The server may be gone, and the session with it.
         }
     }
+
+    // One call of the wire: a method or a built-in one.
+    private TReply Call<TReply>(
+        NativeClient client,
+        string name,
+        string fullName,
+        IMessage request,
+        TimeSpan timeout,
+        ReplyReader<TReply> read,
+        CancellationToken cancellation)
+    {
+        using NativeExchange exchange = client.Begin(cancellation);
+        ByteString id = WriteRequest(exchange, name, request, timeout);
+        int code = exchange.Execute(timeout, cancellation);
+        return ReadReply(exchange, id, code, fullName, read);
+    }
+
+    private bool GoesInParts(IMessage request) =>
+        options.MultiPartThreshold is { } threshold && request.CalculateSize() >= threshold;
+
+    private static RpcMultiPartResponse ParseMultiPart(ReadOnlySpan<byte> body) =>
+        RpcMultiPartResponse.Parser.ParseFrom(body);
 
     private static RpcPingResponse ParsePing(ReadOnlySpan<byte> body) =>
         RpcPingResponse.Parser.WithExtensionRegistry(NativeHeaders.Extensions).ParseFrom(body);

@@ -20,10 +20,9 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
             ServerMethod method = BuiltInMethods.IsBuiltIn(header.MethodName)
                 ? builtIns.Get(header.MethodName)
                 : service.Get(header.MethodName);
-            IMessage request = method.ParseRequest(body);
             context = new RpcCallContext(
                 host, method.Info, call.Endpoint, call.Peer, header.CallContext, DeadlineOf(header), call.Cancellation);
-            ValueTask<IMessage> reply = host.InvokeAsync(method, context, request);
+            ValueTask<IMessage> reply = host.InvokeAsync(method, context, method.ReadRequest(body, context));
             if (!reply.IsCompleted)
             {
                 return FinishAsync(call, header, method, context, reply);

@@ -12,12 +12,11 @@ internal sealed class NativeFace : IServerFace
     {
         NativeListener? listener = null;
         List<Guid> served = [];
-        BuiltInMethods builtIns = new(host);
         try
         {
             foreach (ServerService service in host.Services)
             {
-                NativeDispatcher dispatcher = new(host, service, builtIns);
+                NativeDispatcher dispatcher = new(host, service, new BuiltInMethods(host, service));
                 ExecInterface exec = new(service.InterfaceId, dispatcher.HandleAsync);
 
                 // With port 0 the first service finds the port, and the others join it.

@@ -1,6 +1,7 @@
 using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Calls.Headers;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.Calls.Native;
 
@@ -28,7 +29,15 @@ internal static class NativeHeaders
     {
         WriteVarint(output, (uint)header.CalculateSize());
         header.WriteTo(output);
-        body?.WriteTo(output);
+        if (body is DynamicMessage dynamic)
+        {
+            // Its own writer; the interface's goes through Google.Protobuf's.
+            dynamic.WriteTo(output);
+        }
+        else
+        {
+            body?.WriteTo(output);
+        }
     }
 
     /// <summary>Reads the header and leaves the body.</summary>
