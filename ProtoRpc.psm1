@@ -4,14 +4,15 @@
 # Captured by its module, so that a function of the same name cannot get between.
 $importModule = Get-Command -Name Import-Module -Module Microsoft.PowerShell.Core
 
-$shared = Join-Path $PSScriptRoot bin ProtoRpc.Shared.dll
-if (-not (Test-Path -LiteralPath $shared)) {
+# No cmdlets of other modules: each would be found and loaded first, which takes longer than all the rest.
+$shared = [System.IO.Path]::Combine($PSScriptRoot, 'bin', 'ProtoRpc.Shared.dll')
+if (-not [System.IO.File]::Exists($shared)) {
     throw "ProtoRpc is not built: '$shared' is missing. Run 'dotnet build' in '$PSScriptRoot', then import again."
 }
 
 $isReload = $null -ne ('ProtoRpc.ModuleLoadContext' -as [type])
 if (-not $isReload) {
-    Add-Type -LiteralPath $shared
+    $null = [System.Runtime.Loader.AssemblyLoadContext]::Default.LoadFromAssemblyPath($shared)
 }
 
 $cmdlets = & $importModule -Assembly ([ProtoRpc.ModuleLoadContext]::LoadCmdlets()) -PassThru:$isReload
