@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Messages;
 

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Runtime.CompilerServices;
 using Google.Protobuf.Reflection;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;

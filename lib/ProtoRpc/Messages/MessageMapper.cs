@@ -1,3 +1,4 @@
+using ProtoRpc.Messages.Mapping;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;

@@ -1,4 +1,6 @@
 using Google.Protobuf.Reflection;
+using ProtoRpc.Schema.Options;
+
 using static Google.Protobuf.Reflection.FeatureSet.Types;
 
 namespace ProtoRpc.Schema;

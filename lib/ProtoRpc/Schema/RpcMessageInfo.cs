@@ -1,4 +1,6 @@
 using Google.Protobuf.Reflection;
+using ProtoRpc.Schema.Options;
+using ProtoRpc.Schema.Text;
 
 namespace ProtoRpc.Schema;
 

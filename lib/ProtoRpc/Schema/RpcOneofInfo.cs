@@ -1,4 +1,5 @@
 using Google.Protobuf.Reflection;
+using ProtoRpc.Schema.Options;
 
 namespace ProtoRpc.Schema;
 

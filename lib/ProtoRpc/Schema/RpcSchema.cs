@@ -1,5 +1,8 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
+using ProtoRpc.Schema.Linking;
+using ProtoRpc.Schema.Protoc;
+using ProtoRpc.Schema.Text;
 
 namespace ProtoRpc.Schema;
 

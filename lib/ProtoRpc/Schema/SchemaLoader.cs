@@ -1,3 +1,6 @@
+using ProtoRpc.Schema.Linking;
+using ProtoRpc.Schema.Protoc;
+
 namespace ProtoRpc.Schema;
 
 /// <summary>Loads schemas from files.</summary>

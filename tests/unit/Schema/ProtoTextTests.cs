@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
+using ProtoRpc.Schema.Protoc;
 
 namespace ProtoRpc.Tests.Schema;
 

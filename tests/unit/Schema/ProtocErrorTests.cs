@@ -1,5 +1,6 @@
 using System.Text;
 using ProtoRpc.Schema;
+using ProtoRpc.Schema.Protoc;
 
 namespace ProtoRpc.Tests.Schema;
 

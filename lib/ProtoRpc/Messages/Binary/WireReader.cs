@@ -1,0 +1,267 @@
+using System.Buffers.Binary;
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages.Binary;
+
+/// <summary>Reads protobuf's wire format from bytes that may be hostile: every length is checked against what
+/// is there before it is used.</summary>
+/// <param name="bytes">The whole message.</param>
+/// <param name="type">Its type, for what errors say.</param>
+internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
+{
+    private const int MaxVarintBytes = 10;
+    private const int MaxTagBytes = 5;
+
+    private readonly ReadOnlySpan<byte> _bytes = bytes;
+    private readonly RpcMessageInfo _type = type;
+    private int _position;
+    private int _end = bytes.Length;
+    private int _depth;
+
+    public readonly bool AtEnd => _position == _end;
+
+    public readonly int Position => _position;
+
+    public readonly ReadOnlySpan<byte> Since(int start) => _bytes[start.._position];
+
+    /// <summary>Reads a field number and wire type; the number is not 0 and fits.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public uint ReadTag()
+    {
+        int position = _position;
+        if (position < _end)
+        {
+            uint first = At(position);
+            if (first - 8 < 0x80 - 8)
+            {
+                _position = position + 1;
+                return first;
+            }
+        }
+        return ReadLongTag();
+    }
+
+    // The caller has compared the position with the end, which is never past the bytes.
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private readonly byte At(int position) => Unsafe.Add(ref MemoryMarshal.GetReference(_bytes), position);
+
+    private uint ReadLongTag()
+    {
+        int start = _position;
+        ulong tag = ReadVarint();
+        if (tag > uint.MaxValue || _position - start > MaxTagBytes)
+        {
+            throw Malformed("a field's tag does not fit into 32 bits", start);
+        }
+        if (tag >> WireType.TagBits == 0)
+        {
+            throw Malformed("a field has the number 0", start);
+        }
+        return (uint)tag;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ulong ReadVarint()
+    {
+        int position = _position;
+        if (position < _end)
+        {
+            ulong first = At(position);
+            if (first < 0x80)
+            {
+                _position = position + 1;
+                return first;
+            }
+        }
+        return ReadLongVarint();
+    }
+
+    private ulong ReadLongVarint()
+    {
+        int start = _position;
+        ReadOnlySpan<byte> rest = _bytes[start.._end];
+        ulong value = 0;
+        for (int i = 0; i < rest.Length; i++)
+        {
+            if (i == MaxVarintBytes)
+            {
+                throw Malformed("a varint has more than ten bytes", start);
+            }
+            ulong part = rest[i];
+            value |= (part & 0x7F) << (7 * i);
+            if (part < 0x80)
+            {
+                _position = start + i + 1;
+                return value;
+            }
+        }
+        throw rest.Length < MaxVarintBytes
+            ? Truncated("a varint", start)
+            : Malformed("a varint has more than ten bytes", start);
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public uint ReadFixed32()
+    {
+        int position = _position;
+        if (_end - position < sizeof(uint))
+        {
+            ThrowTruncated("a 32-bit value", position);
+        }
+        _position = position + sizeof(uint);
+        return BinaryPrimitives.ReadUInt32LittleEndian(_bytes.Slice(position, sizeof(uint)));
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ulong ReadFixed64()
+    {
+        int position = _position;
+        if (_end - position < sizeof(ulong))
+        {
+            ThrowTruncated("a 64-bit value", position);
+        }
+        _position = position + sizeof(ulong);
+        return BinaryPrimitives.ReadUInt64LittleEndian(_bytes.Slice(position, sizeof(ulong)));
+    }
+
+    /// <summary>Reads a length that what follows does hold.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public int ReadLength()
+    {
+        ulong length = ReadVarint();
+        if (length > (ulong)(_end - _position))
+        {
+            ThrowTooLong(length);
+        }
+        return (int)length;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ReadOnlySpan<byte> ReadBytes()
+    {
+        int length = ReadLength();
+        int start = _position;
+        _position = start + length;
+        return _bytes.Slice(start, length);
+    }
+
+    /// <summary>Goes one message deeper, to the end that its length says.</summary>
+    /// <returns>The end of the message around it, for <see cref="LeaveMessage"/>.</returns>
+    public int EnterMessage()
+    {
+        int length = ReadLength();
+        int outerEnd = _end;
+        _end = _position + length;
+        Descend();
+        return outerEnd;
+    }
+
+    public void LeaveMessage(int outerEnd)
+    {
+        _end = outerEnd;
+        _depth--;
+    }
+
+    public void EnterGroup() => Descend();
+
+    public void LeaveGroup() => _depth--;
+
+    /// <summary>Sets the end to that of a packed field; <see cref="LeavePacked"/> takes it back.</summary>
+    public int EnterPacked()
+    {
+        int length = ReadLength();
+        int outerEnd = _end;
+        _end = _position + length;
+        return outerEnd;
+    }
+
+    public void LeavePacked(int outerEnd) => _end = outerEnd;
+
+    /// <summary>The bytes up to the end, all of them read then.</summary>
+    public ReadOnlySpan<byte> ReadRest()
+    {
+        ReadOnlySpan<byte> rest = _bytes[_position.._end];
+        _position = _end;
+        return rest;
+    }
+
+    /// <summary>Passes over the value of a field whose tag was read.</summary>
+    public void Skip(uint tag)
+    {
+        switch (tag & WireType.Mask)
+        {
+            case WireType.Varint:
+                ReadVarint();
+                break;
+            case WireType.Fixed64:
+                ReadFixed64();
+                break;
+            case WireType.LengthDelimited:
+                ReadBytes();
+                break;
+            case WireType.StartGroup:
+                SkipGroup(tag);
+                break;
+            case WireType.Fixed32:
+                ReadFixed32();
+                break;
+            case WireType.EndGroup:
+                throw Malformed(
+                    $"a group with the number {tag >> WireType.TagBits} ends that did not begin", _position);
+            default:
+                throw Malformed($"the wire type {tag & WireType.Mask} does not exist", _position);
+        }
+    }
+
+    private void SkipGroup(uint startTag)
+    {
+        uint endTag = startTag - WireType.StartGroup + WireType.EndGroup;
+        Descend();
+        while (!AtEnd)
+        {
+            uint tag = ReadTag();
+            if (tag == endTag)
+            {
+                _depth--;
+                return;
+            }
+            Skip(tag);
+        }
+        throw Truncated("a group", _position);
+    }
+
+    private void Descend()
+    {
+        if (++_depth > MessageLayout.MaxDepth)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The bytes are refused as a message {_type.FullName}: at byte {_position} messages are " +
+                $"nested more than {MessageLayout.MaxDepth} deep.")
+            {
+                ErrorId = MessageErrors.TooDeep,
+            };
+        }
+    }
+
+    [DoesNotReturn]
+    private readonly void ThrowTooLong(ulong length) => throw Malformed(
+        $"a length of {length} bytes is given where only {_end - _position} follow", _position);
+
+    [DoesNotReturn]
+    private readonly void ThrowTruncated(string what, int position) => throw Truncated(what, position);
+
+    public readonly RpcException Truncated(string what, int position) =>
+        Malformed($"the bytes end in the middle of {what}", position);
+
+    public readonly RpcException Malformed(string what, int position) => new(
+        RpcStatusCode.InvalidArgument,
+        $"The bytes are not a message {_type.FullName}: {what}, at byte {position} of {_bytes.Length}. " +
+        "Check that both sides use the same message type.")
+    {
+        ErrorId = MessageErrors.MalformedMessage,
+    };
+}

@@ -1,0 +1,95 @@
+using System.Collections.Specialized;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages.Mapping;
+
+/// <summary>Makes an example of a message that the mapper takes as it is.</summary>
+/// <param name="root">The type.</param>
+internal sealed class MessageTemplate(MessageLayout root)
+{
+    // A type may reach thousands of others by many ways; nobody reads such a template to its end.
+    private const int MaxMessages = 2000;
+
+    private readonly HashSet<MessageLayout> _path = [];
+    private int _messages;
+
+    public object Make() => MessageOf(root) ?? DBNull.Value;
+
+    /// <summary>The example; null where the type is already on the path.</summary>
+    private object? MessageOf(MessageLayout layout)
+    {
+        switch (layout.WellKnown)
+        {
+            case WellKnownType.Timestamp:
+                return DateTimeOffset.UnixEpoch;
+            case WellKnownType.Duration:
+                return TimeSpan.Zero;
+            case WellKnownType.Wrapper:
+                return ValueOf(layout.Fields[0]);
+            case WellKnownType.Struct:
+                return new OrderedDictionary(StringComparer.Ordinal) { ["key"] = "value" };
+            case WellKnownType.Value:
+                return "value";
+            case WellKnownType.ListValue:
+                return new object[] { "value" };
+            case WellKnownType.FieldMask:
+                return "";
+            case WellKnownType.Any:
+                return new OrderedDictionary(StringComparer.OrdinalIgnoreCase)
+                {
+                    ["@type"] = "type.googleapis.com/package.Message",
+                    ["value"] = Array.Empty<byte>(),
+                };
+        }
+        if (_messages >= MaxMessages || _path.Count >= MessageLayout.MaxDepth / 2 || !_path.Add(layout))
+        {
+            return null;
+        }
+        _messages++;
+        OrderedDictionary members = new(layout.NameComparer);
+        HashSet<int> chosen = [];
+        foreach (FieldLayout field in layout.Shown)
+        {
+            object? value = field.CaseSlot >= 0 && chosen.Contains(field.CaseSlot) ? null : FieldOf(field);
+            if (field.CaseSlot >= 0 && value is not null)
+            {
+                chosen.Add(field.CaseSlot);
+            }
+            members.Add(field.Info.Name, value);
+        }
+        _path.Remove(layout);
+        return members;
+    }
+
+    private object? FieldOf(FieldLayout field)
+    {
+        if (field.IsMap)
+        {
+            OrderedDictionary map = new(StringComparer.Ordinal);
+            if (ValueOf(field.Value) is { } value)
+            {
+                map.Add(field.Key.Kind == RpcFieldKind.String ? "key" : ValueOf(field.Key)!, value);
+            }
+            return map;
+        }
+        return field.IsRepeated
+            ? ValueOf(field) is { } element ? new[] { element } : Array.Empty<object>()
+            : ValueOf(field);
+    }
+
+    private object? ValueOf(FieldLayout field) => field.Kind switch
+    {
+        RpcFieldKind.Message or RpcFieldKind.Group => MessageOf(field.Message),
+        RpcFieldKind.String => field.Info.DefaultValue as string ?? "",
+        RpcFieldKind.Bytes => FieldValues.BytesDefault(field),
+        RpcFieldKind.Enum => EnumOf(field),
+        _ => field.Info.DefaultValue ?? ScalarValue.Box(field.Kind, 0),
+    };
+
+    private static object EnumOf(FieldLayout field)
+    {
+        RpcEnumInfo type = field.Enum!;
+        int number = field.Info.DefaultValue as int? ?? type.Values[0].Value;
+        return type.FindName(number) ?? (object)number;
+    }
+}

@@ -1,0 +1,318 @@
+using System.Collections;
+using System.Diagnostics.CodeAnalysis;
+using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages.Mapping;
+
+/// <summary>One run of making a message of an object.</summary>
+internal sealed class ObjectReader
+{
+    private const int SmallMessage = 64;
+
+    private readonly MessageMapper _mapper;
+    private readonly IObjectModel _objects;
+    private readonly RpcMessageInfo _type;
+    private readonly WellKnownReader _wellKnown;
+
+    public ObjectReader(MessageMapper mapper, RpcMessageInfo type)
+    {
+        _mapper = mapper;
+        _objects = mapper.Objects;
+        _type = type;
+        Path = new(type.Name);
+        _wellKnown = new(this);
+    }
+
+    public ObjectPath Path { get; }
+
+    public DynamicMessage ReadRoot(object? value)
+    {
+        MessageLayout layout = MessageLayout.For(_type);
+        value = Unwrap(value);
+        return value is null && layout.WellKnown != WellKnownType.Value
+            ? new DynamicMessage(layout)
+            : ReadMessage(layout, value, 0);
+    }
+
+    /// <param name="layout">The type to make.</param>
+    /// <param name="value">The value, unwrapped; null only for a google.protobuf.Value.</param>
+    /// <param name="depth">How many messages there are around it.</param>
+    public DynamicMessage ReadMessage(MessageLayout layout, object? value, int depth)
+    {
+        if (depth > _mapper.MaxDepth)
+        {
+            throw Error(
+                MessageErrors.TooDeep,
+                $"the object is nested more than {_mapper.MaxDepth} deep, or contains itself.");
+        }
+        if (value is IMessage message && TryTakeMessage(layout, message, out DynamicMessage? taken))
+        {
+            return taken;
+        }
+        return _wellKnown.TryRead(layout, value, depth)
+            ?? ReadMembers(layout, value!, MembersOf(layout, value!), depth);
+    }
+
+    /// <summary>Makes a message of members, without regard to a shape of its own.</summary>
+    public DynamicMessage ReadMembers(
+        MessageLayout layout, object value, IEnumerable<KeyValuePair<string, object?>> members, int depth)
+    {
+        DynamicMessage result = new(layout);
+        int count = layout.Fields.Length;
+        Span<bool> seen = count <= SmallMessage ? stackalloc bool[SmallMessage] : new bool[count];
+        foreach ((string name, object? wrapped) in members)
+        {
+            FieldLayout? field = layout.Find(name);
+            if (field is null)
+            {
+                if (_mapper.AllowUnknownFields)
+                {
+                    continue;
+                }
+                throw UnknownField(layout, name);
+            }
+            if (Unwrap(wrapped) is not { } fieldValue)
+            {
+                continue;
+            }
+            Path.PushField(field.Info.Name);
+            if (seen[field.Index])
+            {
+                throw Error(
+                    MessageErrors.InvalidFieldValue,
+                    $"two keys mean this field, one of them '{name}'. Leave one of them out.");
+            }
+            seen[field.Index] = true;
+            CheckOneof(result, field);
+            ReadField(result, field, fieldValue, depth);
+            Path.Pop();
+        }
+        if (_objects.TryGetSource(value) is { } source)
+        {
+            UnknownFieldFilter.Restore(result, source);
+        }
+        return result;
+    }
+
+    public object? Unwrap(object? value) => _objects.Unwrap(value) is { } inner and not DBNull ? inner : null;
+
+    public bool TryGetMembers(
+        object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members) =>
+        _objects.TryGetMembers(value, out members);
+
+    /// <summary>Reads a value that is kept by reference: text, bytes or a message.</summary>
+    public object ReadReference(FieldLayout field, object? value, int depth)
+    {
+        string? problem;
+        switch (field.Kind)
+        {
+            case RpcFieldKind.String:
+                problem = ScalarReader.ReadText(value!, out string text);
+                return problem is null ? text : throw Invalid(value, problem);
+            case RpcFieldKind.Bytes:
+                problem = BytesReader.Read(value!, _objects, out byte[] bytes);
+                return problem is null ? bytes : throw Invalid(value, problem);
+            default:
+                return ReadMessage(field.Message, value, depth + 1);
+        }
+    }
+
+    /// <summary>Reads a scalar as <see cref="ScalarValue"/> keeps it.</summary>
+    public ulong ReadScalar(FieldLayout field, object value) =>
+        ScalarReader.ReadScalar(field, value, out ulong bits) is { } problem
+            ? throw Invalid(value, problem)
+            : bits;
+
+    /// <summary>Whether a value stands for many where many may be.</summary>
+    public static bool IsList(object value, [NotNullWhen(true)] out IEnumerable? list)
+    {
+        list = value is IEnumerable items and
+            not (string or IDictionary or IEnumerable<KeyValuePair<string, object?>> or IMessage)
+            ? items
+            : null;
+        return list is not null;
+    }
+
+    public RpcException Invalid(object? value, string problem) =>
+        Error(MessageErrors.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
+
+    public RpcException Error(string errorId, string message)
+    {
+        string path = Path.ToString();
+        return new(RpcStatusCode.InvalidArgument, $"{path}: {message}")
+        {
+            ErrorId = errorId,
+            FieldPath = path,
+        };
+    }
+
+    private IEnumerable<KeyValuePair<string, object?>> MembersOf(MessageLayout layout, object value) =>
+        _objects.TryGetMembers(value, out IEnumerable<KeyValuePair<string, object?>>? members)
+            ? members
+            : throw Invalid(
+                value,
+                $"is not a message {layout.Type.FullName}; give a dictionary or an object with " +
+                ValueText.OfNames(NamesOf(layout), "its fields, which are", "no fields") + ".");
+
+    private bool TryTakeMessage(
+        MessageLayout layout, IMessage message, [NotNullWhen(true)] out DynamicMessage? taken)
+    {
+        taken = null;
+        if (message is DynamicMessage dynamic && dynamic.Layout == layout)
+        {
+            taken = dynamic;
+            return true;
+        }
+        if (message.Descriptor.FullName == layout.Type.FullName)
+        {
+            // The same message of another schema, or generated code.
+            taken = DynamicMessage.Parse(layout.Type, message.ToByteArray());
+            return true;
+        }
+        return layout.WellKnown is WellKnownType.Any or WellKnownType.Value
+            ? false
+            : throw Invalid(
+                message,
+                $"is a message {message.Descriptor.FullName}, where a {layout.Type.FullName} is needed.");
+    }
+
+    private void CheckOneof(DynamicMessage message, FieldLayout field)
+    {
+        if (field.CaseSlot >= 0 && message.ChosenOf(field.CaseSlot) is { } other)
+        {
+            throw Error(
+                MessageErrors.OneofConflict,
+                $"the oneof '{field.Info.Oneof!.Name}' takes one of its fields, and '{other.Info.Name}' is " +
+                "set, too. Leave one of them out, or make it null.");
+        }
+    }
+
+    private static IEnumerable<string> NamesOf(MessageLayout layout) =>
+        layout.Type.Fields.Select(field => field.Name);
+
+    private RpcException UnknownField(MessageLayout layout, string name)
+    {
+        IEnumerable<RpcFieldInfo> fields = layout.Type.Fields.Concat(layout.Type.Extensions);
+        string hint = NearestName.Hint(name, fields.Select(field => field.Name));
+        if (hint.Length == 0)
+        {
+            hint = ValueText.OfNames(NamesOf(layout), " Its fields are", " It has none") + ".";
+        }
+        Path.PushField(name);
+        return Error(
+            MessageErrors.UnknownField,
+            $"the message {layout.Type.FullName} has no field '{name}'.{hint}");
+    }
+
+    private void ReadField(DynamicMessage message, FieldLayout field, object value, int depth)
+    {
+        if (field.IsMap)
+        {
+            ReadMap(message, field, value, depth);
+        }
+        else if (field.IsRepeated)
+        {
+            ReadRepeated(message, field, value, depth);
+        }
+        else if (!field.IsReference)
+        {
+            message.StoreScalar(field, ReadScalar(field, value));
+        }
+        else
+        {
+            object kept = ReadReference(field, value, depth);
+            bool absent = !field.HasPresence && kept is ("" or byte[] { Length: 0 });
+            message.StoreReference(field, absent ? null : kept);
+        }
+    }
+
+    private void ReadRepeated(DynamicMessage message, FieldLayout field, object value, int depth)
+    {
+        if (!IsList(value, out IEnumerable? list) ||
+            (field.Kind == RpcFieldKind.Bytes && BytesReader.IsBytes(value)))
+        {
+            Add(message, field, value, depth);
+            return;
+        }
+        int index = 0;
+        foreach (object? wrapped in list)
+        {
+            Path.PushIndex(index++);
+            Add(message, field, Unwrap(wrapped), depth);
+            Path.Pop();
+        }
+    }
+
+    private void Add(DynamicMessage message, FieldLayout field, object? value, int depth)
+    {
+        CheckElement(field, value);
+        switch (field.Kind)
+        {
+            case RpcFieldKind.String:
+                message.ListOf<string>(field).Add((string)ReadReference(field, value, depth));
+                break;
+            case RpcFieldKind.Bytes:
+                message.ListOf<byte[]>(field).Add((byte[])ReadReference(field, value, depth));
+                break;
+            case RpcFieldKind.Message or RpcFieldKind.Group:
+                message.ListOf<DynamicMessage>(field).Add((DynamicMessage)ReadReference(field, value, depth));
+                break;
+            default:
+                ScalarLists.Add(message, field, ReadScalar(field, value!));
+                break;
+        }
+    }
+
+    private void ReadMap(DynamicMessage message, FieldLayout field, object value, int depth)
+    {
+        if (value is IDictionary dictionary)
+        {
+            foreach (DictionaryEntry entry in dictionary)
+            {
+                AddEntry(message, field, entry.Key, entry.Value, depth);
+            }
+        }
+        else if (_objects.TryGetMembers(value, out IEnumerable<KeyValuePair<string, object?>>? members))
+        {
+            foreach ((string name, object? member) in members)
+            {
+                AddEntry(message, field, name, member, depth);
+            }
+        }
+        else
+        {
+            throw Invalid(value, $"is not a {field.Info.TypeName}; give a dictionary.");
+        }
+    }
+
+    private void AddEntry(
+        DynamicMessage message, FieldLayout field, object wrappedKey, object? wrapped, int depth)
+    {
+        object given = Unwrap(wrappedKey) ?? "";
+        Path.PushKey(given);
+        object key = field.Key.IsReference
+            ? ReadReference(field.Key, given, depth)
+            : ScalarValue.Box(field.Key.Kind, ReadScalar(field.Key, given));
+        object? value = Unwrap(wrapped);
+        CheckElement(field.Value, value);
+        // The entry is a message of its own on the wire.
+        object kept = field.Value.IsReference
+            ? ReadReference(field.Value, value, depth + 1)
+            : ScalarValue.Box(field.Value.Kind, ReadScalar(field.Value, value!));
+        if (!message.MapOf(field).TryAdd(key, kept))
+        {
+            throw Error(MessageErrors.InvalidFieldValue, "the key is there twice. Leave one of them out.");
+        }
+        Path.Pop();
+    }
+
+    private void CheckElement(FieldLayout field, object? value)
+    {
+        if (value is null && !(field.IsMessage && field.Message.WellKnown == WellKnownType.Value))
+        {
+            throw Invalid(value, "cannot be an element of a list or map; leave it out.");
+        }
+    }
+}

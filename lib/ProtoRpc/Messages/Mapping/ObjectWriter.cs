@@ -1,0 +1,208 @@
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages.Mapping;
+
+/// <summary>One run of making an object of a message.</summary>
+internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
+{
+    private const string TypeKey = "@type";
+    private const string ValueKey = "value";
+
+    private readonly IObjectModel _objects = mapper.Objects;
+
+    /// <summary>The object; null only of a Value that holds null.</summary>
+    public object? WriteMessage(DynamicMessage message, int depth)
+    {
+        if (depth > mapper.MaxDepth)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A {root.FullName} cannot be shown: messages are nested more than {mapper.MaxDepth} deep.")
+            {
+                ErrorId = MessageErrors.TooDeep,
+            };
+        }
+        FieldLayout[] fields = message.Layout.Fields;
+        switch (message.Layout.WellKnown)
+        {
+            case WellKnownType.Timestamp:
+                return WellKnownTime.ToDate(
+                    (long)message.Scalars[fields[0].Slot], (int)message.Scalars[fields[1].Slot])
+                    ?? WriteFields(message, depth);
+            case WellKnownType.Duration:
+                return WellKnownTime.ToTimeSpan(
+                    (long)message.Scalars[fields[0].Slot], (int)message.Scalars[fields[1].Slot])
+                    ?? WriteFields(message, depth);
+            case WellKnownType.Wrapper:
+                return WriteField(message, fields[0], depth);
+            case WellKnownType.Struct:
+                return WriteField(message, fields[0], depth);
+            case WellKnownType.ListValue:
+                return WriteField(message, fields[0], depth);
+            case WellKnownType.Value:
+                FieldLayout? chosen = message.ChosenOf(fields[0].CaseSlot);
+                return chosen is null || chosen == fields[0] ? null : WriteField(message, chosen, depth);
+            case WellKnownType.FieldMask:
+                return string.Join(',', message.References[fields[0].Slot] as List<string> ?? []);
+            case WellKnownType.Any:
+                return WriteAny(message, depth);
+            default:
+                return WriteFields(message, depth);
+        }
+    }
+
+    private object WriteFields(DynamicMessage message, int depth)
+    {
+        (IReadOnlyList<RpcFieldInfo> fields, object?[] values) = MembersOf(message, depth);
+        return _objects.CreateObject(message, fields, values);
+    }
+
+    private (IReadOnlyList<RpcFieldInfo> Fields, object?[] Values) MembersOf(
+        DynamicMessage message, int depth)
+    {
+        MessageLayout layout = message.Layout;
+        FieldLayout[] shown = layout.Shown;
+        IReadOnlyList<RpcFieldInfo> fields = layout.Type.Fields;
+        if (layout.Extensions.Length > 0 && Array.Exists(layout.Extensions, message.Has))
+        {
+            shown = [.. shown, .. layout.Extensions.Where(message.Has)];
+            fields = Array.ConvertAll(shown, field => field.Info);
+        }
+        object?[] values = new object?[shown.Length];
+        for (int i = 0; i < values.Length; i++)
+        {
+            values[i] = WriteField(message, shown[i], depth);
+        }
+        return (fields, values);
+    }
+
+    private object? WriteField(DynamicMessage message, FieldLayout field, int depth)
+    {
+        if (!field.IsReference)
+        {
+            return !field.HasPresence || message.HasScalar(field)
+                ? ScalarObject(field, message.Scalars[field.Slot])
+                : null;
+        }
+        object? value = message.References[field.Slot];
+        if (field.IsMap)
+        {
+            return WriteMap(field, value as OrderedDictionary<object, object> ?? [], depth);
+        }
+        if (field.IsRepeated)
+        {
+            return WriteList(field, value, depth);
+        }
+        return value switch
+        {
+            DynamicMessage child => WriteMessage(child, depth + 1),
+            null when !field.HasPresence => field.Kind == RpcFieldKind.String ? "" : Array.Empty<byte>(),
+            _ => value,
+        };
+    }
+
+    private static object ScalarObject(FieldLayout field, ulong bits) =>
+        field.Kind == RpcFieldKind.Enum && field.Enum!.FindName((int)bits) is { } name
+            ? name
+            : ScalarValue.Box(field.Kind, bits);
+
+    private object WriteList(FieldLayout field, object? list, int depth) => list switch
+    {
+        List<DynamicMessage> messages => WriteMessages(messages, depth),
+        List<int> numbers when field.Kind == RpcFieldKind.Enum =>
+            numbers.ConvertAll(number => ScalarObject(field, ScalarValue.Of(number))).ToArray(),
+        List<int> items => items.ToArray(),
+        List<uint> items => items.ToArray(),
+        List<long> items => items.ToArray(),
+        List<ulong> items => items.ToArray(),
+        List<bool> items => items.ToArray(),
+        List<float> items => items.ToArray(),
+        List<double> items => items.ToArray(),
+        List<string> items => items.ToArray(),
+        List<byte[]> items => items.ToArray(),
+        _ => field.IsMessage || field.Kind == RpcFieldKind.Enum
+            ? Array.Empty<object?>()
+            : FieldValues.AbsentValue(field)!,
+    };
+
+    private object?[] WriteMessages(List<DynamicMessage> messages, int depth)
+    {
+        object?[] items = new object?[messages.Count];
+        for (int i = 0; i < items.Length; i++)
+        {
+            items[i] = WriteMessage(messages[i], depth + 1);
+        }
+        return items;
+    }
+
+    /// <summary>A dictionary with typed keys, so that a shell converts the keys that it is asked
+    /// for.</summary>
+    private object WriteMap(FieldLayout field, OrderedDictionary<object, object> map, int depth) =>
+        field.Key.Kind switch
+    {
+        RpcFieldKind.String => WriteMap<string>(field, map, depth),
+        RpcFieldKind.Bool => WriteMap<bool>(field, map, depth),
+        RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 =>
+            WriteMap<long>(field, map, depth),
+        RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => WriteMap<ulong>(field, map, depth),
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => WriteMap<uint>(field, map, depth),
+        _ => WriteMap<int>(field, map, depth),
+    };
+
+    private OrderedDictionary<TKey, object?> WriteMap<TKey>(
+        FieldLayout field, OrderedDictionary<object, object> map, int depth)
+        where TKey : notnull
+    {
+        OrderedDictionary<TKey, object?> written = new(map.Count);
+        foreach ((object key, object value) in map)
+        {
+            written.Add((TKey)key, value switch
+            {
+                DynamicMessage message => WriteMessage(message, depth + 2),
+                int number when field.Value.Kind == RpcFieldKind.Enum =>
+                    ScalarObject(field.Value, ScalarValue.Of(number)),
+                _ => value,
+            });
+        }
+        return written;
+    }
+
+    private object WriteAny(DynamicMessage any, int depth)
+    {
+        string typeUrl = any.References[any.Layout.Fields[0].Slot] as string ?? "";
+        byte[] bytes = any.References[any.Layout.Fields[1].Slot] as byte[] ?? [];
+        if (typeUrl.Length == 0 && bytes.Length == 0)
+        {
+            return WriteFields(any, depth);
+        }
+        if (TryUnpack(any.Type.Schema, typeUrl, bytes) is not { } message)
+        {
+            return _objects.CreateAny(any, [TypeKey, ValueKey], [typeUrl, bytes]);
+        }
+        if (message.Layout.WellKnown != WellKnownType.None)
+        {
+            return _objects.CreateAny(
+                message, [TypeKey, ValueKey], [typeUrl, WriteMessage(message, depth + 1)]);
+        }
+        (IReadOnlyList<RpcFieldInfo> fields, object?[] values) = MembersOf(message, depth + 1);
+        return _objects.CreateAny(
+            message, [TypeKey, .. fields.Select(field => field.Name)], [typeUrl, .. values]);
+    }
+
+    private static DynamicMessage? TryUnpack(RpcSchema schema, string typeUrl, byte[] bytes)
+    {
+        if (schema.FindMessage(typeUrl[(typeUrl.LastIndexOf('/') + 1)..]) is not { } type)
+        {
+            return null;
+        }
+        try
+        {
+            return DynamicMessage.Parse(type, bytes.AsSpan());
+        }
+        catch (RpcException)
+        {
+            // The message around it is good: it is shown, with the bytes as they are.
+            return null;
+        }
+    }
+}

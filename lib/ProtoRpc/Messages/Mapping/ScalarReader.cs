@@ -1,0 +1,283 @@
+using System.Globalization;
+using System.Net;
+using System.Numerics;
+using System.Text;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages.Mapping;
+
+/// <summary>Makes scalars of any values that stand for them.</summary>
+/// <remarks>Each method returns what is wrong with the value, and what would do, or null.</remarks>
+internal static class ScalarReader
+{
+    private const NumberStyles NumberText = NumberStyles.Float;
+
+    public static string? ReadScalar(FieldLayout field, object value, out ulong bits)
+    {
+        switch (field.Kind)
+        {
+            case RpcFieldKind.Bool:
+                return ReadBool(value, out bits);
+            case RpcFieldKind.Double:
+                return ReadDouble(value, out bits);
+            case RpcFieldKind.Float:
+                return ReadSingle(value, out bits);
+            case RpcFieldKind.Enum:
+                return ReadEnum(field, value, out bits);
+            default:
+                return ReadInteger(field.Kind, field.Info.TypeName, value, out bits);
+        }
+    }
+
+    /// <summary>Whether a value is one scalar. A class that formats itself is not: so does a shell's object.</summary>
+    public static bool IsScalar(object value) =>
+        value is string or StringBuilder or Uri or Version or IPAddress
+            or (ValueType and (IFormattable or IConvertible));
+
+    public static string? ReadText(object value, out string text)
+    {
+        string? read = value switch
+        {
+            string given => given,
+            char character => character.ToString(),
+            char[] characters => new string(characters),
+            StringBuilder builder => builder.ToString(),
+            DateTime or DateTimeOffset or DateOnly or TimeOnly =>
+                ((IFormattable)value).ToString("o", CultureInfo.InvariantCulture),
+            Uri uri => uri.OriginalString,
+            Version version => version.ToString(),
+            IPAddress address => address.ToString(),
+            ValueType and IFormattable number => number.ToString(null, CultureInfo.InvariantCulture),
+            _ => null,
+        };
+        text = read ?? "";
+        if (read is null)
+        {
+            return value is bool
+                ? "is not text; write 'true' or 'false' in quotes, as the service wants it."
+                : "is not text; give a string.";
+        }
+        return HasLoneSurrogate(text)
+            ? "has half of a surrogate pair, which no text in UTF-8 can have."
+            : null;
+    }
+
+    private static string? ReadBool(object value, out ulong bits)
+    {
+        bool? flag = value switch
+        {
+            bool given => given,
+            string text when bool.TryParse(text, out bool parsed) => parsed,
+            _ when TryGetInteger(value, out Int128 number) && number >= 0 && number <= 1 => number == 1,
+            _ => null,
+        };
+        bits = flag == true ? 1UL : 0;
+        return flag is null ? "is not a bool; give true or false." : null;
+    }
+
+    private static string? ReadEnum(FieldLayout field, object value, out ulong bits)
+    {
+        bits = 0;
+        RpcEnumInfo type = field.Enum!;
+        string? name = value is string or Enum ? value.ToString()!.Trim() : null;
+        if (name is not null && type.TryGetNumber(name, out int number))
+        {
+            bits = ScalarValue.Of(number);
+            return null;
+        }
+        if (!TryGetInteger(value, out Int128 wide) || wide < int.MinValue || wide > int.MaxValue)
+        {
+            string hint = NearestName.Hint(name ?? "", type.Values.Select(known => known.Key));
+            return $"is not of the enum {type.FullName}." + (hint.Length == 0
+                ? ValueText.OfNames(
+                    type.Values.Select(known => known.Key), " Its names are", " It has no names") + "."
+                : hint);
+        }
+        bits = ScalarValue.Of((int)wide);
+        return field.ClosedNumbers is { } known && !known.Contains((int)wide)
+            ? $"is no number of the enum {type.FullName}, which is closed; " +
+                ValueText.OfNames(
+                    type.Values.Select(v => $"{v.Key} = {v.Value}"), "it has", "it has none") + "."
+            : null;
+    }
+
+    private static string? ReadDouble(object value, out ulong bits)
+    {
+        bits = 0;
+        if (!TryGetDouble(value, out double number))
+        {
+            return "is not a number; give a number, text of one, 'NaN', 'Infinity' or '-Infinity'.";
+        }
+        bits = ScalarValue.Of(number);
+        return null;
+    }
+
+    private static string? ReadSingle(object value, out ulong bits)
+    {
+        bits = 0;
+        if (!TryGetDouble(value, out double number))
+        {
+            return "is not a number; give a number, text of one, 'NaN', 'Infinity' or '-Infinity'.";
+        }
+        float single = value is float given ? given : (float)number;
+        bits = ScalarValue.Of(single);
+        return float.IsInfinity(single) && !double.IsInfinity(number)
+            ? "does not fit into float, which takes numbers from -3.4028235E+38 to 3.4028235E+38."
+            : null;
+    }
+
+    private static string? ReadInteger(RpcFieldKind kind, string typeName, object value, out ulong bits)
+    {
+        if (value is int small && kind is RpcFieldKind.Int32 or RpcFieldKind.SInt32 or RpcFieldKind.SFixed32)
+        {
+            bits = ScalarValue.Of(small);
+            return null;
+        }
+        (Int128 min, Int128 max) = RangeOf(kind);
+        bits = 0;
+        if (!TryGetInteger(value, out Int128 number))
+        {
+            return $"is not a whole number; {typeName} takes numbers from {min} to {max}.";
+        }
+        if (number < min || number > max)
+        {
+            return $"does not fit into {typeName}, which takes numbers from {min} to {max}.";
+        }
+        bits = unchecked((ulong)number);
+        return null;
+    }
+
+    private static (Int128 Min, Int128 Max) RangeOf(RpcFieldKind kind) => kind switch
+    {
+        RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 => (long.MinValue, long.MaxValue),
+        RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => (0, ulong.MaxValue),
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => (0, uint.MaxValue),
+        _ => (int.MinValue, int.MaxValue),
+    };
+
+    private static bool TryGetInteger(object value, out Int128 number)
+    {
+        number = 0;
+        switch (value)
+        {
+            case int n:
+                number = n;
+                return true;
+            case long n:
+                number = n;
+                return true;
+            case byte n:
+                number = n;
+                return true;
+            case Enum n:
+                return TryGetInteger(
+                    Convert.ChangeType(n, n.GetTypeCode(), CultureInfo.InvariantCulture), out number);
+            case double n:
+                return TryGetWhole(n, out number);
+            case float n:
+                return TryGetWhole(n, out number);
+            case Half n:
+                return TryGetWhole((double)n, out number);
+            case decimal n:
+                number = decimal.IsInteger(n) ? (Int128)n : 0;
+                return decimal.IsInteger(n);
+            case uint n:
+                number = n;
+                return true;
+            case ulong n:
+                number = n;
+                return true;
+            case short n:
+                number = n;
+                return true;
+            case ushort n:
+                number = n;
+                return true;
+            case sbyte n:
+                number = n;
+                return true;
+            case nint n:
+                number = n;
+                return true;
+            case nuint n:
+                number = n;
+                return true;
+            case Int128 n:
+                number = n;
+                return true;
+            case UInt128 n:
+                number = n <= (UInt128)Int128.MaxValue ? (Int128)n : Int128.MaxValue;
+                return true;
+            case BigInteger n:
+                number = Int128.CreateSaturating(n);
+                return true;
+            case string text:
+                return Int128.TryParse(
+                    text, NumberStyles.Integer, CultureInfo.InvariantCulture, out number) ||
+                    (decimal.TryParse(text, NumberText, CultureInfo.InvariantCulture, out decimal parsed) &&
+                        TryGetInteger(parsed, out number));
+            default:
+                return false;
+        }
+    }
+
+    private static bool TryGetWhole(double value, out Int128 number)
+    {
+        // Beyond the range of Int128 the number is kept at its bound: an integer all the same, which fits
+        // nowhere.
+        number = double.IsInteger(value) ? Int128.CreateSaturating(value) : 0;
+        return double.IsInteger(value);
+    }
+
+    /// <summary>The number that a value is; for a .NET number, text of one, and the three special
+    /// values.</summary>
+    public static bool TryGetDouble(object value, out double number)
+    {
+        switch (value)
+        {
+            case double n:
+                number = n;
+                return true;
+            case float n:
+                number = n;
+                return true;
+            case decimal n:
+                number = (double)n;
+                return true;
+            case Half n:
+                number = (double)n;
+                return true;
+            case BigInteger n:
+                number = (double)n;
+                return double.IsFinite(number);
+            case string text:
+                return TryParseDouble(text.AsSpan().Trim(), out number);
+            default:
+                bool whole = TryGetInteger(value, out Int128 integer) && value is not Enum;
+                number = whole ? (double)integer : 0;
+                return whole;
+        }
+    }
+
+    private static bool TryParseDouble(ReadOnlySpan<char> text, out double number) =>
+        double.TryParse(text, NumberText, CultureInfo.InvariantCulture, out number) &&
+        // A number that is too large parses as infinity.
+        (!double.IsInfinity(number) || text.EndsWith("Infinity", StringComparison.OrdinalIgnoreCase));
+
+    private static bool HasLoneSurrogate(string text)
+    {
+        int start = text.AsSpan().IndexOfAnyInRange('\uD800', '\uDFFF');
+        for (int i = start; i >= 0 && i < text.Length; i++)
+        {
+            if (char.IsSurrogate(text[i]))
+            {
+                if (i + 1 >= text.Length || !char.IsSurrogatePair(text[i], text[i + 1]))
+                {
+                    return true;
+                }
+                i++;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,141 @@
+using System.Globalization;
+
+namespace ProtoRpc.Messages.Mapping;
+
+/// <summary>Timestamps and durations as seconds and nanoseconds, and as the text that ProtoJSON gives
+/// them.</summary>
+internal static class WellKnownTime
+{
+    public const long MinSeconds = -62_135_596_800;
+    public const long MaxSeconds = 253_402_300_799;
+    public const long MaxDurationSeconds = 315_576_000_000;
+
+    private const int NanosPerSecond = 1_000_000_000;
+    private const int NanosPerTick = 100;
+    private const int NanoDigits = 9;
+    private const string DateFormat = "yyyy-MM-dd'T'HH:mm:ss";
+    private const int DateLength = 19;
+    private const int OffsetLength = 6;
+
+    public static bool IsTimestamp(long seconds, int nanos) =>
+        seconds is >= MinSeconds and <= MaxSeconds && nanos is >= 0 and < NanosPerSecond;
+
+    public static bool IsDuration(long seconds, int nanos) =>
+        seconds is >= -MaxDurationSeconds and <= MaxDurationSeconds &&
+        nanos is > -NanosPerSecond and < NanosPerSecond &&
+        (seconds == 0 || nanos == 0 || seconds < 0 == nanos < 0);
+
+    public static (long Seconds, int Nanos) OfDate(DateTimeOffset time)
+    {
+        (long seconds, long ticks) = Math.DivRem(time.UtcTicks, TimeSpan.TicksPerSecond);
+        return (seconds + MinSeconds, (int)ticks * NanosPerTick);
+    }
+
+    public static (long Seconds, int Nanos) OfTimeSpan(TimeSpan span)
+    {
+        (long seconds, long ticks) = Math.DivRem(span.Ticks, TimeSpan.TicksPerSecond);
+        return (seconds, (int)ticks * NanosPerTick);
+    }
+
+    /// <summary>The time in UTC, to 100 ns; null where it is out of range.</summary>
+    public static DateTimeOffset? ToDate(long seconds, int nanos) => IsTimestamp(seconds, nanos)
+        ? new DateTimeOffset(
+            ((seconds - MinSeconds) * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick), TimeSpan.Zero)
+        : null;
+
+    /// <summary>The duration, to 100 ns; null where it is out of range.</summary>
+    public static TimeSpan? ToTimeSpan(long seconds, int nanos) => IsDuration(seconds, nanos)
+        ? new TimeSpan((seconds * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick))
+        : null;
+
+    /// <summary>Reads RFC 3339: <c>2024-02-29T12:30:00.123456789+01:00</c>, up to nine digits of a
+    /// second.</summary>
+    public static bool TryParseTimestamp(ReadOnlySpan<char> text, out long seconds, out int nanos)
+    {
+        (seconds, nanos) = (0, 0);
+        if (text.Length <= DateLength || text[DateLength - 9] is not ('T' or 't' or ' '))
+        {
+            return false;
+        }
+        Span<char> date = stackalloc char[DateLength];
+        text[..DateLength].CopyTo(date);
+        date[DateLength - 9] = 'T';
+        ReadOnlySpan<char> rest = text[DateLength..];
+        if (!DateTime.TryParseExact(
+                date, DateFormat, CultureInfo.InvariantCulture,
+                DateTimeStyles.AssumeUniversal | DateTimeStyles.AdjustToUniversal, out DateTime utc) ||
+            !TryTakeFraction(ref rest, out nanos) ||
+            !TryParseOffset(rest, out long offset))
+        {
+            return false;
+        }
+        seconds = (utc.Ticks / TimeSpan.TicksPerSecond) + MinSeconds - offset;
+        return IsTimestamp(seconds, nanos);
+    }
+
+    /// <summary>Reads ProtoJSON's duration: <c>-1.5s</c>, up to nine digits of a second.</summary>
+    public static bool TryParseDuration(ReadOnlySpan<char> text, out long seconds, out int nanos)
+    {
+        (seconds, nanos) = (0, 0);
+        if (text is not [.. var number, 's' or 'S'])
+        {
+            return false;
+        }
+        bool negative = number is ['-', ..];
+        ReadOnlySpan<char> rest = negative ? number[1..] : number;
+        int digits = rest.IndexOfAnyExceptInRange('0', '9');
+        ReadOnlySpan<char> whole = digits < 0 ? rest : rest[..digits];
+        rest = rest[whole.Length..];
+        if (!long.TryParse(whole, NumberStyles.None, CultureInfo.InvariantCulture, out seconds) ||
+            !TryTakeFraction(ref rest, out nanos) || !rest.IsEmpty)
+        {
+            return false;
+        }
+        if (negative)
+        {
+            (seconds, nanos) = (-seconds, -nanos);
+        }
+        return IsDuration(seconds, nanos);
+    }
+
+    private static bool TryTakeFraction(ref ReadOnlySpan<char> text, out int nanos)
+    {
+        nanos = 0;
+        if (text is not ['.', ..])
+        {
+            return true;
+        }
+        text = text[1..];
+        int end = text.IndexOfAnyExceptInRange('0', '9');
+        ReadOnlySpan<char> digits = end < 0 ? text : text[..end];
+        if (digits.Length is 0 or > NanoDigits)
+        {
+            return false;
+        }
+        for (int i = 0; i < NanoDigits; i++)
+        {
+            nanos = (nanos * 10) + (i < digits.Length ? digits[i] - '0' : 0);
+        }
+        text = text[digits.Length..];
+        return true;
+    }
+
+    private static bool TryParseOffset(ReadOnlySpan<char> text, out long seconds)
+    {
+        seconds = 0;
+        if (text is ['Z' or 'z'])
+        {
+            return true;
+        }
+        if (text.Length != OffsetLength || text[0] is not ('+' or '-') || text[3] != ':' ||
+            !int.TryParse(
+                text[1..3], NumberStyles.None, CultureInfo.InvariantCulture, out int hours) || hours > 23 ||
+            !int.TryParse(
+                text[4..], NumberStyles.None, CultureInfo.InvariantCulture, out int minutes) || minutes > 59)
+        {
+            return false;
+        }
+        seconds = (text[0] == '-' ? -1 : 1) * ((hours * 3600L) + (minutes * 60L));
+        return true;
+    }
+}

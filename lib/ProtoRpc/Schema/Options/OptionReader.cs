@@ -1,0 +1,122 @@
+using System.Globalization;
+using System.Text;
+using Google.Protobuf;
+
+namespace ProtoRpc.Schema.Options;
+
+/// <summary>Reads options by the schema's own extensions, which generated option classes do not know.</summary>
+internal static class OptionReader
+{
+    // As deep as any message may nest.
+    private const int MaxDepth = 100;
+
+    private static readonly IReadOnlyDictionary<string, object?> NoOptions = new Dictionary<string, object?>();
+
+    // A schema that does not import descriptor.proto has no custom options, so the built-in ones will do.
+    private static readonly Lazy<RpcSchema> BuiltIn = new(ReadBuiltIn);
+
+    /// <summary>Options as names and values, nested messages as dictionaries; empty when there are none.</summary>
+    /// <param name="schema">Where the extensions are.</param>
+    /// <param name="typeName">The options' type without package: <c>FieldOptions</c>.</param>
+    /// <param name="options">The options, or null.</param>
+    public static IReadOnlyDictionary<string, object?> Read(RpcSchema schema, string typeName, IMessage? options) =>
+        options is null ? NoOptions : ToDictionary(Decode(schema, typeName, options));
+
+    /// <summary>Options as fields and values.</summary>
+    /// <exception cref="RpcException">InvalidArgument when the bytes are no message of that type.</exception>
+    public static OptionMessage Decode(RpcSchema schema, string typeName, IMessage options)
+    {
+        string fullName = $"google.protobuf.{typeName}";
+        RpcMessageInfo type = schema.FindMessage(fullName) ?? BuiltIn.Value.GetMessage(fullName);
+        return Decode(type, options.ToByteArray());
+    }
+
+    /// <summary>A serialized message as fields and values.</summary>
+    /// <exception cref="RpcException">InvalidArgument when the bytes are no message of that type.</exception>
+    public static OptionMessage Decode(RpcMessageInfo type, byte[] bytes)
+    {
+        try
+        {
+            return Decode(type, bytes, 0);
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw SchemaError.Invalid($"Options of type '{type.FullName}' cannot be read: {e.Message}", e);
+        }
+    }
+
+    private static OptionMessage Decode(RpcMessageInfo type, byte[] bytes, int depth)
+    {
+        if (depth > MaxDepth)
+        {
+            throw SchemaError.Invalid($"Options of type '{type.FullName}' nest deeper than {MaxDepth}.");
+        }
+
+        OptionFieldValues values = new();
+        using CodedInputStream input = new(bytes);
+        for (uint tag = input.ReadTag(); tag != 0; tag = input.ReadTag())
+        {
+            int number = WireFormat.GetTagFieldNumber(tag);
+            RpcFieldInfo? field = type.FindField(number);
+            if (field is null || !OptionWire.TryRead(input, tag, field, bytes, values))
+            {
+                values.AddUnknown(number, OptionWire.ReadRaw(input, tag, bytes));
+            }
+        }
+
+        IReadOnlyList<OptionField> fields = values.Finish((message, raw) => Decode(message, raw, depth + 1));
+        return new OptionMessage(type, fields, values.Unknown);
+    }
+
+    private static RpcSchema ReadBuiltIn()
+    {
+        using Stream resource = typeof(OptionReader).Assembly.GetManifestResourceStream("descriptor.pb")!;
+        byte[] bytes = new byte[resource.Length];
+        resource.ReadExactly(bytes);
+        return RpcSchema.FromDescriptorSet(bytes);
+    }
+
+    private static Dictionary<string, object?> ToDictionary(OptionMessage message)
+    {
+        Dictionary<string, object?> members = new(StringComparer.Ordinal);
+        foreach (OptionField field in message.Fields)
+        {
+            members[field.Field.Name] = field.Field switch
+            {
+                { IsMap: true } => ToMap(field),
+                { IsRepeated: true } => field.Values.Select(v => ToPlain(field.Field, v)).ToArray(),
+                _ => ToPlain(field.Field, field.Values[^1]),
+            };
+        }
+
+        foreach ((int number, object value) in message.Unknown)
+        {
+            members[number.ToString(CultureInfo.InvariantCulture)] = value;
+        }
+
+        return members;
+    }
+
+    private static Dictionary<string, object?> ToMap(OptionField map)
+    {
+        Dictionary<string, object?> entries = new(StringComparer.Ordinal);
+        foreach (OptionMessage entry in map.Values.Cast<OptionMessage>())
+        {
+            Dictionary<string, object?> members = ToDictionary(entry);
+            RpcFieldInfo key = entry.Type.Fields[0];
+            object? name = members.GetValueOrDefault(key.Name) ?? key.DefaultValue;
+            entries[Convert.ToString(name, CultureInfo.InvariantCulture)!] =
+                members.GetValueOrDefault(entry.Type.Fields[1].Name) ?? entry.Type.Fields[1].DefaultValue;
+        }
+
+        return entries;
+    }
+
+    private static object ToPlain(RpcFieldInfo field, object value) => value switch
+    {
+        OptionMessage message => ToDictionary(message),
+        int number when field.Kind == RpcFieldKind.Enum => (object?)field.EnumType!.FindName(number) ?? number,
+        byte[] bytes when field.Kind == RpcFieldKind.String => Encoding.UTF8.GetString(bytes),
+        _ => value,
+    };
+}
