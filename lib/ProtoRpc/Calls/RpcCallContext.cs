@@ -1,4 +1,3 @@
-using System.Security.Principal;
 using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
@@ -7,10 +6,9 @@ using ProtoRpc.Security;
 namespace ProtoRpc.Calls;
 
 /// <summary>What a handler may know of the call that it handles. Valid until the handler ends.</summary>
-public sealed class RpcCallContext
+public sealed class RpcCallContext : RpcPeerContext
 {
     private readonly ServerHost _host;
-    private readonly PeerIdentity _peer;
     private readonly Headers.RpcCallContext? _incoming;
     private readonly CancellationToken _cancellation;
     private CancellationTokenSource? _withDeadline;
@@ -25,11 +23,10 @@ public sealed class RpcCallContext
         Headers.RpcCallContext? incoming,
         DateTimeOffset? deadline,
         CancellationToken cancellation)
+        : base(endpoint, peer)
     {
         _host = host;
         Method = method;
-        Endpoint = endpoint;
-        _peer = peer;
         _incoming = incoming;
         Deadline = deadline;
         _cancellation = cancellation;
@@ -38,35 +35,11 @@ public sealed class RpcCallContext
     /// <summary>The method that is called.</summary>
     public RpcMethodInfo Method { get; internal set; }
 
-    /// <summary>The listener's endpoint that the call came in on.</summary>
-    public RpcEndpoint Endpoint { get; }
+    /// <inheritdoc/>
+    public override DateTimeOffset? Deadline { get; }
 
-    /// <summary>How the call came in.</summary>
-    public RpcTransport Transport => Endpoint.Transport;
-
-    /// <summary>The caller; the anonymous identity, with an empty name, where nobody vouches for one.</summary>
-    public IIdentity User => _peer.User;
-
-    /// <summary>Whether somebody vouches for <see cref="User"/>.</summary>
-    public bool IsAuthenticated => _peer.User.IsAuthenticated;
-
-    /// <summary>Who vouches: <c>Kernel</c> for local peers, or empty.</summary>
-    public string AuthenticationType => _peer.User.AuthenticationType ?? "";
-
-    /// <summary>The remote address with port, or empty on local transports.</summary>
-    public string ClientAddress => _peer.Address;
-
-    /// <summary>The calling process where the kernel tells it, else 0.</summary>
-    public int ProcessId => _peer.ProcessId;
-
-    /// <summary>Whether the kernel vouches that the caller is on this machine.</summary>
-    public bool IsLocal => _peer.IsLocal;
-
-    /// <summary>When the caller stops waiting, where it said so.</summary>
-    public DateTimeOffset? Deadline { get; }
-
-    /// <summary>Cancelled when the caller cancels or vanishes, the deadline passes, or the listener stops.</summary>
-    public CancellationToken CancellationToken => Deadline is { } deadline
+    /// <inheritdoc/>
+    public override CancellationToken CancellationToken => Deadline is { } deadline
         ? (_withDeadline ??= WithDeadline(deadline)).Token
         : _cancellation;
 
@@ -86,8 +59,7 @@ public sealed class RpcCallContext
     /// <summary>The request's bytes, for a handler that reads them itself; else null.</summary>
     public Stream? Body { get; internal set; }
 
-    /// <summary>The cancellation token but for the deadline, for a host that watches it by itself.</summary>
-    internal CancellationToken Aborted => _cancellation;
+    internal override CancellationToken Aborted => _cancellation;
 
     /// <summary>The session that the caller names.</summary>
     internal Guid? SessionId => SideChannel.SessionIdOf(_incoming);
@@ -97,29 +69,7 @@ public sealed class RpcCallContext
         ? $"{AuthenticationType}:{User.Name}"
         : $"anonymous:{ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))]}";
 
-    /// <summary>Does something as the caller.</summary>
-    /// <exception cref="RpcException">Unauthenticated when nobody vouches for the caller; Unimplemented where the
-    /// system has no impersonation of threads, or the caller's token is not at hand.</exception>
-    public void Impersonate(Action action)
-    {
-        ArgumentNullException.ThrowIfNull(action);
-        if (!IsAuthenticated)
-        {
-            throw new RpcException(
-                RpcStatusCode.Unauthenticated, $"The caller of {Method.FullName} is anonymous and cannot be impersonated.");
-        }
-
-        if (OperatingSystem.IsWindows() && User is WindowsIdentity identity)
-        {
-            WindowsIdentity.RunImpersonated(identity.AccessToken, action);
-            return;
-        }
-
-        throw new RpcException(
-            RpcStatusCode.Unimplemented,
-            $"'{User.Name}' cannot be impersonated: only Windows lets a thread act as another user. "
-            + "Check what the caller may do with User or an authorisation rule instead.");
-    }
+    internal override string What => Method.FullName;
 
     /// <summary>What goes back to the caller, or null when nothing changed.</summary>
     internal Headers.RpcCallContext? ChangedContext()

@@ -11,7 +11,7 @@ namespace ProtoRpc.Calls;
 ///     .AddEndpoint("ncacn_ip_tcp:127.0.0.1[8080]")
 ///     .StartListening();
 /// </code></example>
-public sealed class RpcServer : IAsyncDisposable, IDisposable
+public sealed class RpcServer : IRpcServer
 {
     private readonly RpcServerOptions _options;
     private readonly List<ServerService> _services = [];

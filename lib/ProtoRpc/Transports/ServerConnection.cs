@@ -20,6 +20,7 @@ internal sealed class ServerConnection
     private long _since = Environment.TickCount64;
     private long _seenPdus;
     private ServedInterface? _running;
+    private CallGate? _admitted;
 
     public ServerConnection(NativeListener listener, TransportConnection transport, BindNakReason? refusal)
     {
@@ -268,9 +269,12 @@ internal sealed class ServerConnection
             Enter(ConnectionPhase.Running);
         }
 
-        if (served is { IsWithdrawn: false })
+        uint refusal = served is { IsWithdrawn: false }
+            ? Admit(served.Service)
+            : FaultStatus.UnknownInterface;
+        if (refusal == 0)
         {
-            return served.Service.Handler;
+            return served!.Service.Handler;
         }
 
         lock (_gate)
@@ -278,12 +282,26 @@ internal sealed class ServerConnection
             _running = null;
         }
 
-        _association.FaultCall(FaultStatus.UnknownInterface, didNotExecute: true);
+        _association.FaultCall(refusal, didNotExecute: true);
         return null;
+    }
+
+    // Refuses a call by the interface's own limits; one that is let in is counted until it completes.
+    private uint Admit(ExecInterface service)
+    {
+        if (_association.Request.Length > service.MaxRequestBytes || !service.Gate.TryEnter(service.MaxCalls))
+        {
+            return FaultStatus.TooBusy;
+        }
+
+        _admitted = service.Gate;
+        return 0;
     }
 
     private void CompleteCall(Exception? failure)
     {
+        _admitted?.Leave();
+        _admitted = null;
         lock (_gate)
         {
             // From here on the watch does not look at the socket any more.

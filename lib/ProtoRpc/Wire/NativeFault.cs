@@ -15,6 +15,18 @@ internal static class NativeFault
         };
     }
 
+    /// <summary>A return code of the interface other than 0.</summary>
+    public static RpcException OfReturnCode(RpcEndpoint endpoint, string what, uint code)
+    {
+        (RpcStatusCode status, string meaning) = RpcStatusTable.OfNativeStatus(code);
+        return new RpcException(status, $"{what} ended with return code 0x{code:X8}: {meaning}.")
+        {
+            Endpoint = endpoint,
+            NativeStatus = code,
+            MayHaveExecuted = true,
+        };
+    }
+
     /// <summary>The peer does not keep to the protocol, or speaks another one.</summary>
     public static RpcException BrokenProtocol(RpcEndpoint endpoint, string what, bool mayHaveExecuted) => new(
         RpcStatusCode.Internal,

@@ -5,6 +5,7 @@ using ProtoRpc.Calls.Headers;
 using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Schema;
 using ProtoRpc.Transports;
+using ProtoRpc.Wire;
 
 namespace ProtoRpc.Calls.Native;
 
@@ -235,12 +236,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     {
         if (code != 0)
         {
-            (RpcStatusCode status, string meaning) = RpcStatusTable.OfNativeStatus((uint)code);
-            throw new RpcException(status, $"{method} ended with return code 0x{code:X8}: {meaning}.")
-            {
-                NativeStatus = (uint)code,
-                MayHaveExecuted = true,
-            };
+            throw NativeFault.OfReturnCode(endpoint, method, (uint)code);
         }
 
         RpcResponseHeader header = NativeHeaders.Read(

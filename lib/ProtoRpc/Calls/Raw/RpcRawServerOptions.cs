@@ -1,0 +1,14 @@
+namespace ProtoRpc.Calls.Raw;
+
+/// <summary>How a server of the raw layer behaves.</summary>
+public sealed record RpcRawServerOptions
+{
+    /// <summary>The bounds of the endpoints that the server binds.</summary>
+    public RpcLimits Limits { get; init; } = RpcLimits.Default;
+
+    /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
+    public int MaxCalls { get; init; } = 255;
+
+    /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
+    public int? MaxRequestBytes { get; init; }
+}
