@@ -1,0 +1,117 @@
+using System.Buffers;
+using System.Text;
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats;
+
+/// <summary>One way to write a message as bytes, and to read it.</summary>
+/// <remarks>
+/// Formats have no state and are safe for many threads. They work on <see cref="DynamicMessage"/>; a generated
+/// message is carried over by its binary form, so that both go one way.
+/// Every failure is an <see cref="RpcException"/> with InvalidArgument, which names the field
+/// (<see cref="RpcException.FieldPath"/>) and, where the bytes are at fault, the line and column or the offset.
+/// </remarks>
+public abstract class MessageFormat
+{
+    private protected MessageFormat(string name, string mediaType, params string[] otherMediaTypes)
+    {
+        Name = name;
+        MediaType = mediaType;
+        // The parameters of the preferred one, such as the charset, are no part of its name.
+        MediaTypes = [mediaType.Split(';')[0], .. otherMediaTypes];
+    }
+
+    /// <summary>The name as parameters have it: <c>Json</c>.</summary>
+    public string Name { get; }
+
+    /// <summary>The media type to send, with its charset where it has one.</summary>
+    public string MediaType { get; }
+
+    /// <summary>All media types that mean this format, in small letters and without parameters; the preferred
+    /// one is the first.</summary>
+    public IReadOnlyList<string> MediaTypes { get; }
+
+    /// <summary>Whether what it writes is UTF-8 text.</summary>
+    public virtual bool IsText => true;
+
+    /// <summary>Writes a message.</summary>
+    /// <param name="message">A <see cref="DynamicMessage"/> or a generated message.</param>
+    /// <param name="output">Gets the bytes; it may have got some of them when this throws.</param>
+    /// <param name="options">How; the defaults when null.</param>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, it is nested too deep, or the
+    /// format cannot hold a value.</exception>
+    public void Write(IMessage message, IBufferWriter<byte> output, FormatOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        ArgumentNullException.ThrowIfNull(output);
+        options ??= FormatOptions.Default;
+        DynamicMessage dynamic = GeneratedMessages.ToDynamic(message, options);
+        dynamic.CheckRequired();
+        WriteMessage(dynamic, output, options);
+    }
+
+    /// <summary>The message's bytes.</summary>
+    /// <inheritdoc cref="Write"/>
+    public byte[] ToArray(IMessage message, FormatOptions? options = null)
+    {
+        ArrayBufferWriter<byte> output = new();
+        Write(message, output, options);
+        return output.WrittenSpan.ToArray();
+    }
+
+    /// <summary>The message as text, of a format that is text.</summary>
+    /// <inheritdoc cref="Write"/>
+    public string ToText(IMessage message, FormatOptions? options = null)
+    {
+        ArrayBufferWriter<byte> output = new();
+        Write(message, output, options);
+        return Encoding.UTF8.GetString(output.WrittenSpan);
+    }
+
+    /// <summary>Fills an empty message.</summary>
+    /// <param name="input">All bytes of the message.</param>
+    /// <param name="target">An empty <see cref="DynamicMessage"/> or generated message. When this throws, a
+    /// dynamic message may hold what was read until then.</param>
+    /// <param name="options">How; the defaults when null.</param>
+    /// <exception cref="RpcException">InvalidArgument: not a message of this type in this format, why, and
+    /// where; or a required field is missing.</exception>
+    public void Read(ReadOnlySequence<byte> input, IMessage target, FormatOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(target);
+        options ??= FormatOptions.Default;
+        DynamicMessage message = GeneratedMessages.ReadTarget(target, options);
+        ReadMessage(input, message, options);
+        message.CheckRequired();
+        GeneratedMessages.Return(message, target);
+    }
+
+    /// <summary>Reads a message.</summary>
+    /// <inheritdoc cref="Read(ReadOnlySequence{byte}, IMessage, FormatOptions?)"/>
+    public DynamicMessage Read(RpcMessageInfo type, ReadOnlySequence<byte> input, FormatOptions? options = null)
+    {
+        DynamicMessage message = new(type);
+        Read(input, message, options);
+        return message;
+    }
+
+    /// <summary>Reads a message.</summary>
+    /// <inheritdoc cref="Read(ReadOnlySequence{byte}, IMessage, FormatOptions?)"/>
+    public DynamicMessage Read(RpcMessageInfo type, ReadOnlyMemory<byte> input, FormatOptions? options = null) =>
+        Read(type, new ReadOnlySequence<byte>(input), options);
+
+    /// <summary>Reads a message of text, in a format that is text.</summary>
+    /// <inheritdoc cref="Read(ReadOnlySequence{byte}, IMessage, FormatOptions?)"/>
+    public DynamicMessage Read(RpcMessageInfo type, string input, FormatOptions? options = null) =>
+        Read(type, Encoding.UTF8.GetBytes(input), options);
+
+    /// <summary>The name.</summary>
+    public override string ToString() => Name;
+
+    private protected abstract void WriteMessage(
+        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options);
+
+    private protected abstract void ReadMessage(
+        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options);
+}
