@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using System.Net.Sockets;
 using ProtoRpc.Wire;
 
 namespace ProtoRpc.Transports;
@@ -30,9 +29,11 @@ public sealed class NativeListener : IAsyncDisposable
     private long _accepted;
     private volatile bool _isClosing;
 
-    private NativeListener(RpcEndpoint endpoint, RpcLimits limits)
+    // It accepts at once, so the first interface must be there.
+    private NativeListener(RpcEndpoint endpoint, ExecInterface first, RpcLimits limits)
     {
         Limits = limits;
+        _interfaces[first.InterfaceId] = new ServedInterface(first);
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
         _watch = new Timer(static state => ((NativeListener)state!).Watch(), this, WatchPeriod, WatchPeriod);
         _accepting = Task.Run(AcceptAsync);
@@ -64,9 +65,12 @@ public sealed class NativeListener : IAsyncDisposable
         NativeLimits.Check(limits);
         lock (TableGate)
         {
-            bool known = Table.TryGetValue(endpoint, out NativeListener? listener);
-            listener ??= new NativeListener(endpoint, limits);
-            if (!listener._interfaces.TryAdd(service.InterfaceId, new ServedInterface(service)))
+            if (!Table.TryGetValue(endpoint, out NativeListener? listener))
+            {
+                listener = new NativeListener(endpoint, service, limits);
+                Table.Add(listener.Endpoint, listener);
+            }
+            else if (!listener._interfaces.TryAdd(service.InterfaceId, new ServedInterface(service)))
             {
                 throw new RpcException(
                     RpcStatusCode.AlreadyExists,
@@ -76,11 +80,6 @@ public sealed class NativeListener : IAsyncDisposable
                     ErrorId = "InterfaceInUse",
                     Endpoint = endpoint,
                 };
-            }
-
-            if (!known)
-            {
-                Table.Add(listener.Endpoint, listener);
             }
 
             return listener;
@@ -212,14 +211,14 @@ public sealed class NativeListener : IAsyncDisposable
             {
                 Admit(await _transport.AcceptAsync(_stopAccepting.Token).ConfigureAwait(false));
             }
-            catch (Exception e) when (e is SocketException or IOException && !_isClosing)
-            {
-                // A client that gave up while it waited, or no more file handles for the moment.
-                await Task.Delay(AcceptPause).ConfigureAwait(false);
-            }
-            catch (Exception e) when (TransportConnection.IsBroken(e))
+            catch (Exception) when (_isClosing)
             {
                 return;
+            }
+            catch (Exception e) when (TransportConnection.IsBroken(e) || e is OutOfMemoryException)
+            {
+                // A client that gave up while it waited, or no file handle or thread for it at the moment.
+                await Task.Delay(AcceptPause).ConfigureAwait(false);
             }
         }
     }
@@ -248,21 +247,36 @@ public sealed class NativeListener : IAsyncDisposable
 
     private void Start(ServerConnection connection)
     {
-        bool ownsThread = !connection.IsRefused && Interlocked.Increment(ref _threads) <= Limits.MaxBlockingConnections;
-        if (!ownsThread && !connection.IsRefused)
+        bool ownsThread = !connection.IsRefused && TryTakeThread();
+        _connections.TryAdd(connection, ownsThread);
+        if (!ownsThread)
         {
-            Interlocked.Decrement(ref _threads);
+            _ = Task.Run(connection.RunAsync);
+            return;
         }
 
-        _connections.TryAdd(connection, ownsThread);
-        if (ownsThread)
+        try
         {
             new Thread(connection.Run) { IsBackground = true, Name = "ProtoRpc connection" }.Start();
         }
-        else
+        catch (OutOfMemoryException)
         {
+            // The system has no more threads: this connection shares the pool's.
+            _connections[connection] = false;
+            Interlocked.Decrement(ref _threads);
             _ = Task.Run(connection.RunAsync);
         }
+    }
+
+    private bool TryTakeThread()
+    {
+        if (Interlocked.Increment(ref _threads) <= Limits.MaxBlockingConnections)
+        {
+            return true;
+        }
+
+        Interlocked.Decrement(ref _threads);
+        return false;
     }
 
     private void Watch()

@@ -72,9 +72,10 @@ internal sealed class ServerConnection
 
             Close();
         }
-        catch (Exception e) when (TransportConnection.IsBroken(e))
+        catch (Exception)
         {
-            // The peer vanished or was cut off; the others go on.
+            // The peer vanished or was cut off, or the system ran out of something: the others go on, and the
+            // process above all, which an exception that leaves a thread would end.
         }
         finally
         {
@@ -118,7 +119,7 @@ internal sealed class ServerConnection
 
             await CloseAsync().ConfigureAwait(false);
         }
-        catch (Exception e) when (TransportConnection.IsBroken(e))
+        catch (Exception)
         {
             // As above.
         }

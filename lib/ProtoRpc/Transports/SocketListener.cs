@@ -27,8 +27,20 @@ internal sealed class SocketListener : TransportListener
     public override string SecondaryAddress { get; }
 
     /// <inheritdoc/>
-    public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation) =>
-        new SocketConnection(await _socket.AcceptAsync(cancellation).ConfigureAwait(false));
+    public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
+    {
+        Socket socket = await _socket.AcceptAsync(cancellation).ConfigureAwait(false);
+        try
+        {
+            return new SocketConnection(socket);
+        }
+        catch (SocketException)
+        {
+            // Its client is gone already.
+            socket.Dispose();
+            throw;
+        }
+    }
 
     /// <inheritdoc/>
     public override void Dispose() => _close(_socket);
