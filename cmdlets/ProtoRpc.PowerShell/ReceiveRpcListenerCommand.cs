@@ -12,7 +12,7 @@ public sealed class ReceiveRpcListenerCommand : RpcStreamsCommand
     {
         foreach (RpcListener listener in ResolveListeners())
         {
-            foreach (object record in listener.Streams.Take(Keep))
+            foreach (object record in Keep ? listener.Streams.Peek() : listener.Streams.Take())
             {
                 WriteRecord(record);
             }

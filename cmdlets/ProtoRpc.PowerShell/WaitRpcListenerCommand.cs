@@ -23,7 +23,7 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
         while (true)
         {
             List<RpcListener> stopped = _waiting.FindAll(listener => !listener.IsListening);
-            foreach (object record in _waiting.SelectMany(listener => listener.Streams.Take(keep: false)))
+            foreach (object record in _waiting.SelectMany(listener => listener.Streams.Take()))
             {
                 WriteRecord(record);
             }

@@ -24,7 +24,8 @@ Describe 'Receive-RpcListener' {
     It 'writes each record to the stream that it came from, in order' {
         $null = Invoke-RpcMethod SayHello @{ name = 'all' }
 
-        $records = $listener | Receive-RpcListener *>&1
+        # The preference of whoever runs the tests must not make the first error the last record.
+        $records = $listener | Receive-RpcListener -ErrorAction Continue *>&1
 
         $records | ForEach-Object { "$($_.GetType().Name): $_" } | Should -Be @(
             'ErrorRecord: an error'
@@ -33,6 +34,15 @@ Describe 'Receive-RpcListener' {
             'InformationRecord: for the host'
         )
         $records[2].Tags | Should -Contain 'mine'
+    }
+
+    It 'ends at an error when that is asked for, and keeps what it has not shown' {
+        $null = Invoke-RpcMethod SayHello @{ name = 'all' }
+
+        { $listener | Receive-RpcListener -ErrorAction Stop } | Should -Throw 'an error'
+
+        $listener | Receive-RpcListener 3>&1 6>&1 |
+            ForEach-Object { "$_" } | Should -Be 'a warning', 'an information', 'for the host'
     }
 
     It 'tells the place of an error in the handler' {

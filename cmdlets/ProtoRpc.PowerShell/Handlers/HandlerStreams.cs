@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Management.Automation;
 using System.Management.Automation.Host;
 
@@ -66,18 +67,30 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         Added?.Invoke();
     }
 
-    /// <summary>The kept records, oldest first; they are gone from here unless they shall stay.</summary>
-    public IReadOnlyList<object> Take(bool keep)
+    /// <summary>The kept records, oldest first; they stay here.</summary>
+    public IReadOnlyList<object> Peek()
     {
         lock (_gate)
         {
-            object[] records = [.. _kept];
-            if (!keep)
-            {
-                _kept.Clear();
-            }
+            return [.. _kept];
+        }
+    }
 
-            return records;
+    /// <summary>The records that are kept now, oldest first. Each is gone from here when it is handed out, so that
+    /// one at which the caller ends leaves the rest for the next time.</summary>
+    public IEnumerable<object> Take()
+    {
+        for (int left = Count; left > 0 && TryTake(out object? record); left--)
+        {
+            yield return record;
+        }
+    }
+
+    private bool TryTake([NotNullWhen(true)] out object? record)
+    {
+        lock (_gate)
+        {
+            return _kept.TryDequeue(out record);
         }
     }
 
