@@ -1,0 +1,17 @@
+namespace ProtoRpc;
+
+/// <summary>As whom a client calls.</summary>
+public enum RpcClientAuthentication
+{
+    /// <summary>Nothing is proved. On local transports the kernel still tells the server who calls.</summary>
+    None,
+
+    /// <summary>The same, under the original's other name.</summary>
+    Anonymous,
+
+    /// <summary>The account that this process runs as.</summary>
+    Self,
+
+    /// <summary>The user of a credential.</summary>
+    User,
+}

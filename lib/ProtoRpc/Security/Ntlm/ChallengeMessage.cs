@@ -1,0 +1,55 @@
+using System.Buffers.Binary;
+using System.Text;
+
+namespace ProtoRpc.Security.Ntlm;
+
+/// <summary>The server's message ([MS-NLMP] section 2.2.1.2).</summary>
+/// <param name="Flags">What the server agrees to.</param>
+/// <param name="ServerChallenge">Eight random octets.</param>
+/// <param name="TargetName">The server's name.</param>
+/// <param name="TargetInfo">What the server tells about itself.</param>
+internal sealed record ChallengeMessage(
+    NtlmFlags Flags, byte[] ServerChallenge, string TargetName, AvPairs TargetInfo)
+{
+    /// <summary>Octets of a challenge.</summary>
+    public const int ChallengeSize = 8;
+
+    private const uint Type = 2;
+    private const int TargetNameField = NtlmField.HeaderSize;
+    private const int FlagsOffset = TargetNameField + NtlmField.Size;
+    private const int ChallengeOffset = FlagsOffset + 4;
+    private const int TargetInfoField = ChallengeOffset + ChallengeSize + 8;
+    private const int PayloadOffset = TargetInfoField + NtlmField.Size;
+
+    /// <summary>Reads the message.</summary>
+    /// <returns>Null when it is no such message, or points outside of itself.</returns>
+    public static ChallengeMessage? Read(ReadOnlySpan<byte> message)
+    {
+        if (!NtlmField.IsMessage(message, Type, PayloadOffset)
+            || !NtlmField.TryReadText(message, TargetNameField, out string name)
+            || !NtlmField.TryRead(message, TargetInfoField, out ReadOnlySpan<byte> info))
+        {
+            return null;
+        }
+
+        NtlmFlags flags = (NtlmFlags)BinaryPrimitives.ReadUInt32LittleEndian(message[FlagsOffset..]);
+        AvPairs? pairs = info.IsEmpty ? new AvPairs() : AvPairs.Read(info);
+        return pairs is null
+            ? null
+            : new ChallengeMessage(flags, message.Slice(ChallengeOffset, ChallengeSize).ToArray(), name, pairs);
+    }
+
+    /// <summary>Writes the message.</summary>
+    public byte[] ToBytes()
+    {
+        byte[] name = Encoding.Unicode.GetBytes(TargetName);
+        byte[] info = TargetInfo.ToBytes();
+        byte[] message = new byte[PayloadOffset + name.Length + info.Length];
+        NtlmField.WriteHeader(message, Type);
+        BinaryPrimitives.WriteUInt32LittleEndian(message.AsSpan(FlagsOffset), (uint)Flags);
+        ServerChallenge.CopyTo(message, ChallengeOffset);
+        int next = NtlmField.Write(message, TargetNameField, PayloadOffset, name);
+        NtlmField.Write(message, TargetInfoField, next, info);
+        return message;
+    }
+}

@@ -1,0 +1,174 @@
+using System.Security.Cryptography;
+using System.Security.Principal;
+
+namespace ProtoRpc.Security.Ntlm;
+
+/// <summary>The server's side of NTLMv2 for accounts whose hashes it holds.</summary>
+internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOptions options) : NtlmContext
+{
+    private byte[]? _negotiate;
+    private byte[]? _challenge;
+    private byte[] _serverChallenge = [];
+    private NtlmFlags _offered;
+    private GenericIdentity? _identity;
+    private bool _isSpent;
+
+    /// <inheritdoc/>
+    public override IIdentity Identity =>
+        _identity ?? throw new InvalidOperationException("The authentication is not complete.");
+
+    /// <inheritdoc/>
+    public override byte[] Step(ReadOnlySpan<byte> token)
+    {
+        if (_negotiate is null)
+        {
+            return Challenge(token);
+        }
+
+        // One challenge, one answer, right or wrong.
+        if (_isSpent)
+        {
+            throw SecurityErrors.OutOfTurn(Name);
+        }
+
+        _isSpent = true;
+        Verify(token);
+        return [];
+    }
+
+    private byte[] Challenge(ReadOnlySpan<byte> token)
+    {
+        if (!NegotiateMessage.TryRead(token, out NtlmFlags flags))
+        {
+            throw SecurityErrors.Malformed(Name, "the NEGOTIATE message");
+        }
+
+        Require(flags);
+        _negotiate = token.ToArray();
+        _serverChallenge = options.Random(ChallengeMessage.ChallengeSize);
+        AvPairs info = new();
+        info.Set(AvId.DomainName, options.DomainName);
+        info.Set(AvId.ComputerName, options.ComputerName);
+        info.Set(AvId.Timestamp, options.Clock.GetUtcNow());
+        _offered = (flags & NtlmFlags.Supported & ~NtlmFlags.Version) | NtlmFlags.TargetInfo | NtlmFlags.TargetTypeServer;
+        _challenge = new ChallengeMessage(_offered, _serverChallenge, options.ComputerName, info).ToBytes();
+        return _challenge;
+    }
+
+    private void Verify(ReadOnlySpan<byte> token)
+    {
+        AuthenticateMessage message =
+            AuthenticateMessage.Read(token) ?? throw SecurityErrors.Malformed(Name, "the AUTHENTICATE message");
+        Require(message.Flags);
+        NtlmV2Response response = ReadResponse(message);
+
+        NtlmAccount? account = accounts.Find(message.User, message.Domain);
+        byte[] responseKey = NtlmCrypto.ResponseKey(
+            account is null ? accounts.HashOfNobody : account.NtHash, message.User, message.Domain);
+        byte[] proof = NtlmCrypto.Proof(responseKey, _serverChallenge, response.Blob);
+
+        // An unknown user takes the same way as a wrong password, so that a client cannot tell the two apart.
+        bool proved = CryptographicOperations.FixedTimeEquals(proof, response.Proof);
+        if (account is null || !proved)
+        {
+            throw SecurityErrors.Refused(
+                Name, $@"'{message.Domain}\{message.User}' is no account of this server, or the password is wrong");
+        }
+
+        byte[] baseKey = NtlmCrypto.SessionBaseKey(responseKey, proof);
+        CryptographicOperations.ZeroMemory(responseKey);
+        NtlmFlags flags = message.Flags & _offered;
+        byte[] sessionKey = SessionKey(message, flags, baseKey);
+        CryptographicOperations.ZeroMemory(baseKey);
+        VerifyMic(token, response, sessionKey);
+        VerifyTime(response);
+        VerifyBinding(response);
+        _identity = new GenericIdentity(account.Name, Name);
+        BeginSession(sessionKey, flags, isServer: true);
+    }
+
+    private static NtlmV2Response ReadResponse(AuthenticateMessage message)
+    {
+        if (message.Flags.HasFlag(NtlmFlags.Anonymous) || message.NtResponse.Length == 0)
+        {
+            throw SecurityErrors.Refused(Name, "the client came without a user");
+        }
+
+        if (message.NtResponse.Length == NtlmV2Response.NtlmV1Size)
+        {
+            throw SecurityErrors.Refused(Name, "the client speaks LM or NTLM version 1, which prove next to nothing today. "
+                + "Let it use NTLM version 2");
+        }
+
+        return NtlmV2Response.Read(message.NtResponse) ?? throw SecurityErrors.Malformed(Name, "the response");
+    }
+
+    private static byte[] SessionKey(AuthenticateMessage message, NtlmFlags flags, byte[] baseKey)
+    {
+        if (!flags.HasFlag(NtlmFlags.KeyExchange))
+        {
+            return [.. baseKey];
+        }
+
+        if (message.EncryptedSessionKey.Length != NtlmCrypto.KeySize)
+        {
+            throw SecurityErrors.Malformed(Name, "the session key");
+        }
+
+        byte[] key = new byte[NtlmCrypto.KeySize];
+        Rc4.Transform(baseKey, message.EncryptedSessionKey, key);
+        return key;
+    }
+
+    // The client says under its proof whether there is a code, so nobody on the way can take it out.
+    private void VerifyMic(ReadOnlySpan<byte> token, NtlmV2Response response, byte[] sessionKey)
+    {
+        if ((response.Pairs.Flags & AvPairs.HasMic) == 0)
+        {
+            return;
+        }
+
+        const int End = AuthenticateMessage.MicOffset + AuthenticateMessage.MicSize;
+        if (token.Length < End)
+        {
+            throw SecurityErrors.Malformed(Name, "the integrity code");
+        }
+
+        byte[] withoutMic = token.ToArray();
+        Span<byte> place = withoutMic.AsSpan(AuthenticateMessage.MicOffset, AuthenticateMessage.MicSize);
+        place.Clear();
+        byte[] expected = NtlmCrypto.MessageIntegrityCode(sessionKey, _negotiate, _challenge, withoutMic);
+        if (!CryptographicOperations.FixedTimeEquals(expected, token[AuthenticateMessage.MicOffset..End]))
+        {
+            throw SecurityErrors.Refused(Name, "the messages of the authentication were changed on the way");
+        }
+    }
+
+    private void VerifyTime(NtlmV2Response response)
+    {
+        DateTimeOffset now = options.Clock.GetUtcNow();
+        if ((now - response.Time).Duration() > options.MaxSkew)
+        {
+            throw SecurityErrors.Refused(
+                Name, $"the client's answer is of {response.Time:u}, and here it is {now:u}. Set the clocks");
+        }
+    }
+
+    private void VerifyBinding(NtlmV2Response response)
+    {
+        if (options.ChannelBinding is { } binding
+            && !CryptographicOperations.FixedTimeEquals(binding, response.Pairs.Find(AvId.ChannelBindings)))
+        {
+            throw SecurityErrors.Refused(Name, "the client authenticated for another TLS connection than this one");
+        }
+    }
+
+    private static void Require(NtlmFlags flags)
+    {
+        if (!flags.HasFlag(NtlmFlags.Required))
+        {
+            throw SecurityErrors.Refused(Name, "the client does not speak NTLMv2 session security with 128-bit keys, and "
+                + "nothing weaker is spoken here");
+        }
+    }
+}

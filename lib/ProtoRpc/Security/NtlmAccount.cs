@@ -1,0 +1,67 @@
+using System.Net;
+using ProtoRpc.Security.Ntlm;
+
+namespace ProtoRpc.Security;
+
+/// <summary>An account of a listener that verifies NTLM by itself: a name and the NT hash of the password.</summary>
+/// <remarks>Whoever has the hash can pass for the user: keep it as safe as the password.</remarks>
+public sealed class NtlmAccount
+{
+    private NtlmAccount(string user, string domain, byte[] ntHash)
+    {
+        if (user.Length == 0)
+        {
+            throw new RpcException(RpcStatusCode.InvalidArgument, "An NTLM account needs a user name.")
+            {
+                ErrorId = "InvalidNtlmAccount",
+            };
+        }
+
+        User = user;
+        Domain = domain;
+        NtHash = ntHash;
+    }
+
+    /// <summary>As callers are known to handlers: <c>DOMAIN\user</c>, or just the user.</summary>
+    public string Name => Domain.Length == 0 ? User : $@"{Domain}\{User}";
+
+    internal string User { get; }
+
+    internal string Domain { get; }
+
+    internal byte[] NtHash { get; }
+
+    /// <summary>An account with a password.</summary>
+    /// <param name="credential">Name and password. <c>DOMAIN\user</c> is found only by callers who name that domain;
+    /// a bare user by callers of any.</param>
+    /// <exception cref="RpcException">InvalidArgument: there is no user name.</exception>
+    public static NtlmAccount From(NetworkCredential credential)
+    {
+        ArgumentNullException.ThrowIfNull(credential);
+        NtlmCredential known = NtlmCredential.From(credential);
+        return new NtlmAccount(known.User, known.Domain, known.NtHash);
+    }
+
+    /// <summary>An account with the hash of a password: MD4 of its UTF-16 text.</summary>
+    /// <param name="name"><c>DOMAIN\user</c> or a bare user.</param>
+    /// <param name="ntHash">Sixteen octets.</param>
+    /// <exception cref="RpcException">InvalidArgument: no user name, or no such hash.</exception>
+    public static NtlmAccount FromHash(string name, ReadOnlySpan<byte> ntHash)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        if (ntHash.Length != NtlmCrypto.KeySize)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"The NT hash of '{name}' has {ntHash.Length} bytes; it must have 16.")
+            {
+                ErrorId = "InvalidNtlmAccount",
+            };
+        }
+
+        int backslash = name.IndexOf('\\');
+        return new NtlmAccount(name[(backslash + 1)..], backslash < 0 ? "" : name[..backslash], ntHash.ToArray());
+    }
+
+    /// <summary>The name, never the hash.</summary>
+    public override string ToString() => Name;
+}

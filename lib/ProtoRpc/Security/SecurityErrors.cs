@@ -1,0 +1,23 @@
+namespace ProtoRpc.Security;
+
+/// <summary>Makes exceptions of authentications that failed.</summary>
+internal static class SecurityErrors
+{
+    /// <summary>The id of an identity that was not proved.</summary>
+    public const string AuthenticationFailed = nameof(AuthenticationFailed);
+
+    /// <summary>The peer's token proves nothing, or not what is needed.</summary>
+    public static RpcException Refused(string mechanism, string why, Exception? cause = null) => new(
+        RpcStatusCode.Unauthenticated, $"{mechanism}: {why}.", cause)
+    {
+        ErrorId = AuthenticationFailed,
+    };
+
+    /// <summary>The peer's token is none of this mechanism.</summary>
+    public static RpcException Malformed(string mechanism, string which) =>
+        Refused(mechanism, $"{which} of the other side does not decode. It may speak another mechanism");
+
+    /// <summary>The peer goes on after the end.</summary>
+    public static RpcException OutOfTurn(string mechanism) =>
+        Refused(mechanism, "the other side sent one more token after the last");
+}
