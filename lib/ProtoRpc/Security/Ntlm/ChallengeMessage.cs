@@ -19,13 +19,16 @@ internal sealed record ChallengeMessage(
     private const int FlagsOffset = TargetNameField + NtlmField.Size;
     private const int ChallengeOffset = FlagsOffset + 4;
     private const int TargetInfoField = ChallengeOffset + ChallengeSize + 8;
-    private const int PayloadOffset = TargetInfoField + NtlmField.Size;
+    private const int VersionOffset = TargetInfoField + NtlmField.Size;
+
+    // Product 10.0, and the revision of NTLM that there is; for debugging, and some clients want to see it.
+    private static ReadOnlySpan<byte> Version => [10, 0, 0, 0, 0, 0, 0, 15];
 
     /// <summary>Reads the message.</summary>
     /// <returns>Null when it is no such message, or points outside of itself.</returns>
     public static ChallengeMessage? Read(ReadOnlySpan<byte> message)
     {
-        if (!NtlmField.IsMessage(message, Type, PayloadOffset)
+        if (!NtlmField.IsMessage(message, Type, VersionOffset)
             || !NtlmField.TryReadText(message, TargetNameField, out string name)
             || !NtlmField.TryRead(message, TargetInfoField, out ReadOnlySpan<byte> info))
         {
@@ -44,11 +47,14 @@ internal sealed record ChallengeMessage(
     {
         byte[] name = Encoding.Unicode.GetBytes(TargetName);
         byte[] info = TargetInfo.ToBytes();
-        byte[] message = new byte[PayloadOffset + name.Length + info.Length];
+        ReadOnlySpan<byte> version = Flags.HasFlag(NtlmFlags.Version) ? Version : default;
+        int payload = VersionOffset + version.Length;
+        byte[] message = new byte[payload + name.Length + info.Length];
         NtlmField.WriteHeader(message, Type);
         BinaryPrimitives.WriteUInt32LittleEndian(message.AsSpan(FlagsOffset), (uint)Flags);
         ServerChallenge.CopyTo(message, ChallengeOffset);
-        int next = NtlmField.Write(message, TargetNameField, PayloadOffset, name);
+        version.CopyTo(message.AsSpan(VersionOffset));
+        int next = NtlmField.Write(message, TargetNameField, payload, name);
         NtlmField.Write(message, TargetInfoField, next, info);
         return message;
     }

@@ -50,7 +50,7 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         info.Set(AvId.DomainName, options.DomainName);
         info.Set(AvId.ComputerName, options.ComputerName);
         info.Set(AvId.Timestamp, options.Clock.GetUtcNow());
-        _offered = (flags & NtlmFlags.Supported & ~NtlmFlags.Version) | NtlmFlags.TargetInfo | NtlmFlags.TargetTypeServer;
+        _offered = (flags & NtlmFlags.Supported) | NtlmFlags.TargetInfo | NtlmFlags.TargetTypeServer;
         _challenge = new ChallengeMessage(_offered, _serverChallenge, options.ComputerName, info).ToBytes();
         return _challenge;
     }
