@@ -1,3 +1,5 @@
+using ProtoRpc.Security;
+
 namespace ProtoRpc.Calls;
 
 /// <summary>How a client behaves.</summary>
@@ -5,6 +7,9 @@ public sealed record RpcClientOptions
 {
     /// <summary>The bounds; its CallTimeout is the default deadline.</summary>
     public RpcLimits Limits { get; init; } = RpcLimits.Default;
+
+    /// <summary>As whom native endpoints are called.</summary>
+    public RpcClientSecurity Security { get; init; } = RpcClientSecurity.Anonymous;
 
     /// <summary>The service for bare method names and for the connection's first binding; null for the schema's only one.</summary>
     public string? Service { get; init; }

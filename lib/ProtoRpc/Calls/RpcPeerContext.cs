@@ -26,8 +26,11 @@ public abstract class RpcPeerContext
     /// <summary>Whether somebody vouches for <see cref="User"/>.</summary>
     public bool IsAuthenticated => _peer.User.IsAuthenticated;
 
-    /// <summary>Who vouches: <c>Kernel</c> for local peers, or empty.</summary>
+    /// <summary>Who vouches: <c>Kernel</c> for local peers, <c>NTLM</c> or <c>Kerberos</c>, or empty.</summary>
     public string AuthenticationType => _peer.User.AuthenticationType ?? "";
+
+    /// <summary>How the call is protected on its way.</summary>
+    public RpcProtectionLevel ProtectionLevel => _peer.ProtectionLevel;
 
     /// <summary>The remote address with port, or empty on local transports.</summary>
     public string ClientAddress => _peer.Address;

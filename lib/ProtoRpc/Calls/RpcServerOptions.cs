@@ -1,5 +1,6 @@
 using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Calls.Native;
+using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls;
 
@@ -17,6 +18,9 @@ public sealed record RpcServerOptions
 
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
+
+    /// <summary>Whom native endpoints let in.</summary>
+    public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
 
     // One line here for each way to serve.
     internal IReadOnlyList<IServerFace> Faces { get; init; } = [new NativeFace()];

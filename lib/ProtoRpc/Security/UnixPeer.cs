@@ -50,7 +50,10 @@ internal static class UnixPeer
     private static PeerIdentity Known(uint userId, int processId) => OperatingSystem.IsWindows()
         ? Unknown()
         : new PeerIdentity(
-            new GenericIdentity(UnixAccounts.NameOf(userId), AuthenticationType), "", processId, IsLocal: true);
+            new GenericIdentity(UnixAccounts.NameOf(userId), AuthenticationType), "", processId, IsLocal: true)
+        {
+            ProtectionLevel = RpcProtectionLevel.Privacy,
+        };
 
     private static PeerIdentity Unknown() => PeerIdentity.Anonymous("") with { IsLocal = true };
 }

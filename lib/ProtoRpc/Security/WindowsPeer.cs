@@ -44,7 +44,12 @@ internal static partial class WindowsPeer
         }
 
         GenericIdentity user = name.Length == 0 ? new("") : new(name, UnixPeer.AuthenticationType);
-        return new PeerIdentity(user, "", (int)processId, isLocal);
+        return new PeerIdentity(user, "", (int)processId, isLocal)
+        {
+            // How the system protects what comes from another machine, it does not tell.
+            ProtectionLevel = name.Length == 0 ? RpcProtectionLevel.None
+                : isLocal ? RpcProtectionLevel.Privacy : RpcProtectionLevel.Connect,
+        };
     }
 
     private static unsafe bool IsLocal(SafePipeHandle pipe)

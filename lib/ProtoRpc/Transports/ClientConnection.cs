@@ -23,7 +23,10 @@ internal sealed class ClientConnection : IDisposable
     {
         _client = client;
         _transport = transport;
-        _association = new ClientAssociation(client.Endpoint, client.InterfaceId, client.Limits);
+        _association = new ClientAssociation(client.Endpoint, client.InterfaceId, client.Limits)
+        {
+            Security = client.Login is { } login ? new ClientSecurity(client.Endpoint, login) : null,
+        };
         _timer = new Timer(static state => ((ClientConnection)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
     }
 
@@ -43,6 +46,7 @@ internal sealed class ClientConnection : IDisposable
             {
                 connection._transport.Send(connection._association.Bind(client.AssociationGroup));
                 connection.ReceiveUntil(ClientStep.Bound);
+                connection.SendOutput();
             }
 
             connection.EndWatch();
@@ -68,6 +72,7 @@ internal sealed class ClientConnection : IDisposable
                 byte[] bind = connection._association.Bind(client.AssociationGroup);
                 await connection._transport.SendAsync(bind, default).ConfigureAwait(false);
                 await connection.ReceiveUntilAsync(ClientStep.Bound).ConfigureAwait(false);
+                await connection.SendOutputAsync().ConfigureAwait(false);
             }
 
             connection.EndWatch();
@@ -102,11 +107,7 @@ internal sealed class ClientConnection : IDisposable
             using (Watch(timeout, cancellation))
             {
                 _association.BeginCall(request);
-                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
-                {
-                    _transport.Send(bytes);
-                }
-
+                SendOutput();
                 sent = true;
                 Volatile.Write(ref _sentCall, _association.CallId);
                 ReceiveUntil(ClientStep.Reply);
@@ -140,11 +141,7 @@ internal sealed class ClientConnection : IDisposable
             using (Watch(timeout, cancellation))
             {
                 _association.BeginCall(request);
-                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
-                {
-                    await _transport.SendAsync(bytes, default).ConfigureAwait(false);
-                }
-
+                await SendOutputAsync().ConfigureAwait(false);
                 sent = true;
                 Volatile.Write(ref _sentCall, _association.CallId);
                 await ReceiveUntilAsync(ClientStep.Reply).ConfigureAwait(false);
@@ -185,13 +182,22 @@ internal sealed class ClientConnection : IDisposable
         TransportConnection transport =
             NativeTransports.Of(client.Endpoint).Connect(client.Endpoint, timeout, cancellation);
         timeout -= TimeSpan.FromMilliseconds(Math.Min(Environment.TickCount64 - start, timeout.TotalMilliseconds - 1));
-        return new ClientConnection(client, transport);
+        try
+        {
+            return new ClientConnection(client, transport);
+        }
+        catch
+        {
+            transport.Dispose();
+            throw;
+        }
     }
 
     private void ReceiveUntil(ClientStep wanted)
     {
         while (!Reached(wanted))
         {
+            SendOutput();
             int count = _transport.Receive(_association.GetFreeMemory());
             Receive(count);
         }
@@ -201,8 +207,25 @@ internal sealed class ClientConnection : IDisposable
     {
         while (!Reached(wanted))
         {
+            await SendOutputAsync().ConfigureAwait(false);
             int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default).ConfigureAwait(false);
             Receive(count);
+        }
+    }
+
+    private void SendOutput()
+    {
+        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+        {
+            _transport.Send(bytes);
+        }
+    }
+
+    private async ValueTask SendOutputAsync()
+    {
+        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+        {
+            await _transport.SendAsync(bytes, default).ConfigureAwait(false);
         }
     }
 
@@ -226,9 +249,8 @@ internal sealed class ClientConnection : IDisposable
                 _mustClose = true;
                 return false;
             case ClientStep.Fault:
-                throw NativeFault.ToException(
-                    _client.Endpoint, _association.FaultStatus, mayHaveExecuted: !_association.DidNotExecute);
-            case ClientStep.Receive:
+                throw _association.FaultToException();
+            case ClientStep.Receive or ClientStep.Send:
                 return false;
             default:
                 return step == wanted;

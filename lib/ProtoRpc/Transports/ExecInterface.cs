@@ -1,3 +1,5 @@
+using ProtoRpc.Security;
+
 namespace ProtoRpc.Transports;
 
 /// <summary>Handles the calls of one interface. May run on many threads at once; a handler that ends
@@ -9,6 +11,9 @@ public delegate ValueTask ExecHandler(ExecCall call);
 /// <param name="Handler">Handles its calls. An exception becomes return code 0x80004005, as on the original.</param>
 public sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
 {
+    /// <summary>Whom it lets in. Interfaces that share one object share their callers' authentication, too.</summary>
+    public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
+
     /// <summary>Calls of the interface at the same time, over all endpoints; one more is refused as too busy. Null
     /// for no bound but the number of connections.</summary>
     public int? MaxCalls { get; init; }

@@ -1,3 +1,5 @@
+using ProtoRpc.Security;
+
 namespace ProtoRpc.Transports;
 
 /// <summary>A client of one interface on one native endpoint: as many connections as there are calls at the same
@@ -10,8 +12,9 @@ public sealed class NativeClient : IDisposable
     private int _connections;
     private bool _isDisposed;
 
-    private NativeClient(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits)
+    private NativeClient(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, ClientLogin? login)
     {
+        Login = login;
         Endpoint = endpoint;
         InterfaceId = interfaceId;
         Limits = limits;
@@ -28,18 +31,30 @@ public sealed class NativeClient : IDisposable
 
     internal RpcLimits Limits { get; }
 
+    internal ClientLogin? Login { get; }
+
     /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
     internal uint AssociationGroup { get; private set; }
 
-    /// <summary>Connects and binds, so that a wrong endpoint or interface shows at once.</summary>
+    /// <summary>Connects and binds as nobody, so that a wrong endpoint or interface shows at once.</summary>
     /// <exception cref="RpcException">Unavailable (refused, no such pipe), DeadlineExceeded, Unimplemented (the
     /// interface is not served there), Internal (the peer does not speak DCE/RPC).</exception>
     public static NativeClient Connect(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, CancellationToken cancellation = default)
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, CancellationToken cancellation = default) =>
+        Connect(endpoint, interfaceId, limits, RpcClientSecurity.Anonymous, cancellation);
+
+    /// <summary>Connects, binds and proves who calls. A proof that the server does not accept may show with the first
+    /// call only.</summary>
+    /// <exception cref="RpcException">As above, and Unauthenticated, InvalidArgument or Unimplemented for what
+    /// cannot be proved.</exception>
+    public static NativeClient Connect(
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
+        CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
+        ArgumentNullException.ThrowIfNull(security);
         NativeLimits.Check(limits);
-        NativeClient client = new(endpoint, interfaceId, limits);
+        NativeClient client = new(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security));
         ClientSlot slot = new(client);
         try
         {

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using ProtoRpc.Security;
 using ProtoRpc.Wire;
 
 namespace ProtoRpc.Transports;
@@ -30,10 +31,10 @@ public sealed class NativeListener : IAsyncDisposable
     private volatile bool _isClosing;
 
     // It accepts at once, so the first interface must be there.
-    private NativeListener(RpcEndpoint endpoint, ExecInterface first, RpcLimits limits)
+    private NativeListener(RpcEndpoint endpoint, ServedInterface first, RpcLimits limits)
     {
         Limits = limits;
-        _interfaces[first.InterfaceId] = new ServedInterface(first);
+        _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
         _watch = new Timer(static state => ((NativeListener)state!).Watch(), this, WatchPeriod, WatchPeriod);
         _accepting = Task.Run(AcceptAsync);
@@ -63,14 +64,15 @@ public sealed class NativeListener : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(service);
         NativeLimits.Check(limits);
+        ServedInterface served = new(service);
         lock (TableGate)
         {
             if (!Table.TryGetValue(endpoint, out NativeListener? listener))
             {
-                listener = new NativeListener(endpoint, service, limits);
+                listener = new NativeListener(endpoint, served, limits);
                 Table.Add(listener.Endpoint, listener);
             }
-            else if (!listener._interfaces.TryAdd(service.InterfaceId, new ServedInterface(service)))
+            else if (!listener._interfaces.TryAdd(service.InterfaceId, served))
             {
                 throw new RpcException(
                     RpcStatusCode.AlreadyExists,
@@ -142,6 +144,9 @@ public sealed class NativeListener : IAsyncDisposable
     }
 
     internal bool IsServed(Guid interfaceId) => _interfaces.ContainsKey(interfaceId);
+
+    /// <summary>Whom an interface lets in; of one that is not served, nothing is called anyhow.</summary>
+    internal SecurityPolicy PolicyOf(Guid interfaceId) => Find(interfaceId)?.Policy ?? SecurityPolicy.Open;
 
     internal ServedInterface? Find(Guid interfaceId) =>
         _interfaces.TryGetValue(interfaceId, out ServedInterface? served) ? served : null;

@@ -1,3 +1,5 @@
+using ProtoRpc.Security;
+
 namespace ProtoRpc.Transports;
 
 /// <summary>An interface as a listener serves it, until it is withdrawn.</summary>
@@ -5,13 +7,18 @@ internal sealed class ServedInterface
 {
     private volatile bool _isWithdrawn;
 
+    /// <exception cref="RpcException">Its security cannot work like that here.</exception>
     public ServedInterface(ExecInterface service)
     {
         Service = service;
+        Policy = new SecurityPolicy(service.Security);
     }
 
     /// <summary>Id and handler.</summary>
     public ExecInterface Service { get; }
+
+    /// <summary>Whom it lets in.</summary>
+    public SecurityPolicy Policy { get; }
 
     /// <summary>Whether new calls are refused.</summary>
     public bool IsWithdrawn => _isWithdrawn;

@@ -9,15 +9,12 @@ internal sealed class ServerCall : ExecCall, IDisposable
 {
     private readonly Lock _gate = new();
     private readonly ServerAssociation _association;
-    private readonly TransportConnection _transport;
-    private PeerIdentity? _peer;
     private CancellationTokenSource? _source;
     private CancelNotice _notice;
 
-    public ServerCall(ServerAssociation association, TransportConnection transport, RpcEndpoint endpoint)
+    public ServerCall(ServerAssociation association, RpcEndpoint endpoint)
     {
         _association = association;
-        _transport = transport;
         Endpoint = endpoint;
     }
 
@@ -28,7 +25,7 @@ internal sealed class ServerCall : ExecCall, IDisposable
     public override IBufferWriter<byte> Reply => _association.Reply;
 
     /// <inheritdoc/>
-    public override PeerIdentity Peer => _peer ??= ReadPeer();
+    public override PeerIdentity Peer => _association.Security.Peer;
 
     /// <inheritdoc/>
     public override RpcEndpoint Endpoint { get; }
@@ -97,19 +94,6 @@ internal sealed class ServerCall : ExecCall, IDisposable
         {
             _source?.Dispose();
             _source = null;
-        }
-    }
-
-    private PeerIdentity ReadPeer()
-    {
-        try
-        {
-            return _transport.ReadPeer();
-        }
-        catch (Exception e) when (TransportConnection.IsBroken(e))
-        {
-            // It vanished; nobody will see the answer.
-            return PeerIdentity.Anonymous("");
         }
     }
 }

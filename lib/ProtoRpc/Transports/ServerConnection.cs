@@ -1,3 +1,4 @@
+using ProtoRpc.Security;
 using ProtoRpc.Wire;
 
 namespace ProtoRpc.Transports;
@@ -17,6 +18,7 @@ internal sealed class ServerConnection
     private readonly ServerAssociation _association;
     private readonly ServerCall _call;
     private volatile ConnectionPhase _phase = ConnectionPhase.Binding;
+    private readonly long _opened = Environment.TickCount64;
     private long _since = Environment.TickCount64;
     private long _seenPdus;
     private ServedInterface? _running;
@@ -29,8 +31,9 @@ internal sealed class ServerConnection
         _association = new ServerAssociation(listener.Limits, listener.SecondaryAddress, listener.IsServed)
         {
             RefuseBind = refusal,
+            Security = new ServerSecurity(listener.PolicyOf, ReadPeer),
         };
-        _call = new ServerCall(_association, transport, listener.Endpoint);
+        _call = new ServerCall(_association, listener.Endpoint);
         IsRefused = refusal is not null;
     }
 
@@ -197,9 +200,11 @@ internal sealed class ServerConnection
             return ServerStep.Close;
         }
 
-        if (!_association.IsBound)
+        if (!_association.IsEstablished)
         {
-            // The time to bind counts from the connection, however many bytes trickle in.
+            // The time to bind counts from the connection, however many bytes and tokens trickle in.
+            Volatile.Write(ref _since, _opened);
+            _phase = ConnectionPhase.Binding;
             return step;
         }
 
@@ -384,6 +389,19 @@ internal sealed class ServerConnection
             {
                 // As above.
             }
+        }
+    }
+
+    private PeerIdentity ReadPeer()
+    {
+        try
+        {
+            return _transport.ReadPeer();
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            // It vanished; nobody will see the answer.
+            return PeerIdentity.Anonymous("");
         }
     }
 

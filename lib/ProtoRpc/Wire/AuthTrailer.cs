@@ -10,6 +10,8 @@ internal readonly record struct AuthTrailer(byte Type, byte Level, byte PadLengt
     /// <summary>Octets of the trailer before the authentication value.</summary>
     public const int Size = 8;
 
+    private const int Alignment = 4;
+
     /// <summary>Reads the trailer of a whole PDU, if it has one.</summary>
     /// <param name="header">The header, already checked.</param>
     /// <param name="pdu">The PDU.</param>
@@ -32,5 +34,41 @@ internal readonly record struct AuthTrailer(byte Type, byte Level, byte PadLengt
         reader.Skip(1);
         trailer = new AuthTrailer(type, level, padLength, reader.ReadUInt32());
         return !reader.Failed && bodyOffset + padLength <= pdu.Length - header.TrailerLength;
+    }
+
+    /// <summary>Adds a trailer and its value to a PDU that has none.</summary>
+    /// <exception cref="RpcException">ResourceExhausted when the value is too large for one PDU.</exception>
+    public static byte[] Append(byte[] pdu, AuthTrailer trailer, ReadOnlySpan<byte> value)
+    {
+        int padding = -pdu.Length & (Alignment - 1);
+        int whole = pdu.Length + padding + Size + value.Length;
+        if (whole > ushort.MaxValue)
+        {
+            throw new RpcException(
+                RpcStatusCode.ResourceExhausted,
+                $"The token of the authentication has {value.Length:N0} bytes, more than fit in a PDU.")
+            {
+                ErrorId = "TokenTooLarge",
+            };
+        }
+
+        byte[] longer = new byte[whole];
+        pdu.CopyTo(longer, 0);
+        PduHeader header = PduHeader.Read(pdu);
+        PduHeader.Write(longer, header.Type, header.Flags, whole, value.Length, header.CallId);
+        (trailer with { PadLength = (byte)padding }).Write(longer.AsSpan(pdu.Length + padding));
+        value.CopyTo(longer.AsSpan(whole - value.Length));
+        return longer;
+    }
+
+    /// <summary>Writes the trailer without its value.</summary>
+    public void Write(Span<byte> target)
+    {
+        WireWriter writer = new(target, 0);
+        writer.WriteByte(Type);
+        writer.WriteByte(Level);
+        writer.WriteByte(PadLength);
+        writer.WriteByte(0);
+        writer.WriteUInt32(ContextId);
     }
 }

@@ -52,8 +52,7 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
         return TryRead(header, pdu, out CallPdu call)
             && AuthTrailer.TryRead(header, pdu, call.StubOffset, out AuthTrailer trailer)
             && trailer with { PadLength = 0 } == protection.Trailer
-            && header.AuthLength == protection.SignatureLength
-            && protection.TryUnprotect(pdu, call.StubOffset);
+            && protection.TryUnprotect(pdu, call.StubOffset, header.AuthLength);
     }
 
     /// <summary>Writes header and fixed part of a fragment; the stub follows at <see cref="PduHeader.CallSize"/>.</summary>

@@ -15,8 +15,12 @@ internal sealed class ClientAssociation : IDisposable
     private readonly PduBuffer _input = new();
     private readonly FragmentAssembler _assembler;
     private readonly FragmentWriter _writer = new();
+    private byte[] _control = [];
     private int _maxTransmit = PduHeader.MustReceiveFragment;
+    private uint _bindId;
+    private bool _wasAccepted;
     private bool _bound;
+    private bool _wasAnswered;
 
     /// <param name="endpoint">The server, for errors.</param>
     /// <param name="interfaceId">The interface to bind.</param>
@@ -29,6 +33,9 @@ internal sealed class ClientAssociation : IDisposable
         long maxStub = limits.MaxMessageBytes + (long)ExecStub.ResponsePrefix + ExecStub.ResponseSuffix;
         _assembler = new FragmentAssembler((int)Math.Min(Array.MaxLength, maxStub), limits.MaxFragments);
     }
+
+    /// <summary>Proves who calls; null for nobody.</summary>
+    public ClientSecurity? Security { get; init; }
 
     /// <summary>Signs or seals the calls, once a security package agreed with the server; null for none.</summary>
     public PduProtection? Protection
@@ -68,9 +75,9 @@ internal sealed class ClientAssociation : IDisposable
     /// <param name="group">0, or the group of the client's other connections.</param>
     public byte[] Bind(uint group)
     {
-        ushort fragment = (ushort)_limits.MaxFragmentBytes;
-        ContextProposal context = new(ContextId, SyntaxId.Interface(_interfaceId), [SyntaxId.Ndr]);
-        return new BindPdu(fragment, fragment, group, [context]).ToBytes(PduType.Bind, ++CallId);
+        _bindId = ++CallId;
+        byte[] bind = Propose(PduType.Bind, group);
+        return Security is null ? bind : Security.Begin(bind);
     }
 
     /// <summary>Begins a call; its bytes are then taken with <see cref="TryTakeOutput"/>.</summary>
@@ -86,7 +93,17 @@ internal sealed class ClientAssociation : IDisposable
 
     /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
     /// <returns>False when everything was given out.</returns>
-    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes) => _writer.TryNext(out bytes);
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
+    {
+        if (_control.Length > 0)
+        {
+            bytes = _control;
+            _control = [];
+            return true;
+        }
+
+        return _writer.TryNext(out bytes);
+    }
 
     /// <summary>Forgets the reply.</summary>
     public void EndCall()
@@ -140,7 +157,29 @@ internal sealed class ClientAssociation : IDisposable
         _input.Dispose();
         _assembler.Dispose();
         _writer.Dispose();
+        Security?.Dispose();
         Reply = default;
+    }
+
+    /// <summary>The fault, as the caller should see it.</summary>
+    public RpcException FaultToException()
+    {
+        // Nobody vouches for a fault where replies are signed, so its word that nothing ran is not taken.
+        bool mayHaveExecuted = !DidNotExecute || Protection is not null;
+        return (FaultStatus, Security) switch
+        {
+            (Wire.FaultStatus.AccessDenied, null) when _endpoint.Transport == RpcTransport.Tcp =>
+                NativeFault.Anonymous(_endpoint, FaultStatus),
+            (Wire.FaultStatus.AccessDenied, { } security) when !_wasAnswered => security.NotAccepted(FaultStatus),
+            _ => NativeFault.ToException(_endpoint, FaultStatus, mayHaveExecuted),
+        };
+    }
+
+    private byte[] Propose(PduType type, uint group)
+    {
+        ushort fragment = (ushort)_limits.MaxFragmentBytes;
+        ContextProposal context = new(ContextId, SyntaxId.Interface(_interfaceId), [SyntaxId.Ndr]);
+        return new BindPdu(fragment, fragment, group, [context]).ToBytes(type, _bindId);
     }
 
     private ClientStep HandleBindAnswer(in PduHeader header, ReadOnlySpan<byte> pdu)
@@ -151,8 +190,11 @@ internal sealed class ClientAssociation : IDisposable
                 throw BindNotAccepted(
                     BindNakPdu.TryReadReason(header, pdu, out BindNakReason reason) ? reason : BindNakReason.Unspecified);
             case PduType.Fault when FaultPdu.TryReadStatus(header, pdu, out uint status):
-                throw NativeFault.ToException(_endpoint, status, mayHaveExecuted: false);
-            case PduType.BindAck when header.CallId == CallId:
+                throw status == Wire.FaultStatus.AccessDenied && Security is not null
+                    ? Security.NotAccepted(status)
+                    : NativeFault.ToException(_endpoint, status, mayHaveExecuted: false);
+            case PduType.BindAck when header.CallId == _bindId && !_wasAccepted:
+            case PduType.AlterContextResponse when header.CallId == _bindId && _wasAccepted:
                 break;
             default:
                 throw Broken($"it answered the bind with PDU type {(byte)header.Type} of call {header.CallId}");
@@ -173,10 +215,35 @@ internal sealed class ClientAssociation : IDisposable
             throw Broken($"it accepted the transfer syntax {ack.Results[0].Transfer}, which was not proposed");
         }
 
+        if (!_wasAccepted)
+        {
+            _wasAccepted = true;
+            AssociationGroup = ack.AssociationGroup;
+            _maxTransmit = Math.Max(
+                PduHeader.MustReceiveFragment, Math.Min(_limits.MaxFragmentBytes, (int)ack.MaxReceive));
+        }
+
+        return Security is null ? Establish() : ContinueAuthentication(Security, header, pdu);
+    }
+
+    private ClientStep ContinueAuthentication(ClientSecurity security, in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        security.Take(header, pdu);
+        if (security.HasToken)
+        {
+            // What awaits no answer goes with auth3.
+            _control = security.Attach(security.IsComplete
+                ? Auth3Pdu.ToBytes(_bindId)
+                : Propose(PduType.AlterContext, AssociationGroup));
+        }
+
+        return security.IsComplete ? Establish() : ClientStep.Send;
+    }
+
+    private ClientStep Establish()
+    {
         _bound = true;
-        AssociationGroup = ack.AssociationGroup;
-        _maxTransmit = Math.Max(
-            PduHeader.MustReceiveFragment, Math.Min(_limits.MaxFragmentBytes, (int)ack.MaxReceive));
+        Protection ??= Security?.Protection;
         return ClientStep.Bound;
     }
 
@@ -232,6 +299,7 @@ internal sealed class ClientAssociation : IDisposable
             throw Broken("its reply does not decode as the result of Exec");
         }
 
+        _wasAnswered = true;
         Reply = payload;
         ReturnCode = code;
         return ClientStep.Reply;
@@ -252,6 +320,11 @@ internal sealed class ClientAssociation : IDisposable
 
     private RpcException BindNotAccepted(BindNakReason reason)
     {
+        if (Security is not null && reason is BindNakReason.AuthenticationType or BindNakReason.InvalidChecksum)
+        {
+            return Security!.BindNotAccepted(reason);
+        }
+
         (RpcStatusCode code, string why) = reason switch
         {
             BindNakReason.LocalLimit => (RpcStatusCode.ResourceExhausted,

@@ -6,7 +6,10 @@ internal enum ClientStep
     /// <summary>Nothing whole: more bytes are needed.</summary>
     Receive,
 
-    /// <summary>The bind was accepted.</summary>
+    /// <summary>Its output is to be sent: the authentication goes on.</summary>
+    Send,
+
+    /// <summary>The bind was accepted, and whoever calls proved what there is to prove; there may be output.</summary>
     Bound,
 
     /// <summary>The reply of the call.</summary>

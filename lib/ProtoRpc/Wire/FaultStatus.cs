@@ -6,6 +6,9 @@ internal static class FaultStatus
     /// <summary>Anonymous refused, or security that was not negotiated.</summary>
     public const uint AccessDenied = 0x00000005;
 
+    /// <summary>Calls must be protected better.</summary>
+    public const uint UnsupportedLevel = 0x1C00001D;
+
     /// <summary>The arguments do not decode.</summary>
     public const uint BadStubData = 0x000006F7;
 

@@ -120,14 +120,8 @@ internal sealed class FragmentWriter : IDisposable
         int padding = -(length - PduHeader.CallSize) & (StubAlignment - 1);
         int whole = length + padding + AuthTrailer.Size + protection.SignatureLength;
         PduHeader.Write(target, _type, flags, whole, protection.SignatureLength, _callId);
-        WireWriter writer = new(target, length);
-        writer.WriteZeros(padding);
-        AuthTrailer trailer = protection.Trailer;
-        writer.WriteByte(trailer.Type);
-        writer.WriteByte(trailer.Level);
-        writer.WriteByte((byte)padding);
-        writer.WriteByte(0);
-        writer.WriteUInt32(trailer.ContextId);
+        target.Slice(length, padding).Clear();
+        (protection.Trailer with { PadLength = (byte)padding }).Write(target[(length + padding)..]);
         protection.Protect(target[..whole], PduHeader.CallSize);
         return whole;
     }

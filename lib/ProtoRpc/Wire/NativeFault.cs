@@ -27,6 +27,17 @@ internal static class NativeFault
         };
     }
 
+    /// <summary>The server refuses callers that it does not know.</summary>
+    public static RpcException Anonymous(RpcEndpoint endpoint, uint status) => new(
+        RpcStatusCode.Unauthenticated,
+        $"'{endpoint}' wants to know who calls, and this connection does not say. Connect with authentication: as User "
+        + "with a credential, or as Self.")
+    {
+        ErrorId = "AuthenticationRequired",
+        Endpoint = endpoint,
+        NativeStatus = status,
+    };
+
     /// <summary>The peer does not keep to the protocol, or speaks another one.</summary>
     public static RpcException BrokenProtocol(RpcEndpoint endpoint, string what, bool mayHaveExecuted) => new(
         RpcStatusCode.Internal,

@@ -16,8 +16,11 @@ internal enum PduFlags : byte
     /// <summary>Both: the PDU is the whole message.</summary>
     Single = First | Last,
 
-    /// <summary>On a request: a cancel was pending when it was sent. On the PDUs of a bind: header signing.</summary>
+    /// <summary>On a request: a cancel was pending when it was sent.</summary>
     PendingCancel = 0x04,
+
+    /// <summary>The same bit on the PDUs of a bind: signatures can cover header and trailer.</summary>
+    HeaderSigning = 0x04,
 
     /// <summary>Calls may interleave on the connection.</summary>
     ConcurrentMultiplexing = 0x10,

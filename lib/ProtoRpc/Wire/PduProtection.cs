@@ -8,7 +8,7 @@ internal abstract class PduProtection
     /// <summary>Package, level and context id, the same on every PDU of the association.</summary>
     public abstract AuthTrailer Trailer { get; }
 
-    /// <summary>Octets of a signature.</summary>
+    /// <summary>Octets of a signature that this side makes.</summary>
     public abstract int SignatureLength { get; }
 
     /// <summary>Encrypts stub and padding in place where the level wants it, and writes the signature.</summary>
@@ -17,6 +17,9 @@ internal abstract class PduProtection
     public abstract void Protect(Span<byte> pdu, int stubOffset);
 
     /// <summary>Decrypts stub and padding in place, and checks the signature.</summary>
+    /// <param name="pdu">The whole PDU.</param>
+    /// <param name="stubOffset">Where the stub begins.</param>
+    /// <param name="signatureLength">How many of its last octets are the peer's signature.</param>
     /// <returns>False when the signature is wrong.</returns>
-    public abstract bool TryUnprotect(Span<byte> pdu, int stubOffset);
+    public abstract bool TryUnprotect(Span<byte> pdu, int stubOffset, int signatureLength);
 }

@@ -6,16 +6,14 @@ namespace ProtoRpc.Wire;
 /// <remarks>Knows no socket and no clock. Never throws because of what a peer sent. Not thread-safe.</remarks>
 internal sealed class ServerAssociation : IDisposable
 {
-    private const ushort KeepConnectionOnOrphan = 0x02;
     private const int Prefix = PduHeader.CallSize + ExecStub.ResponsePrefix;
 
     private readonly RpcLimits _limits;
     private readonly string _secondaryAddress;
-    private readonly Func<Guid, bool> _isServed;
     private readonly PduBuffer _input = new();
     private readonly FragmentAssembler _assembler;
     private readonly FragmentWriter _writer = new();
-    private readonly List<(ushort Id, Guid Interface)> _contexts = [];
+    private readonly ContextTable _contexts;
     private byte[] _control = [];
     private int _maxTransmit = PduHeader.MustReceiveFragment;
     private int _maxReceive = PduHeader.MustReceiveFragment;
@@ -29,7 +27,7 @@ internal sealed class ServerAssociation : IDisposable
     {
         _limits = limits;
         _secondaryAddress = secondaryAddress;
-        _isServed = isServed;
+        _contexts = new ContextTable(limits.MaxContexts, isServed);
         _assembler = new FragmentAssembler(
             (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix), limits.MaxFragments);
         Reply = new MessageBuffer(Prefix, limits.MaxMessageBytes, "reply");
@@ -37,6 +35,9 @@ internal sealed class ServerAssociation : IDisposable
 
     /// <summary>Refuse the bind for this reason, whatever it proposes.</summary>
     public BindNakReason? RefuseBind { get; init; }
+
+    /// <summary>Who the client is, and what he may call.</summary>
+    public ServerSecurity Security { get; init; } = ServerSecurity.Open;
 
     /// <summary>Signs or seals the calls, once a security package agreed with the client; null for none.</summary>
     public PduProtection? Protection
@@ -47,6 +48,9 @@ internal sealed class ServerAssociation : IDisposable
 
     /// <summary>Whether a bind was accepted.</summary>
     public bool IsBound { get; private set; }
+
+    /// <summary>Whether the client may take its time: it is bound, and the authentication that it began is over.</summary>
+    public bool IsEstablished => IsBound && !Security.IsPending;
 
     /// <summary>Whether a PDU, or the fragments of a request, began to come and did not end.</summary>
     public bool IsMidMessage => _assembler.InProgress || _input.Unread.Length > 0;
@@ -204,6 +208,7 @@ internal sealed class ServerAssociation : IDisposable
         _assembler.Dispose();
         _writer.Dispose();
         Reply.Dispose();
+        Security.Dispose();
     }
 
     // The PDUs of a bind may carry tokens that are larger than the fragments of calls.
@@ -219,6 +224,11 @@ internal sealed class ServerAssociation : IDisposable
                 return HandleBind(header, pdu.Span);
             case PduType.AlterContext when IsBound && !_assembler.InProgress:
                 return HandleAlterContext(header, pdu.Span);
+            case PduType.Auth3 when Security.IsPending:
+                // There is no answer to it: a proof that failed shows with the first request.
+                Security.Continue(header, pdu.Span);
+                Protection = Security.Protection;
+                return ServerStep.Receive;
             case PduType.Request when IsBound:
                 return HandleRequest(header, pdu);
             case PduType.CoCancel when IsBound:
@@ -240,27 +250,25 @@ internal sealed class ServerAssociation : IDisposable
 
     private ServerStep HandleBind(in PduHeader header, ReadOnlySpan<byte> pdu)
     {
-        if (IsBound)
-        {
-            return CloseWith(BindNakPdu.ToBytes(BindNakReason.Unspecified, header.CallId));
-        }
-
         if (RefuseBind is BindNakReason reason)
         {
             return CloseWith(BindNakPdu.ToBytes(reason, header.CallId));
         }
 
-        if (header.AuthLength != 0)
-        {
-            return CloseWith(BindNakPdu.ToBytes(BindNakReason.AuthenticationType, header.CallId));
-        }
-
-        if (BindPdu.Read(header, pdu) is not { } bind)
+        if (IsBound || BindPdu.Read(header, pdu) is not { } bind)
         {
             return CloseWith(BindNakPdu.ToBytes(BindNakReason.Unspecified, header.CallId));
         }
 
+        Guid[] served = _contexts.FindServed(bind);
+        if (header.AuthLength != 0 && served.Length > 0
+            && Security.Begin(header, pdu, served) is BindNakReason denial)
+        {
+            return CloseWith(BindNakPdu.ToBytes(denial, header.CallId));
+        }
+
         IsBound = true;
+        Protection = Security.Protection;
         int own = _limits.MaxFragmentBytes;
         _maxTransmit = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxReceive));
         _maxReceive = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxTransmit));
@@ -274,7 +282,7 @@ internal sealed class ServerAssociation : IDisposable
 
     private ServerStep HandleAlterContext(in PduHeader header, ReadOnlySpan<byte> pdu)
     {
-        if (header.AuthLength != 0)
+        if (header.AuthLength != 0 && !Security.Continue(header, pdu))
         {
             return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
         }
@@ -284,67 +292,40 @@ internal sealed class ServerAssociation : IDisposable
             return CloseWithFault(header.CallId, FaultStatus.ProtocolError);
         }
 
+        Protection = Security.Protection;
+
         // Fragment sizes and group of an alter_context mean nothing; both were agreed on with the bind.
         return AnswerBind(alter, PduType.AlterContextResponse, header.CallId, secondaryAddress: "");
     }
 
     private ServerStep AnswerBind(BindPdu bind, PduType type, uint callId, string secondaryAddress)
     {
-        BindAckPdu answer = new((ushort)_maxTransmit, (ushort)_maxReceive, _group, secondaryAddress, Decide(bind));
-        _control = answer.ToBytes(type, callId);
+        BindAckPdu answer = new(
+            (ushort)_maxTransmit, (ushort)_maxReceive, _group, secondaryAddress, _contexts.Decide(bind));
+        _control = Security.Complete(answer.ToBytes(type, callId));
         return ServerStep.Send;
-    }
-
-    private List<ContextResult> Decide(BindPdu bind)
-    {
-        List<ContextResult> results = [];
-        foreach (ContextProposal context in bind.Contexts)
-        {
-            results.Add(Decide(context));
-        }
-
-        return results;
-    }
-
-    private ContextResult Decide(ContextProposal context)
-    {
-        if (context.Transfers is [SyntaxId only] && only.IsFeatureNegotiation(out ushort features))
-        {
-            return ContextResult.Features((ushort)(features & KeepConnectionOnOrphan));
-        }
-
-        Guid id = context.Interface.Id;
-        if (context.Interface != SyntaxId.Interface(id) || !_isServed(id))
-        {
-            return ContextResult.Refused(ContextResult.InterfaceNotSupported);
-        }
-
-        if (!context.Transfers.Contains(SyntaxId.Ndr))
-        {
-            return ContextResult.Refused(ContextResult.TransferNotSupported);
-        }
-
-        _contexts.RemoveAll(known => known.Id == context.Id);
-        if (_contexts.Count >= _limits.MaxContexts)
-        {
-            return ContextResult.Refused(ContextResult.LocalLimit);
-        }
-
-        _contexts.Add((context.Id, id));
-        return ContextResult.Accepted;
     }
 
     private ServerStep HandleRequest(in PduHeader header, Memory<byte> pdu)
     {
-        if (!CallPdu.TryUnprotect(header, pdu.Span, Protection))
+        if (!Security.TryUnprotect(header, pdu.Span, Protection))
         {
             return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
         }
 
-        AssemblyState state = CallPdu.TryRead(header, pdu.Span, out CallPdu call)
-            ? _assembler.Add(header, call, pdu)
-            : AssemblyState.Disorder;
-        return state switch
+        if (!CallPdu.TryRead(header, pdu.Span, out CallPdu call))
+        {
+            return CloseWithFault(header.CallId, FaultStatus.ProtocolError);
+        }
+
+        // Who may not call gets no further than with the first fragment.
+        uint refusal = _contexts.TryFind(call.ContextId, out Guid called) ? Security.Judge(called) : 0;
+        if (refusal != 0)
+        {
+            return CloseWithFault(header.CallId, refusal);
+        }
+
+        return _assembler.Add(header, call, pdu) switch
         {
             AssemblyState.Incomplete => ServerStep.Receive,
             AssemblyState.Complete => BeginCall(),
@@ -355,8 +336,7 @@ internal sealed class ServerAssociation : IDisposable
 
     private ServerStep BeginCall()
     {
-        int index = _contexts.FindIndex(known => known.Id == _assembler.ContextId);
-        if (index < 0)
+        if (!_contexts.TryFind(_assembler.ContextId, out Guid called))
         {
             return RefuseCall(FaultStatus.InvalidContext);
         }
@@ -372,7 +352,13 @@ internal sealed class ServerAssociation : IDisposable
             return RefuseCall(FaultStatus.BadStubData);
         }
 
-        Interface = _contexts[index].Interface;
+        Interface = called;
+        int end = ExecStub.RequestPrefix + payload.Length;
+        if (!Security.Verifies(_assembler.Stub.Span[end..], end, _assembler, Interface))
+        {
+            return RefuseCall(FaultStatus.AccessDenied);
+        }
+
         Request = payload;
         return ServerStep.Call;
     }

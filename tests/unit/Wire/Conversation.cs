@@ -84,7 +84,8 @@ internal static class Conversation
 
     public static bool IsClosed(this ServerAssociation server) => server.Step() == ServerStep.Close;
 
-    /// <summary>A copy with every integer and UUID of a bind or single request turned to big-endian.</summary>
+    /// <summary>A copy with every integer and UUID of a bind or single request turned to
+    /// big-endian.</summary>
     public static byte[] BigEndian(byte[] pdu)
     {
         byte[] turned = [.. pdu];

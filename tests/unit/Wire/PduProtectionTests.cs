@@ -120,8 +120,9 @@ public static class PduProtectionTests
             Turn(pdu, stubOffset);
         }
 
-        public override bool TryUnprotect(Span<byte> pdu, int stubOffset)
+        public override bool TryUnprotect(Span<byte> pdu, int stubOffset, int signatureLength)
         {
+            Assert.Equal(Length, signatureLength);
             Turn(pdu, stubOffset);
             return BitConverter.ToUInt32(pdu[^Length..]) == Sum(pdu, _received++);
         }

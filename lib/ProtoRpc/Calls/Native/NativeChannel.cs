@@ -201,7 +201,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
-                client = NativeClient.Connect(endpoint, id, _limits, cancellation);
+                client = NativeClient.Connect(endpoint, id, _limits, options.Security, cancellation);
                 _clients.Add(id, client);
             }
 

@@ -17,7 +17,10 @@ internal sealed class NativeFace : IServerFace
             foreach (ServerService service in host.Services)
             {
                 NativeDispatcher dispatcher = new(host, service, new BuiltInMethods(host, service));
-                ExecInterface exec = new(service.InterfaceId, dispatcher.HandleAsync);
+                ExecInterface exec = new(service.InterfaceId, dispatcher.HandleAsync)
+                {
+                    Security = host.Options.Security,
+                };
 
                 // With port 0 the first service finds the port, and the others join it.
                 listener = NativeListener.Serve(listener?.Endpoint ?? endpoint, exec, host.Options.Limits);

@@ -1,4 +1,5 @@
 using System.Buffers;
+using ProtoRpc.Security;
 using ProtoRpc.Transports;
 using ProtoRpc.Wire;
 
@@ -37,16 +38,23 @@ public sealed class RpcRawClient : IDisposable
     /// <param name="endpoint">An endpoint of the native protocol.</param>
     /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
     /// <param name="limits">Null for the defaults; their call timeout is the default one.</param>
+    /// <param name="security">As whom to call; null for nobody.</param>
     /// <param name="cancellation">Gives up.</param>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented (the interface is not served
     /// there, or the endpoint is not of the native protocol).</exception>
     public static RpcRawClient Connect(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits? limits = null, CancellationToken cancellation = default)
+        RpcEndpoint endpoint,
+        Guid interfaceId,
+        RpcLimits? limits = null,
+        RpcClientSecurity? security = null,
+        CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         RawEndpoints.RequireNative(endpoint);
         limits ??= RpcLimits.Default;
-        return new RpcRawClient(interfaceId, NativeClient.Connect(endpoint, interfaceId, limits, cancellation), limits);
+        NativeClient client = NativeClient.Connect(
+            endpoint, interfaceId, limits, security ?? RpcClientSecurity.Anonymous, cancellation);
+        return new RpcRawClient(interfaceId, client, limits);
     }
 
     /// <summary>Makes a call and blocks for the reply.</summary>

@@ -113,6 +113,7 @@ public sealed class RpcRawServer : IRpcServer
 
             ExecInterface service = new(InterfaceId, HandleAsync)
             {
+                Security = _options.Security,
                 MaxCalls = _options.MaxCalls,
                 MaxRequestBytes = _options.MaxRequestBytes,
             };

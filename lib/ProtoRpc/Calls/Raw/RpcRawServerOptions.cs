@@ -1,3 +1,5 @@
+using ProtoRpc.Security;
+
 namespace ProtoRpc.Calls.Raw;
 
 /// <summary>How a server of the raw layer behaves.</summary>
@@ -5,6 +7,9 @@ public sealed record RpcRawServerOptions
 {
     /// <summary>The bounds of the endpoints that the server binds.</summary>
     public RpcLimits Limits { get; init; } = RpcLimits.Default;
+
+    /// <summary>Whom the endpoints let in.</summary>
+    public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
 
     /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
     public int MaxCalls { get; init; } = 255;

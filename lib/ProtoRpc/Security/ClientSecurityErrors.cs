@@ -1,0 +1,36 @@
+namespace ProtoRpc.Security;
+
+/// <summary>Makes exceptions of what a client's security cannot be like.</summary>
+internal static class ClientSecurityErrors
+{
+    public static RpcException Invalid(string property, object value) => new(
+        RpcStatusCode.InvalidArgument, $"{nameof(RpcClientSecurity)}.{property} cannot be '{value}'.")
+    {
+        ErrorId = "InvalidSecurity",
+    };
+
+    public static RpcException Credential(RpcClientAuthentication authentication) => new(
+        RpcStatusCode.InvalidArgument,
+        authentication == RpcClientAuthentication.User
+            ? "Authentication as User needs a credential with a user name."
+            : $"A credential is for authentication as User, not as {authentication}.")
+    {
+        ErrorId = "InvalidCredential",
+    };
+
+    public static RpcException NoOwnIdentity(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented,
+        $"Nothing on this system can prove the own account to '{endpoint}'. Authenticate as User with a credential, or "
+        + "use a local endpoint.")
+    {
+        ErrorId = "NoOwnIdentity",
+        Endpoint = endpoint,
+    };
+
+    public static RpcException NoKerberos(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented, "Kerberos is not available on this system. Use NTLM.")
+    {
+        ErrorId = "NoKerberos",
+        Endpoint = endpoint,
+    };
+}

@@ -1,0 +1,87 @@
+using ProtoRpc.Security.Ntlm;
+using ProtoRpc.Security.Spnego;
+
+namespace ProtoRpc.Security;
+
+/// <summary>What a <see cref="RpcServerSecurity"/> means, checked and ready for callers. Safe for use by many
+/// threads.</summary>
+internal sealed class SecurityPolicy
+{
+    private readonly Dictionary<byte, Func<SecurityContext>> _mechanisms = [];
+
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented: it cannot work like that here.</exception>
+    public SecurityPolicy(RpcServerSecurity security)
+        : this(security, new NtlmServerOptions())
+    {
+    }
+
+    /// <summary>The same, with another clock and other names.</summary>
+    internal SecurityPolicy(RpcServerSecurity security, NtlmServerOptions options)
+    {
+        Security = security;
+        Check(security);
+        List<SpnegoMechanism> negotiable = [];
+        if (Has(RpcAuthentication.Kerberos))
+        {
+            throw ServerSecurityErrors.NoKerberos();
+        }
+
+        if (Has(RpcAuthentication.Ntlm | RpcAuthentication.Negotiate) && security.NtlmAccounts.Count > 0)
+        {
+            NtlmAccountTable accounts = new(security.NtlmAccounts);
+            Func<SecurityContext> ntlm = () => new NtlmServerContext(accounts, options);
+            Offer(RpcAuthentication.Ntlm, SecurityPackage.Ntlm, ntlm);
+            negotiable.Add(new SpnegoMechanism(SpnegoOid.Ntlm, ntlm));
+        }
+        else if (Has(RpcAuthentication.Ntlm))
+        {
+            throw ServerSecurityErrors.NoNtlmAccounts();
+        }
+
+        if (Has(RpcAuthentication.Negotiate) && negotiable.Count == 0)
+        {
+            throw ServerSecurityErrors.NothingToNegotiate();
+        }
+
+        Offer(RpcAuthentication.Negotiate, SecurityPackage.Negotiate, () => new SpnegoServerContext(negotiable));
+    }
+
+    /// <summary>The policy of those who let everybody in.</summary>
+    public static SecurityPolicy Open { get; } = new(RpcServerSecurity.Anonymous);
+
+    /// <summary>What it was made of; whoever was let in by the same is let in here.</summary>
+    public RpcServerSecurity Security { get; }
+
+    /// <summary>Whether callers without a proof are served.</summary>
+    public bool AllowsAnonymous => Has(RpcAuthentication.None);
+
+    /// <summary>Begins the authentication of a caller.</summary>
+    /// <returns>Null when the package is not offered.</returns>
+    public SecurityContext? TryBegin(byte package) =>
+        _mechanisms.TryGetValue(package, out Func<SecurityContext>? create) ? create() : null;
+
+    private bool Has(RpcAuthentication any) => (Security.Authentication & any) != 0;
+
+    private void Offer(RpcAuthentication wanted, byte package, Func<SecurityContext> create)
+    {
+        if (Has(wanted))
+        {
+            _mechanisms.Add(package, create);
+        }
+    }
+
+    private static void Check(RpcServerSecurity security)
+    {
+        const RpcAuthentication All = RpcAuthentication.None | RpcAuthentication.Negotiate | RpcAuthentication.Ntlm
+            | RpcAuthentication.Kerberos;
+        if (security.Authentication == 0 || (security.Authentication & ~All) != 0)
+        {
+            throw ServerSecurityErrors.Invalid(nameof(RpcServerSecurity.Authentication), security.Authentication);
+        }
+
+        if (!Enum.IsDefined(security.MinimumLevel))
+        {
+            throw ServerSecurityErrors.Invalid(nameof(RpcServerSecurity.MinimumLevel), security.MinimumLevel);
+        }
+    }
+}
