@@ -104,14 +104,16 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
 
     private RpcServer CreateServer(RpcSchema schema)
     {
-        RpcServerOptions options = new() { Limits = Limits, ErrorDetail = ErrorDetail };
+        RpcEndpoint[] endpoints = [.. Endpoint.Select(RpcEndpoint.Parse)];
+        RpcServerOptions options =
+            HttpEndpoints.AddTo(new() { Limits = Limits, ErrorDetail = ErrorDetail }, endpoints);
         RpcServer server = RpcServer.Create(schema, Service.FirstOrDefault(), options, InterfaceId);
         foreach (string service in Service.Skip(1))
         {
             server.AddService(schema.GetService(service));
         }
 
-        foreach (string endpoint in Endpoint)
+        foreach (RpcEndpoint endpoint in endpoints)
         {
             server.AddEndpoint(endpoint);
         }

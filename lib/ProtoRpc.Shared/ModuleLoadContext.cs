@@ -16,6 +16,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
 
     private readonly Assembly _shared = typeof(ModuleLoadContext).Assembly;
     private readonly string _folder;
+    private volatile string? _aspNetCore;
 
     private ModuleLoadContext()
         : base(nameof(ProtoRpc), isCollectible: false)
@@ -34,12 +35,36 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         }
     }
 
+    /// <summary>Finds ASP.NET Core, from where its assemblies are loaded when they are first used. Outside of the module
+    /// the program that has this library brings it, and there is nothing to find.</summary>
+    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing, and what to install.</exception>
+    public static void RequireAspNetCore()
+    {
+        lock (Gate)
+        {
+            if (s_instance is { } module)
+            {
+                module._aspNetCore ??= new AspNetCoreLocator().Find();
+            }
+        }
+    }
+
     /// <inheritdoc/>
     protected override Assembly? Load(AssemblyName assemblyName)
     {
         if (assemblyName.Name == _shared.GetName().Name)
         {
             return _shared;
+        }
+
+        // Before our own folder: its parts must all be of one version. Whatever the shell brings of them stays apart.
+        if (_aspNetCore is { } aspNetCore)
+        {
+            string part = Path.Combine(aspNetCore, $"{assemblyName.Name}.dll");
+            if (File.Exists(part))
+            {
+                return LoadFromAssemblyPath(part);
+            }
         }
 
         string path = Path.Combine(_folder, $"{assemblyName.Name}.dll");

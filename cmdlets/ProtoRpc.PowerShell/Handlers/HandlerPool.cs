@@ -168,7 +168,10 @@ internal sealed class HandlerPool : IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"The server is too busy: {_queue.Count} calls wait for its {_maxWorkers} workers already.");
+                $"The server is too busy: {_queue.Count} calls wait for its {_maxWorkers} workers already.")
+            {
+                ErrorId = "ServerBusy",
+            };
         }
 
         _queue.AddLast(call);

@@ -1,5 +1,7 @@
+using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Calls.Interceptors;
+using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
@@ -69,6 +71,27 @@ internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, Messa
         {
             throw NotARequest(e);
         }
+    }
+
+    /// <summary>The same for a request in any format.</summary>
+    public IMessage ReadRequest(
+        MessageFormat format, ReadOnlySequence<byte> body, FormatOptions options, RpcCallContext context)
+    {
+        if (ReferenceEquals(format, MessageFormats.Binary))
+        {
+            return body.IsSingleSegment
+                ? ReadRequest(body.FirstSpan, context)
+                : ReadRequest(body.ToArray(), context);
+        }
+
+        if (TakesStream)
+        {
+            return ReadRequest(format.Read(Info.RequestType, body, options).ToByteArray(), context);
+        }
+
+        IMessage request = requestParser?.ParseFrom(ReadOnlySequence<byte>.Empty) ?? new DynamicMessage(Info.RequestType);
+        format.Read(body, request, options);
+        return request;
     }
 
     /// <summary>Refuses a reply that is not the method's, or not complete, before a byte of it is written.</summary>

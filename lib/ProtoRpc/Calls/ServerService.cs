@@ -42,6 +42,10 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
             $"Method '{Info.FullName}.{name}' not found. The service has: "
             + $"{string.Join(", ", Info.Methods.Select(m => m.Name))}.");
 
+    /// <summary>The same without regard to case where the spelling is not found; null when there is none.</summary>
+    public ServerMethod? Find(string name) =>
+        Info.FindMethod(name) is { } method ? _methods.GetValueOrDefault(method.Name) : null;
+
     private static ValueTask<Google.Protobuf.IMessage> NotHandled(RpcCallContext context, Google.Protobuf.IMessage request) =>
         throw new RpcException(RpcStatusCode.Unimplemented, $"{context.Method.FullName} has no handler on this server.");
 }

@@ -27,7 +27,7 @@ internal static class EndpointErrors
     public static RpcException InUse(RpcEndpoint endpoint, Exception? exception = null) => new(
         RpcStatusCode.AlreadyExists,
         $"Cannot listen on '{endpoint}': it is in use by another listener. Stop that one, or use another "
-        + (endpoint.Transport == RpcTransport.Tcp ? "port (0 for a free one)." : "name."),
+        + (endpoint.Host.Length > 0 ? "port (0 for a free one)." : "name."),
         exception)
     {
         ErrorId = "EndpointInUse",

@@ -81,7 +81,7 @@ internal sealed class TcpTransport : INativeTransport
         IPAddress.TryParse(host, out IPAddress? address) ? [address] : Dns.GetHostAddresses(host);
 
     // A name is bound on one of its addresses, an IPv4 one if there is: clients try each of them.
-    private static IPAddress ListenAddress(string host)
+    internal static IPAddress ListenAddress(string host)
     {
         IPAddress[] addresses = Resolve(host);
         return Array.Find(addresses, a => a.AddressFamily == AddressFamily.InterNetwork)

@@ -1,0 +1,201 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text;
+using System.Text.Json;
+using Google.Protobuf;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.Calls;
+using ProtoRpc.Calls.Http;
+using ProtoRpc.Formats;
+using ProtoRpc.Security;
+using ProtoRpc.Wire;
+using CallContextHeader = ProtoRpc.Calls.Headers.RpcCallContext;
+
+namespace ProtoRpc.Hosting.Http;
+
+/// <summary>Runs the calls that come over HTTP: a request in one format in, a reply or an error in another out.</summary>
+internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcEndpoint endpoint)
+{
+    private const int BusyRetrySeconds = 1;
+
+    private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
+    private readonly FormatOptions _format = new() { MaxDepth = host.Options.Limits.MaxDepth };
+    private readonly ReplyCompression _compression = new(options.CompressionThreshold);
+
+    /// <summary>Runs a call and answers it, also when it fails.</summary>
+    public async Task HandleAsync(HttpContext http, ServerMethod method, PeerIdentity peer)
+    {
+        RpcCallContext? context = null;
+        bool failed = true;
+        host.BeginCall();
+        try
+        {
+            CancellationToken aborted = http.RequestAborted;
+            (MessageFormat? reader, ReadOnlySequence<byte> query) = ReaderOf(http.Request);
+            (MessageFormat Format, string MediaType) writer = WriterOf(http.Request, reader)
+                ?? throw new HttpRefusal(
+                    StatusCodes.Status406NotAcceptable,
+                    RpcStatusCode.InvalidArgument,
+                    $"None of the media types in Accept can be written; there are {MediaTypes.Known}.");
+            context = new RpcCallContext(
+                host, method.Info, endpoint, peer, IncomingContext(http.Request), DeadlineOf(http.Request), aborted);
+            FormatOptions formats = _format with { Schema = method.Info.Service.Schema };
+            IMessage request;
+            if (IsQuery(http.Request))
+            {
+                request = method.ReadRequest(reader!, query, formats, context);
+            }
+            else
+            {
+                using RequestBody body = await RequestBody.ReadAsync(http.Request, _maxBytes, aborted).ConfigureAwait(false);
+                request = method.ReadRequest(
+                    reader ?? EmptyReader(http.Request, body.Bytes), body.Bytes, formats, context);
+            }
+
+            IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
+            method.CheckReply(reply);
+            WriteContext(http.Response, context);
+            await WriteAsync(http, StatusCodes.Status200OK, writer, reply, formats).ConfigureAwait(false);
+            failed = false;
+        }
+        finally
+        {
+            context?.End();
+            host.EndCall(failed);
+        }
+    }
+
+    /// <summary>Answers with a failure.</summary>
+    public async Task FailAsync(HttpContext http, PeerIdentity peer, Exception error)
+    {
+        if (http.Response.HasStarted)
+        {
+            // Half a reply must not look like a whole one.
+            http.Abort();
+            return;
+        }
+
+        HttpFailure failure = HttpFailure.Of(error);
+        if (failure.HttpStatus == StatusCodes.Status503ServiceUnavailable)
+        {
+            http.Response.Headers.RetryAfter = BusyRetrySeconds.ToString(CultureInfo.InvariantCulture);
+        }
+
+        RpcErrorDetail detail = host.DetailFor(peer);
+        if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion))
+        {
+            await WriteConnectErrorAsync(http, failure, detail).ConfigureAwait(false);
+            return;
+        }
+
+        (MessageFormat, string) writer =
+            WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType)) ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
+        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(detail), _format).ConfigureAwait(false);
+    }
+
+    private static bool IsQuery(HttpRequest request) => !HttpMethods.IsPost(request.Method);
+
+    private static (MessageFormat? Reader, ReadOnlySequence<byte> Query) ReaderOf(HttpRequest request)
+    {
+        if (IsQuery(request))
+        {
+            string query = request.QueryString.Value ?? "";
+            return (MessageFormats.Form, new(Encoding.UTF8.GetBytes(query.Length > 0 ? query[1..] : "")));
+        }
+
+        string? mediaType = request.ContentType;
+        if (string.IsNullOrEmpty(mediaType))
+        {
+            return default;
+        }
+
+        return (MediaTypes.ReaderOf(mediaType) ?? throw Unsupported($"The media type '{mediaType}' is not known"), default);
+    }
+
+    // No body needs no media type: it is the empty message.
+    private static MessageFormat EmptyReader(HttpRequest request, ReadOnlySequence<byte> body) =>
+        body.IsEmpty ? MessageFormats.Binary : throw Unsupported("The body has no media type");
+
+    private static HttpRefusal Unsupported(string what) => new(
+        StatusCodes.Status415UnsupportedMediaType,
+        RpcStatusCode.InvalidArgument,
+        $"{what}; send Content-Type with one of {MediaTypes.Known}.");
+
+    private static (MessageFormat Format, string MediaType)? WriterOf(HttpRequest request, MessageFormat? reader) =>
+        MediaTypes.WriterOf(request.Headers.Accept, IsQuery(request) ? null : reader);
+
+    private static DateTimeOffset? DeadlineOf(HttpRequest request)
+    {
+        string text = request.Headers[HttpNames.Timeout].ToString();
+        if (text.Length == 0)
+        {
+            return null;
+        }
+
+        return text.Length <= 10 && long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long milliseconds)
+            ? DateTimeOffset.UtcNow.AddMilliseconds(milliseconds)
+            : throw new HttpRefusal(
+                StatusCodes.Status400BadRequest,
+                RpcStatusCode.InvalidArgument,
+                $"{HttpNames.Timeout} is a number of milliseconds, of ten digits at most.");
+    }
+
+    private static CallContextHeader? IncomingContext(HttpRequest request)
+    {
+        string text = request.Headers[HttpNames.CallContext].ToString();
+        if (text.Length == 0)
+        {
+            return null;
+        }
+
+        try
+        {
+            return CallContextHeader.Parser.ParseFrom(Convert.FromBase64String(text));
+        }
+        catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
+        {
+            throw new HttpRefusal(
+                StatusCodes.Status400BadRequest,
+                RpcStatusCode.InvalidArgument,
+                $"{HttpNames.CallContext} is not an RpcCallContext in base64.");
+        }
+    }
+
+    private static void WriteContext(HttpResponse response, RpcCallContext context)
+    {
+        if (context.ChangedContext() is { } changed)
+        {
+            response.Headers[HttpNames.CallContext] = Convert.ToBase64String(changed.ToByteArray());
+        }
+    }
+
+    // All that can fail comes before the first byte of the reply.
+    private async Task WriteAsync(
+        HttpContext http, int status, (MessageFormat Format, string MediaType) writer, IMessage message, FormatOptions formats)
+    {
+        using MessageBuffer body = new(0, _maxBytes, "reply");
+        writer.Format.Write(message, body, formats);
+        http.Response.StatusCode = status;
+        http.Response.ContentType = writer.MediaType;
+        http.Response.Headers.XContentTypeOptions = "nosniff";
+        http.Response.Headers.CacheControl = "no-store";
+        await _compression.WriteAsync(http, body.Whole[..body.Length]).ConfigureAwait(false);
+    }
+
+    private static async Task WriteConnectErrorAsync(HttpContext http, HttpFailure failure, RpcErrorDetail detail)
+    {
+        ArrayBufferWriter<byte> body = new();
+        using (Utf8JsonWriter json = new(body))
+        {
+            json.WriteStartObject();
+            json.WriteString("code", failure.ConnectCode);
+            json.WriteString("message", failure.TextFor(detail));
+            json.WriteEndObject();
+        }
+
+        http.Response.StatusCode = failure.HttpStatus;
+        http.Response.ContentType = "application/json";
+        http.Response.ContentLength = body.WrittenCount;
+        await http.Response.Body.WriteAsync(body.WrittenMemory, http.RequestAborted).ConfigureAwait(false);
+    }
+}

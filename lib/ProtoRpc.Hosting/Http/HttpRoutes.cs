@@ -1,0 +1,93 @@
+using System.Collections.Frozen;
+using Google.Protobuf.Reflection;
+using ProtoRpc.Calls;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Hosting.Http;
+
+/// <summary>What the paths of an HTTP endpoint lead to. They compare without regard to case.</summary>
+/// <remarks>
+/// <c>/package.Service/Method</c> is a method, <c>/file.proto</c> the text of a file, and <c>/file.proto/Method</c> a
+/// method of the services that the file declares. Files are those of the services and what they import, so that a
+/// client can load the schema from here.
+/// </remarks>
+internal sealed class HttpRoutes
+{
+    private readonly string _base;
+    private readonly FrozenDictionary<string, ServerService> _services;
+    private readonly FrozenDictionary<string, RpcServiceInfo> _files;
+    private readonly ILookup<string, ServerService> _servicesByFile;
+
+    public HttpRoutes(IReadOnlyList<ServerService> services, string basePath)
+    {
+        _base = basePath.TrimEnd('/');
+        _services = services.ToFrozenDictionary(service => service.Info.FullName, StringComparer.OrdinalIgnoreCase);
+        _servicesByFile = services.ToLookup(service => service.Info.FileName, StringComparer.OrdinalIgnoreCase);
+        Dictionary<string, RpcServiceInfo> files = new(StringComparer.OrdinalIgnoreCase);
+        foreach (ServerService service in services)
+        {
+            AddFiles(files, service.Info, service.Info.Schema.Files.First(file => file.Name == service.Info.FileName));
+        }
+
+        _files = files.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
+    }
+
+    /// <summary>What is at a path.</summary>
+    public HttpRoute Find(string path)
+    {
+        if (!path.StartsWith(_base, StringComparison.OrdinalIgnoreCase))
+        {
+            return HttpRoute.Nothing(path);
+        }
+
+        string inside = path[_base.Length..].Trim('/');
+        if (inside.Length == 0)
+        {
+            return new HttpRoute { IsPage = true };
+        }
+
+        if (_files.TryGetValue(inside, out RpcServiceInfo? owner))
+        {
+            return new HttpRoute { Schema = owner.Schema, FileName = ExactName(owner.Schema, inside) };
+        }
+
+        int slash = inside.LastIndexOf('/');
+        return slash < 0 ? HttpRoute.Nothing(path) : FindMethod(inside[..slash], inside[(slash + 1)..], path);
+    }
+
+    private static void AddFiles(Dictionary<string, RpcServiceInfo> files, RpcServiceInfo owner, FileDescriptor file)
+    {
+        if (files.TryAdd(file.Name, owner))
+        {
+            foreach (FileDescriptor import in file.Dependencies)
+            {
+                AddFiles(files, owner, import);
+            }
+        }
+    }
+
+    private static string ExactName(RpcSchema schema, string name) =>
+        schema.Files.First(file => file.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Name;
+
+    private HttpRoute FindMethod(string place, string name, string path)
+    {
+        if (_services.TryGetValue(place, out ServerService? service))
+        {
+            return service.Find(name) is { } method ? new HttpRoute { Method = method } : NoMethod(service, name);
+        }
+
+        ServerService[] declared = [.. _servicesByFile[place]];
+        ServerMethod[] found = [.. declared.Select(s => s.Find(name)).OfType<ServerMethod>()];
+        return found switch
+        {
+            [{ } only] => new HttpRoute { Method = only },
+            [] when declared is [{ } alone] => NoMethod(alone, name),
+            [] => HttpRoute.Nothing(path),
+            _ => HttpRoute.NotFound(
+                $"'{place}' declares several methods '{name}'; write /{string.Join(" or /", found.Select(m => m.Info.FullName))}."),
+        };
+    }
+
+    private static HttpRoute NoMethod(ServerService service, string name) =>
+        HttpRoute.NotFound($"Method '{service.Info.FullName}.{name}' not found.");
+}

@@ -1,0 +1,101 @@
+using System.Net;
+using System.Text;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.Calls;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Hosting.Http;
+
+/// <summary>Answers the requests of one HTTP endpoint: calls, the files of the schema, the page.</summary>
+internal sealed class HttpService
+{
+    // Where a connection keeps who its peer is.
+    private static readonly object PeerKey = new();
+
+    private readonly RpcEndpoint _endpoint;
+    private readonly HttpRoutes _routes;
+    private readonly HttpCalls _calls;
+
+    public HttpService(ServerHost host, HttpServerOptions options, RpcEndpoint endpoint)
+    {
+        _endpoint = endpoint;
+        _routes = new HttpRoutes(host.Services, endpoint.Name);
+        _calls = new HttpCalls(host, options, endpoint);
+    }
+
+    public async Task HandleAsync(HttpContext http)
+    {
+        PeerIdentity peer = PeerOf(http);
+        try
+        {
+            HttpRoute route = _routes.Find(http.Request.Path.Value ?? "/");
+            if (HttpMethods.IsOptions(http.Request.Method))
+            {
+                http.Response.StatusCode = StatusCodes.Status204NoContent;
+                http.Response.Headers.Allow = route.Allow;
+            }
+            else if (route.Method is { } method)
+            {
+                RequireMethod(http, route, HttpMethods.IsPost);
+                await _calls.HandleAsync(http, method, peer).ConfigureAwait(false);
+            }
+            else if (route.FileName is { } file)
+            {
+                RequireMethod(http, route, _ => false);
+                await WriteTextAsync(http, "text/plain; charset=utf-8", route.Schema!.ToProtoText(file))
+                    .ConfigureAwait(false);
+            }
+            else
+            {
+                throw new HttpRefusal(StatusCodes.Status404NotFound, RpcStatusCode.Unimplemented, route.Missing);
+            }
+        }
+        catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
+        {
+            await _calls.FailAsync(http, peer, e).ConfigureAwait(false);
+        }
+        catch (Exception) when (http.RequestAborted.IsCancellationRequested)
+        {
+            // Nobody is there to be told.
+        }
+    }
+
+    private static void RequireMethod(HttpContext http, HttpRoute route, Func<string, bool> further)
+    {
+        string method = http.Request.Method;
+        if (!HttpMethods.IsGet(method) && !HttpMethods.IsHead(method) && !further(method))
+        {
+            http.Response.Headers.Allow = route.Allow;
+            throw new HttpRefusal(
+                StatusCodes.Status405MethodNotAllowed,
+                RpcStatusCode.Unimplemented,
+                $"{method} is not understood here; use one of {route.Allow}.");
+        }
+    }
+
+    private static Task WriteTextAsync(HttpContext http, string mediaType, string text)
+    {
+        byte[] bytes = Encoding.UTF8.GetBytes(text);
+        http.Response.ContentType = mediaType;
+        http.Response.Headers.XContentTypeOptions = "nosniff";
+        http.Response.ContentLength = bytes.Length;
+        return http.Response.Body.WriteAsync(bytes, http.RequestAborted).AsTask();
+    }
+
+    private static PeerIdentity PeerOf(HttpContext http)
+    {
+        IDictionary<object, object?>? items = http.Features.Get<IConnectionItemsFeature>()?.Items;
+        if (items is not null && items.TryGetValue(PeerKey, out object? known))
+        {
+            return (PeerIdentity)known!;
+        }
+
+        string address = http.Connection.RemoteIpAddress is { } ip
+            ? new IPEndPoint(ip, http.Connection.RemotePort).ToString()
+            : "";
+        PeerIdentity peer = PeerIdentity.Anonymous(address);
+        items?[PeerKey] = peer;
+        return peer;
+    }
+}

@@ -1,0 +1,102 @@
+using System.Buffers;
+using System.IO.Compression;
+using System.IO.Pipelines;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.Wire;
+
+namespace ProtoRpc.Hosting.Http;
+
+/// <summary>The bytes of a request's body, all of them, within the limit also after they were decompressed.</summary>
+/// <remarks>Valid until it is disposed.</remarks>
+internal sealed class RequestBody : IDisposable
+{
+    private readonly PipeReader? _reader;
+    private readonly MessageBuffer? _inflated;
+
+    private RequestBody(ReadOnlySequence<byte> bytes, PipeReader? reader, MessageBuffer? inflated)
+    {
+        Bytes = bytes;
+        _reader = reader;
+        _inflated = inflated;
+    }
+
+    public ReadOnlySequence<byte> Bytes { get; }
+
+    /// <summary>Reads a body to its end.</summary>
+    /// <exception cref="HttpRefusal">Too large, or compressed in a way that is not known or not right.</exception>
+    public static async ValueTask<RequestBody> ReadAsync(HttpRequest request, int maxBytes, CancellationToken cancellation)
+    {
+        string encoding = request.Headers.ContentEncoding.ToString();
+        if (encoding.Length == 0 || encoding.Equals("identity", StringComparison.OrdinalIgnoreCase))
+        {
+            return await ReadPlainAsync(request.BodyReader, maxBytes, cancellation).ConfigureAwait(false);
+        }
+
+        // Kestrel bounds what comes, this what becomes of it.
+        MessageBuffer inflated = new(0, maxBytes, "request");
+        try
+        {
+            await using Stream stream = Decompress(request.Body, encoding);
+            int read;
+            while ((read = await stream.ReadAsync(inflated.GetMemory(), cancellation).ConfigureAwait(false)) > 0)
+            {
+                inflated.Advance(read);
+            }
+
+            return new RequestBody(new ReadOnlySequence<byte>(inflated.Whole[..inflated.Length]), reader: null, inflated);
+        }
+        catch (Exception e)
+        {
+            inflated.Dispose();
+            throw e switch
+            {
+                RpcException => TooLarge(maxBytes),
+                InvalidDataException or InvalidOperationException => new HttpRefusal(
+                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument, $"The body is not {encoding}: {e.Message}"),
+                _ => e,
+            };
+        }
+    }
+
+    public void Dispose()
+    {
+        _reader?.AdvanceTo(Bytes.End);
+        _inflated?.Dispose();
+    }
+
+    private static async ValueTask<RequestBody> ReadPlainAsync(
+        PipeReader reader, int maxBytes, CancellationToken cancellation)
+    {
+        while (true)
+        {
+            ReadResult result = await reader.ReadAsync(cancellation).ConfigureAwait(false);
+            if (result.Buffer.Length > maxBytes)
+            {
+                throw TooLarge(maxBytes);
+            }
+
+            if (result.IsCompleted)
+            {
+                return new RequestBody(result.Buffer, reader, inflated: null);
+            }
+
+            reader.AdvanceTo(result.Buffer.Start, result.Buffer.End);
+        }
+    }
+
+    private static Stream Decompress(Stream body, string encoding) => encoding.ToLowerInvariant() switch
+    {
+        "gzip" or "x-gzip" => new GZipStream(body, CompressionMode.Decompress),
+        "br" => new BrotliStream(body, CompressionMode.Decompress),
+        "deflate" => new ZLibStream(body, CompressionMode.Decompress),
+        _ => throw new HttpRefusal(
+            StatusCodes.Status415UnsupportedMediaType,
+            RpcStatusCode.Unimplemented,
+            $"The content encoding '{encoding}' is not known; use gzip, br or none."),
+    };
+
+    private static HttpRefusal TooLarge(int maxBytes) => new(
+        StatusCodes.Status413PayloadTooLarge,
+        RpcStatusCode.ResourceExhausted,
+        $"The request has more than {maxBytes} bytes. Raise RpcLimits.MaxMessageBytes on the listener.");
+}

@@ -1,0 +1,21 @@
+using System.Security.Cryptography.X509Certificates;
+
+namespace ProtoRpc.Hosting;
+
+/// <summary>How a server's HTTP endpoints behave.</summary>
+public sealed record HttpServerOptions
+{
+    /// <summary>The certificate of <c>https://</c> endpoints, with its private key.</summary>
+    public X509Certificate2? Certificate { get; init; }
+
+    /// <summary>Whether <c>http://</c> endpoints may be reached from other machines, where everybody on the way reads
+    /// along. For listeners behind a proxy that does TLS, and for closed networks.</summary>
+    public bool AllowUnencrypted { get; init; }
+
+    /// <summary>The origins of web pages that may call, as <c>https://app.example.com</c>, or <c>*</c> for all. Pages
+    /// of the endpoint itself always may; programs that are not browsers are not asked.</summary>
+    public IReadOnlyList<string> AllowedOrigins { get; init; } = [];
+
+    /// <summary>Replies of fewer bytes are not compressed: 1 KiB.</summary>
+    public int CompressionThreshold { get; init; } = 1024;
+}

@@ -1,0 +1,200 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Security.Authentication;
+using System.Security.Cryptography.X509Certificates;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Https;
+using Microsoft.Extensions.DependencyInjection;
+using ProtoRpc.Calls;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Hosting;
+
+/// <summary>A bound HTTP endpoint: Kestrel with our limits, and nothing around it that would read settings, write
+/// logs, or take signals from the shell.</summary>
+internal sealed class KestrelEndpoint : IServedEndpoint
+{
+    // Whoever heeds the cancellation can still answer.
+    private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
+
+    private readonly WebApplication _application;
+    private readonly IServer _server;
+    private readonly Func<RpcEndpoint, RequestDelegate> _service;
+    private RequestDelegate _handle = _ => Task.CompletedTask;
+    private int _connections;
+    private long _accepted;
+    private volatile bool _stopping;
+
+    private KestrelEndpoint(
+        RpcEndpoint endpoint,
+        RpcLimits limits,
+        HttpProtocols protocols,
+        X509Certificate2? certificate,
+        Func<RpcEndpoint, RequestDelegate> service)
+    {
+        Endpoint = endpoint;
+        _service = service;
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
+        builder.WebHost.ConfigureKestrel(options =>
+        {
+            Configure(options, limits);
+            Listen(options, endpoint.Host, endpoint.Port, listen =>
+            {
+                listen.Protocols = protocols;
+                if (certificate is not null)
+                {
+                    listen.UseHttps(Tls(certificate, limits));
+                }
+
+                listen.Use(Count);
+            });
+        });
+        _application = builder.Build();
+        _server = _application.Services.GetRequiredService<IServer>();
+    }
+
+    public RpcEndpoint Endpoint { get; private set; }
+
+    public int Connections => Volatile.Read(ref _connections);
+
+    public long Accepted => Interlocked.Read(ref _accepted);
+
+    /// <summary>Binds an endpoint.</summary>
+    /// <param name="endpoint">Where.</param>
+    /// <param name="limits">The bounds.</param>
+    /// <param name="protocols">The versions of HTTP.</param>
+    /// <param name="certificate">Null for no TLS.</param>
+    /// <param name="service">Makes what handles the requests, when the endpoint as bound is known.</param>
+    /// <exception cref="RpcException">It cannot be bound, and why.</exception>
+    public static KestrelEndpoint Start(
+        RpcEndpoint endpoint,
+        RpcLimits limits,
+        HttpProtocols protocols,
+        X509Certificate2? certificate,
+        Func<RpcEndpoint, RequestDelegate> service)
+    {
+        KestrelEndpoint? kestrel = null;
+        try
+        {
+            kestrel = new KestrelEndpoint(endpoint, limits, protocols, certificate, service);
+            kestrel.Start();
+            return kestrel;
+        }
+        catch (Exception e) when (SocketErrorOf(e) is { } error)
+        {
+            kestrel?.Release();
+            throw EndpointErrors.CannotListen(endpoint, error);
+        }
+        catch
+        {
+            kestrel?.Release();
+            throw;
+        }
+    }
+
+    public async Task StopAsync(TimeSpan drain)
+    {
+        _stopping = true;
+        using CancellationTokenSource ends = new();
+        ends.CancelAfter(drain == Timeout.InfiniteTimeSpan ? drain : drain + Grace);
+        try
+        {
+            await _server.StopAsync(ends.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            // The time was up, and Kestrel has aborted what was left.
+        }
+
+        await _application.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private static void Configure(KestrelServerOptions options, RpcLimits limits)
+    {
+        options.AddServerHeader = false;
+        options.Limits.MaxRequestBodySize = limits.MaxMessageBytes;
+        options.Limits.MaxConcurrentConnections = limits.MaxConnections;
+        options.Limits.RequestHeadersTimeout = limits.BindTimeout;
+        options.Limits.KeepAliveTimeout = limits.IdleTimeout;
+    }
+
+    private static HttpsConnectionAdapterOptions Tls(X509Certificate2 certificate, RpcLimits limits) => new()
+    {
+        ServerCertificate = certificate,
+        SslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
+        HandshakeTimeout = limits.BindTimeout,
+    };
+
+    private static void Listen(KestrelServerOptions options, string host, int port, Action<ListenOptions> configure)
+    {
+        if (host is "*" or "+")
+        {
+            options.ListenAnyIP(port, configure);
+        }
+        else if (host.Equals("localhost", StringComparison.OrdinalIgnoreCase) && port != 0)
+        {
+            options.ListenLocalhost(port, configure);
+        }
+        else
+        {
+            options.Listen(new IPEndPoint(TcpTransport.ListenAddress(host), port), configure);
+        }
+    }
+
+    private static SocketException? SocketErrorOf(Exception error) => error switch
+    {
+        SocketException socket => socket,
+        AddressInUseException => new SocketException((int)SocketError.AddressAlreadyInUse),
+        { InnerException: { } inner } => SocketErrorOf(inner),
+        _ => null,
+    };
+
+    private void Start()
+    {
+        // The requests that come before the service is there wait for it.
+        TaskCompletionSource<RequestDelegate> ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        _handle = async http => await (await ready.Task.ConfigureAwait(false))(http).ConfigureAwait(false);
+        _server.StartAsync(new KestrelApplication(HandleAsync), CancellationToken.None).GetAwaiter().GetResult();
+        string address = _server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses.First();
+        Endpoint = Endpoint.WithPort(BindingAddress.Parse(address).Port);
+        _handle = _service(Endpoint);
+        ready.SetResult(_handle);
+    }
+
+    private void Release() => _application.DisposeAsync().AsTask().GetAwaiter().GetResult();
+
+    private Task HandleAsync(HttpContext http)
+    {
+        if (!_stopping)
+        {
+            return _handle(http);
+        }
+
+        // On a connection that was open already.
+        http.Response.StatusCode = StatusCodes.Status503ServiceUnavailable;
+        http.Response.Headers.Connection = "close";
+        return Task.CompletedTask;
+    }
+
+    private ConnectionDelegate Count(ConnectionDelegate next) => async connection =>
+    {
+        Interlocked.Increment(ref _accepted);
+        Interlocked.Increment(ref _connections);
+        try
+        {
+            await next(connection).ConfigureAwait(false);
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _connections);
+        }
+    };
+}

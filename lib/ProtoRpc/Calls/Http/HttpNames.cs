@@ -1,0 +1,14 @@
+namespace ProtoRpc.Calls.Http;
+
+/// <summary>The headers that client and listener write beside those of HTTP itself.</summary>
+internal static class HttpNames
+{
+    /// <summary>The side channel, a serialized RpcCallContext in base64; there and back.</summary>
+    public const string CallContext = "Rpc-Call-Context";
+
+    /// <summary>How long the client waits, in milliseconds; as in the Connect protocol.</summary>
+    public const string Timeout = "Connect-Timeout-Ms";
+
+    /// <summary>Sent by clients of the Connect protocol, who want its errors.</summary>
+    public const string ConnectVersion = "Connect-Protocol-Version";
+}
