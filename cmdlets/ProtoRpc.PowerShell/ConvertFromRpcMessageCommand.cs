@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Mapping;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
@@ -45,8 +46,8 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
             case null:
                 Write([]);
                 break;
-            default:
-                Write(LanguagePrimitives.ConvertTo<byte[]>(InputObject));
+            case { } value:
+                Write(ToBytes(value));
                 break;
         }
     }
@@ -64,6 +65,13 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
         _bytes.Dispose();
         base.Dispose(disposing);
     }
+
+    private static byte[] ToBytes(object value) => BytesReader.Read(value, PSObjectModel.Instance, out byte[] bytes) is { } wrong
+        ? throw new RpcException(RpcStatusCode.InvalidArgument, $"-InputObject: {ValueText.Of(value)} {wrong}")
+        {
+            ErrorId = "InvalidInputObject",
+        }
+        : bytes;
 
     private void Write(ReadOnlySpan<byte> bytes)
     {

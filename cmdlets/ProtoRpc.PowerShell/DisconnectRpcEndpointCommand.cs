@@ -18,7 +18,7 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
     protected override void Process()
     {
         IEnumerable<RpcConnection> connections = ParameterSetName == ById
-            ? RunspaceStore.Current.Connections.Where(connection => Id.Contains(connection.Id))
+            ? WithIds(RunspaceStore.Current.Connections, Id, connection => connection.Id, "connection")
             : Connection;
         foreach (RpcConnection connection in connections)
         {

@@ -18,9 +18,10 @@ public sealed class GetRpcConnectionCommand : RpcCmdlet
         // As a text that may have wildcards, so brackets of a string binding stand for themselves.
         string escaped = Endpoint.Replace("[", "`[").Replace("]", "`]");
         WildcardPattern pattern = new(escaped, WildcardOptions.IgnoreCase);
+        IReadOnlyList<RpcConnection> open = RunspaceStore.Current.Connections;
         WriteObject(
-            RunspaceStore.Current.Connections.Where(connection =>
-                (Id.Length == 0 || Id.Contains(connection.Id)) && pattern.IsMatch(connection.Endpoint.ToString())),
+            (Id.Length == 0 ? open : WithIds(open, Id, connection => connection.Id, "connection"))
+                .Where(connection => pattern.IsMatch(connection.Endpoint.ToString())),
             enumerateCollection: true);
     }
 }

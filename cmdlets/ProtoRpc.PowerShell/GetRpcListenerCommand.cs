@@ -10,6 +10,8 @@ public sealed class GetRpcListenerCommand : RpcCmdlet
     public int[] Id { get; set; } = [];
 
     protected override void Process() => WriteObject(
-        RunspaceStore.Current.Listeners.Where(listener => Id.Length == 0 || Id.Contains(listener.Id)),
+        Id.Length == 0
+            ? RunspaceStore.Current.Listeners
+            : WithIds(RunspaceStore.Current.Listeners, Id, listener => listener.Id, "listener"),
         enumerateCollection: true);
 }

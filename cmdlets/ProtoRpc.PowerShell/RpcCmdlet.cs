@@ -122,6 +122,22 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         return files;
     }
 
+    /// <summary>The items with some ids; an id that none has is an error.</summary>
+    internal IReadOnlyList<T> WithIds<T>(IReadOnlyList<T> all, int[] ids, Func<T, int> idOf, string kind)
+    {
+        HashSet<int> known = [.. all.Select(idOf)];
+        foreach (int id in ids.Where(id => !known.Contains(id)))
+        {
+            RpcException missing = new(RpcStatusCode.NotFound, $"This runspace has no {kind} with the id {id}.")
+            {
+                ErrorId = $"{char.ToUpperInvariant(kind[0])}{kind[1..]}NotFound",
+            };
+            WriteError(RpcErrors.ToRecord(missing, id));
+        }
+
+        return [.. all.Where(item => ids.Contains(idOf(item)))];
+    }
+
     /// <summary>A schema that was given as an object or as paths.</summary>
     internal RpcSchema Resolve(RpcSchemaSource source) =>
         source.Schema ?? RpcSchema.Load(ResolveFiles(source.Paths));

@@ -17,20 +17,5 @@ public abstract class RpcListenerCommand : RpcCmdlet
 
     /// <summary>The listeners that were named; an id that no listener has is an error.</summary>
     protected IReadOnlyList<RpcListener> ResolveListeners() =>
-        ParameterSetName == ByListener ? Listener : ListenersOf(Id);
-
-    internal IReadOnlyList<RpcListener> ListenersOf(int[] ids)
-    {
-        IReadOnlyList<RpcListener> all = RunspaceStore.Current.Listeners;
-        foreach (int id in ids.Where(id => all.All(listener => listener.Id != id)))
-        {
-            RpcException missing = new(RpcStatusCode.NotFound, $"This runspace has no listener with the id {id}.")
-            {
-                ErrorId = "ListenerNotFound",
-            };
-            WriteError(RpcErrors.ToRecord(missing, id));
-        }
-
-        return [.. all.Where(listener => ids.Contains(listener.Id))];
-    }
+        ParameterSetName == ByListener ? Listener : WithIds(RunspaceStore.Current.Listeners, Id, l => l.Id, "listener");
 }

@@ -109,9 +109,16 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
         _ => Uri,
     };
 
-    internal static RpcEndpoint Create(RpcTransport transport, string host, int port, string name)
+    /// <summary>Makes one of its parts.</summary>
+    /// <param name="transport">The transport.</param>
+    /// <param name="host">The host.</param>
+    /// <param name="port">The port.</param>
+    /// <param name="name">The name.</param>
+    /// <param name="text">What it was read from, which errors name; null when it was not read.</param>
+    internal static RpcEndpoint Create(
+        RpcTransport transport, string host, int port, string name, string? text = null)
     {
-        string text = $"{transport} {host}:{port} {name}".TrimEnd();
+        text ??= $"{transport} {host}:{port} {name}".TrimEnd();
         if (port is < 0 or > 65535)
         {
             throw Invalid(text, $"port {port} is not in 0..65535");

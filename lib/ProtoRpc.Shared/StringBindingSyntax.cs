@@ -31,9 +31,9 @@ internal static class StringBindingSyntax
         return protocol switch
         {
             "ncacn_ip_tcp" => RpcEndpoint.Create(
-                RpcTransport.Tcp, host.Length == 0 ? "127.0.0.1" : host, ReadPort(text, endpoint), ""),
-            "ncacn_np" => RpcEndpoint.Create(RpcTransport.NamedPipe, PipeHost(host), 0, PipeName(text, endpoint)),
-            _ => RpcEndpoint.Create(RpcTransport.Local, LocalHost(text, host), 0, endpoint),
+                RpcTransport.Tcp, host.Length == 0 ? "127.0.0.1" : host, ReadPort(text, endpoint), "", text),
+            "ncacn_np" => RpcEndpoint.Create(RpcTransport.NamedPipe, PipeHost(host), 0, PipeName(text, endpoint), text),
+            _ => RpcEndpoint.Create(RpcTransport.Local, LocalHost(text, host), 0, endpoint, text),
         };
     }
 

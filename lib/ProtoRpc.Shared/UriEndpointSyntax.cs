@@ -9,13 +9,13 @@ internal static class UriEndpointSyntax
     {
         "tcp" => HostAndPort(text, RpcTransport.Tcp, rest, defaultPort: null),
         "pipe" => Pipe(text, rest),
-        "local" => RpcEndpoint.Create(RpcTransport.Local, "", 0, rest.TrimEnd('/')),
+        "local" => RpcEndpoint.Create(RpcTransport.Local, "", 0, rest.TrimEnd('/'), text),
         "http" => HostAndPort(text, RpcTransport.Http, rest, defaultPort: 80),
         "https" => HostAndPort(text, RpcTransport.Https, rest, defaultPort: 443),
         "grpc" => HostAndPort(text, RpcTransport.Grpc, rest, defaultPort: null),
         "grpcs" => HostAndPort(text, RpcTransport.Grpcs, rest, defaultPort: 443),
         "grpc+unix" => rest.StartsWith('/') && rest.Length > 1
-            ? RpcEndpoint.Create(RpcTransport.GrpcUnix, "", 0, rest)
+            ? RpcEndpoint.Create(RpcTransport.GrpcUnix, "", 0, rest, text)
             : throw RpcEndpoint.Invalid(text, "the socket's absolute path is missing (grpc+unix:///path)"),
         _ => throw RpcEndpoint.Invalid(text, $"scheme '{scheme}' is not known"),
     };
@@ -30,7 +30,7 @@ internal static class UriEndpointSyntax
 
         string host = rest[..slash];
         return RpcEndpoint.Create(
-            RpcTransport.NamedPipe, host is "." or "localhost" ? "" : host, 0, rest[(slash + 1)..].TrimEnd('/'));
+            RpcTransport.NamedPipe, host is "." or "localhost" ? "" : host, 0, rest[(slash + 1)..].TrimEnd('/'), text);
     }
 
     private static RpcEndpoint HostAndPort(string text, RpcTransport transport, string rest, int? defaultPort)
@@ -66,7 +66,7 @@ internal static class UriEndpointSyntax
             throw RpcEndpoint.Invalid(text, "the host is missing or malformed");
         }
 
-        return RpcEndpoint.Create(transport, host, port, takesPath ? path : "");
+        return RpcEndpoint.Create(transport, host, port, takesPath ? path : "", text);
     }
 
     private static int ReadPort(string text, string digits) =>

@@ -35,6 +35,18 @@ Describe 'ConvertFrom-RpcMessage' {
         (ConvertFrom-RpcMessage demo.HelloReply $bytes -Schema $schema -Raw).Type.FullName | Should -Be 'demo.HelloReply'
     }
 
+    It 'takes base64 text and a stream' {
+        (ConvertFrom-RpcMessage demo.HelloReply 'CgFBEAU=' -Schema $schema).text | Should -Be 'A'
+        (ConvertFrom-RpcMessage demo.HelloReply ([IO.MemoryStream]::new($bytes)) -Schema $schema).number | Should -Be 5
+    }
+
+    It 'says what it takes instead of <Value>' -ForEach @(
+        @{ Value = 'abc!' }, @{ Value = 1.5 }, @{ Value = 300 }, @{ Value = @{ a = 1 } }
+    ) {
+        { ConvertFrom-RpcMessage demo.HelloReply $Value -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidInputObject,*' -ExpectedMessage '*give a byte array*'
+    }
+
     It 'refuses bytes that are no such message' {
         { ConvertFrom-RpcMessage demo.HelloReply ([byte[]](0x0A, 9, 1)) -Schema $schema -ErrorAction Stop } |
             Should -Throw -ExceptionType ([ProtoRpc.RpcException]) -ExpectedMessage '*demo.HelloReply*'

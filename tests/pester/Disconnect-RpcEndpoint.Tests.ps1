@@ -26,6 +26,15 @@ Describe 'Disconnect-RpcEndpoint' {
         (Get-RpcConnection).Id | Should -Be $other.Id
     }
 
+    It 'says that there is no connection with an id, and closes the others' {
+        $rpc = Connect-Test $listener
+
+        Disconnect-RpcEndpoint -Id 12345, $rpc.Id -ErrorAction SilentlyContinue -ErrorVariable failed
+
+        $failed[0].FullyQualifiedErrorId | Should -BeLike 'ConnectionNotFound,*'
+        $rpc.State | Should -Be 'Closed'
+    }
+
     It 'closes a closed connection without complaint' {
         $rpc = Connect-Test $listener
         $rpc | Disconnect-RpcEndpoint

@@ -13,6 +13,11 @@ Describe 'Get-RpcConnection' {
         (Get-RpcConnection $rpc[1].Id).Endpoint.Transport | Should -Be 'Tcp'
     }
 
+    It 'says that there is no connection with an id' {
+        { Get-RpcConnection 12345 -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ConnectionNotFound,*' -ExpectedMessage '*id 12345*'
+    }
+
     It 'finds connections by a part of their endpoint' {
         (Get-RpcConnection -Endpoint 'ncalrpc:*').Id | Should -Be $rpc[0].Id
         (Get-RpcConnection -Endpoint "$($rpc[1].Endpoint)").Id | Should -Be $rpc[1].Id

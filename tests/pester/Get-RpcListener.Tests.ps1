@@ -13,6 +13,11 @@ Describe 'Get-RpcListener' {
             Should -BeNullOrEmpty
     }
 
+    It 'says that there is no listener with an id' {
+        { Get-RpcListener 12345 -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ListenerNotFound,*' -ExpectedMessage '*id 12345*'
+    }
+
     It 'counts connections, calls, errors and calls in flight' {
         $listener = Start-TestListener @{ SayHello = { }; Fail = { throw 'no' } }
         $rpc = Connect-Test $listener
@@ -31,9 +36,10 @@ Describe 'Get-RpcListener' {
     It 'prints as a table' {
         $listener = Start-TestListener { }
 
-        $text = $listener | Out-String -Width 200
+        $text = $listener | Out-String -Width 80
 
-        $text | Should -Match 'Id\s+State\s+Service\s+Endpoint\s+Connections\s+Calls\s+Errors\s+InFlight'
+        $text | Should -Match 'Id\s+State\s+Conns\s+Calls\s+Errors\s+InFlight\s+Records\s+Service'
+        $text | Should -Match 'Listening\s+0\s+0\s+0\s+0\s+0\s+demo.Greeter'
         $text | Should -Match ([regex]::Escape($listener.Endpoint[0].ToString()))
     }
 }

@@ -25,6 +25,9 @@ Describe 'Invoke-RpcMethod' {
                     'two' { @{ text = 'a' }; @{ text = 'b' } }
                     'shape' { @{ txt = 'a' } }
                     'value' { @{ number = 'many' } }
+                    'break' { . { break nowhere } }
+                    'exit' { exit 3 }
+                    'dotnet' { [Convert]::FromBase64String('?') }
                     'error' { Write-Error 'only a warning'; @{ text = 'went on' } }
                 }
             }
@@ -184,6 +187,8 @@ Describe 'Invoke-RpcMethod' {
             @{ Case = 'stop'; Status = 'Unknown'; Message = '*no/such/item*'; Type = 'System.Management.Automation.ItemNotFoundException' }
             @{ Case = 'two'; Status = 'Internal'; Message = '*demo.Greeter/Fail wrote 2 objects*Out-Null*'; Type = 'ProtoRpc.RpcException' }
             @{ Case = 'shape'; Status = 'Internal'; Message = "*did not return a demo.HelloReply*'txt'*'text'*"; Type = 'ProtoRpc.RpcException' }
+            @{ Case = 'break'; Status = 'Unknown'; Message = "The handler left by 'break'*Use return*"; Type = 'ProtoRpc.RpcException' }
+            @{ Case = 'exit'; Status = 'Unknown'; Message = "The handler left by 'exit'*"; Type = 'ProtoRpc.RpcException' }
             @{ Case = 'value'; Status = 'Internal'; Message = '*HelloReply.number*'; Type = 'ProtoRpc.RpcException' }
         ) {
             $reply = Invoke-RpcMethod Fail @{ name = $Case } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
@@ -200,6 +205,12 @@ Describe 'Invoke-RpcMethod' {
 
             $line = (Select-String -LiteralPath $PSCommandPath -SimpleMatch "throw 'out of paper'" | Select-Object -First 1).LineNumber
             $errors[0].Exception.Remote.Data.ScriptStackTrace | Should -Match "Invoke-RpcMethod.Tests.ps1: line $line"
+        }
+
+        It 'tells where in the .NET code under it a handler failed' {
+            $null = Invoke-RpcMethod Fail @{ name = 'dotnet' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $errors[0].Exception.Remote.StackTrace | Should -Match 'FromBase64'
         }
 
         It 'is not failed by an error that a handler only writes' {

@@ -20,6 +20,6 @@ public sealed class MethodCompleter : RpcCompleter
     }
 
     internal static string ToolTip(RpcMethodInfo method) =>
-        $"{method.FullName} ({method.RequestType.FullName}) returns ({method.ReplyType.FullName})"
+        $"{method.Service.FullName}/{method.Signature}"
         + (method.Comment.Length > 0 ? $"{Environment.NewLine}{method.Comment}" : "");
 }

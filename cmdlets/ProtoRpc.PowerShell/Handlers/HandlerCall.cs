@@ -1,3 +1,4 @@
+using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Calls;
 
@@ -54,7 +55,13 @@ internal sealed class HandlerCall(RpcCallContext context, IMessage request, Scri
             _ended!.Wait();
         }
 
-        return _error is null ? _reply! : throw _error;
+        if (_error is not null)
+        {
+            // With the stack trace of the place where the handler failed.
+            ExceptionDispatchInfo.Throw(_error);
+        }
+
+        return _reply!;
     }
 
     /// <summary>The same without holding a thread of the pool.</summary>

@@ -201,7 +201,7 @@ internal sealed class HandlerPool : IDisposable
         }
 
         call.Fail(call.Context.Aborted.IsCancellationRequested
-            ? new RpcException(RpcStatusCode.Cancelled, "The call was cancelled.")
+            ? new RpcException(RpcStatusCode.Cancelled, "The handler was stopped before it ended: the listener stops, or the call was given up.")
             : new RpcException(RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended."));
     }
 }

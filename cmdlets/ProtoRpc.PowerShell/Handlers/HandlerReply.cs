@@ -50,6 +50,17 @@ internal static class HandlerReply
     /// <summary>The exception that a script raised, without what the shell put around it.</summary>
     public static Exception Unwrap(Exception exception)
     {
+        if (exception is ExitException or FlowControlException)
+        {
+            return new RpcException(
+                RpcStatusCode.Unknown,
+                $"The handler left by '{WordOf(exception)}', which answers no call. Use return, or throw.",
+                exception)
+            {
+                ErrorId = "HandlerLeft",
+            };
+        }
+
         string trace = "";
         while (true)
         {
@@ -81,6 +92,14 @@ internal static class HandlerReply
 
         return exception;
     }
+
+    private static string WordOf(Exception leaving) => leaving switch
+    {
+        BreakException => "break",
+        ContinueException => "continue",
+        ExitException => "exit",
+        _ => leaving.GetType().Name,
+    };
 
     private static RpcException Wrong(RpcMethodInfo method, string what, Exception? inner) =>
         new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}", inner) { ErrorId = "WrongReply" };

@@ -1,5 +1,4 @@
 using System.CommandLine;
-using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tool.Verbs;
@@ -11,7 +10,7 @@ internal static class DescribeVerb
     {
         Argument<string[]> names = new("NAME")
         {
-            Description = "A service, method, message or enum, by full or bare name; none for all services and messages.",
+            Description = "A service, method, message or enum, by full or bare name; none for whole files.",
         };
         Command command = new("describe", "Describes a service, method, message or enum.") { names };
         SchemaOptions schemaOptions = new(command);
@@ -22,45 +21,25 @@ internal static class DescribeVerb
             string[] asked = parsed.GetValue(names) ?? [];
             IEnumerable<string> texts = asked.Length > 0
                 ? asked.Select(name => Describe(schema, name))
-                : RootElements(schema);
-            console.WriteLine(string.Join("\n\n", texts));
+                : schema.RootFiles.Select(schema.ToProtoText);
+            console.WriteLine(string.Join("\n\n", texts.Select(text => text.TrimEnd())));
             return ExitCode.Success;
         });
         return command;
     }
-
-    // What the imports declare is left out.
-    private static IEnumerable<string> RootElements(RpcSchema schema)
-    {
-        FileDescriptor[] files = [.. schema.Files.Where(file => schema.RootFiles.Contains(file.Name))];
-        MessageDescriptor[] messages = [.. files.SelectMany(file => file.MessageTypes).SelectMany(WithNested)];
-        HashSet<string> declared =
-        [
-            .. messages.Select(message => message.FullName),
-            .. messages.SelectMany(message => message.EnumTypes).Select(type => type.FullName),
-            .. files.SelectMany(file => file.EnumTypes).Select(type => type.FullName),
-            .. files.SelectMany(file => file.Services).Select(service => service.FullName),
-        ];
-        return schema.Services.Where(service => declared.Contains(service.FullName)).Select(ProtoText.Of)
-            .Concat(schema.Messages.Where(message => declared.Contains(message.FullName)).Select(ProtoText.Of))
-            .Concat(schema.Enums.Where(type => declared.Contains(type.FullName)).Select(ProtoText.Of));
-    }
-
-    private static IEnumerable<MessageDescriptor> WithNested(MessageDescriptor message) =>
-        message.NestedTypes.SelectMany(WithNested).Prepend(message);
 
     // What a name may be is tried in turn; where it is nothing, the message of the lookup names the nearest ones.
     private static string Describe(RpcSchema schema, string name)
     {
         if (name.Contains('/'))
         {
-            return ProtoText.Of(schema.GetMethod(name));
+            return TextOf(schema.GetMethod(name));
         }
 
-        return Find(() => ProtoText.Of(schema.GetService(name)))
-            ?? Find(() => ProtoText.Of(schema.GetMessage(name)))
+        return Find(() => TextOf(schema.GetService(name)))
+            ?? Find(() => TextOf(schema.GetMessage(name)))
             ?? EnumNamed(schema, name)
-            ?? Find(() => ProtoText.Of(schema.GetMethod(name)))
+            ?? Find(() => TextOf(schema.GetMethod(name)))
             ?? throw new RpcException(
                 RpcStatusCode.NotFound,
                 $"The schema has no service, method, message or enum '{name}'; "
@@ -71,8 +50,25 @@ internal static class DescribeVerb
     {
         RpcEnumInfo[] found = [.. schema.Enums.Where(e => e.FullName == name)];
         found = found.Length > 0 ? found : [.. schema.Enums.Where(e => e.Name == name)];
-        return found.Length == 1 ? ProtoText.Of(found[0]) : null;
+        return found.Length == 1 ? TextOf(found[0]) : null;
     }
+
+    private static string TextOf(RpcServiceInfo service) =>
+        Headed($"{service.FullName}, interface id {service.InterfaceId}", service.ToProtoText());
+
+    // The method, then what goes each way.
+    private static string TextOf(RpcMethodInfo method) => string.Join(
+        "\n",
+        new[] { method.RequestType, method.ReplyType }.DistinctBy(type => type.FullName).Select(TextOf)
+            .Prepend(Headed(method.FullName, method.ToProtoText())));
+
+    private static string TextOf(RpcMessageInfo message) => Headed(message.FullName, message.ToProtoText());
+
+    private static string TextOf(RpcEnumInfo type) =>
+        Headed($"{type.FullName}{(type.IsClosed ? ", closed" : "")}", type.ToProtoText());
+
+    // A blank line after the name keeps it from being a part of the element's own comment.
+    private static string Headed(string name, string text) => $"// {name}\n\n{text}";
 
     private static string? Find(Func<string> look)
     {

@@ -24,7 +24,7 @@ internal static class ListVerb
                 console.WriteLine(service.FullName);
                 foreach (RpcMethodInfo method in service.Methods)
                 {
-                    console.WriteLine($"  {ProtoText.SignatureOf(method)}");
+                    console.WriteLine($"  rpc {method.Signature};");
                 }
             }
 

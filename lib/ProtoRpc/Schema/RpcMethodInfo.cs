@@ -1,5 +1,6 @@
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema.Options;
+using ProtoRpc.Schema.Text;
 
 namespace ProtoRpc.Schema;
 
@@ -53,6 +54,21 @@ public sealed class RpcMethodInfo
     /// <summary>The comment before the method, else the one after it; or empty.</summary>
     public string Comment => Service.File.Comments.Of(_path);
 
+    /// <summary>The method in one line, with the full names of its types:
+    /// <c>Send (Sample.MyRequest) returns (stream Sample.MyResponse)</c>.</summary>
+    public string Signature =>
+        $"{Name} ({Typed(IsClientStreaming, RequestType)}) returns ({Typed(IsServerStreaming, ReplyType)})";
+
+    /// <summary>The method as .proto text, with its comments.</summary>
+    public string ToProtoText() => ProtoTextWriter.Write(this);
+
     /// <summary>The full name.</summary>
     public override string ToString() => FullName;
+
+    internal MethodDescriptorProto Proto => _proto;
+
+    internal string Path => _path;
+
+    private static string Typed(bool isStream, RpcMessageInfo type) =>
+        isStream ? $"stream {type.FullName}" : type.FullName;
 }

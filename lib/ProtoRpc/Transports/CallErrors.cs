@@ -47,6 +47,15 @@ internal static class CallErrors
         Endpoint = endpoint,
     };
 
+    public static RpcException BindTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
+        RpcStatusCode.DeadlineExceeded,
+        $"'{endpoint}' took the connection, but did not answer within {timeout.TotalSeconds:0.###} s. Check that it is "
+        + $"a DCE/RPC server, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
+    {
+        ErrorId = "ConnectTimeout",
+        Endpoint = endpoint,
+    };
+
     public static RpcException AllBusy(RpcEndpoint endpoint, int connections) => new(
         RpcStatusCode.ResourceExhausted,
         $"All {connections} connections to '{endpoint}' are in use by other calls. Make fewer calls at the same time, "

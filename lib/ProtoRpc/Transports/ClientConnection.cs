@@ -398,7 +398,7 @@ internal sealed class ClientConnection : IDisposable
         return ended switch
         {
             RpcStatusCode.Cancelled => EndpointErrors.ConnectCancelled(endpoint, e),
-            RpcStatusCode.DeadlineExceeded => EndpointErrors.ConnectTimedOut(endpoint, _timeout),
+            RpcStatusCode.DeadlineExceeded => CallErrors.BindTimedOut(endpoint, _timeout),
             _ => TransportConnection.IsBroken(e) ? CallErrors.BindLost(endpoint, e) : e,
         };
     }

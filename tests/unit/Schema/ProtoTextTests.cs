@@ -149,6 +149,12 @@ public static class ProtoTextTests
             }
 
             """, schema.GetService("everything.editions.Calls").ToProtoText());
+        Assert.Equal(
+            "rpc Streams (stream Explicit) returns (stream google.protobuf.Timestamp);\n",
+            schema.GetMethod("everything.editions.Calls/Streams").ToProtoText());
+        Assert.Equal(
+            "Streams (stream everything.editions.Explicit) returns (stream google.protobuf.Timestamp)",
+            schema.GetMethod("everything.editions.Calls/Streams").Signature);
     }
 
     [Fact]

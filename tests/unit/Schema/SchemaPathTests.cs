@@ -1,3 +1,4 @@
+using System.Globalization;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Schema;
@@ -27,6 +28,19 @@ public static class SchemaPathTests
         Assert.Equal("SchemaNotFound", e.ErrorId);
         Assert.Contains("'no.proto'", e.Message, StringComparison.Ordinal);
         Assert.Contains(folder.Path, e.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("no.proto", "There is no schema file '{0}'.")]
+    [InlineData("no*.proto", "matches '{0}'.")]
+    public static void A_whole_path_is_told_once(string name, string message)
+    {
+        using TempFolder folder = new();
+        string path = Path.Combine(folder.Path, name);
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
+
+        Assert.EndsWith(string.Format(CultureInfo.InvariantCulture, message, path), e.Message, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -64,6 +64,7 @@ public static class RpcEndpointTests
         Assert.Equal(RpcStatusCode.InvalidArgument, error.Code);
         Assert.Equal("InvalidEndpoint", error.ErrorId);
         Assert.Contains(part, error.Message);
+        Assert.StartsWith($"'{text}' is not an endpoint", error.Message);
         Assert.Contains("'ncalrpc:[NAME]'", error.Message);
     }
 

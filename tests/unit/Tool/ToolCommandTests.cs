@@ -45,8 +45,9 @@ public static class ToolCommandTests
 
         Assert.Equal(
             """
-            // What a client says.
             // Sample.MyRequest
+
+            // What a client says.
             message MyRequest {
               // The words.
               required string message = 1;
@@ -58,13 +59,23 @@ public static class ToolCommandTests
 
     [Theory]
     [InlineData("Sample.MyService", "service MyService {")]
-    [InlineData("MyService/Send", "rpc Send (Sample.MyRequest) returns (Sample.MyResponse);")]
+    [InlineData("MyService/Send", "rpc Send (MyRequest) returns (MyResponse);")]
+    [InlineData("MyService/Send", "message MyResponse {")]
     [InlineData("Send", "message MyRequest {")]
     public static async Task Describe_finds_services_and_methods_by_name(string name, string line)
     {
         ToolRun run = await ToolRun.RunAsync("describe", name, "--schema", Sample);
 
         Assert.Contains(line, run.Output.Split('\n').Select(text => text.Trim()));
+    }
+
+    [Fact]
+    public static async Task Describe_without_a_name_shows_the_files()
+    {
+        ToolRun run = await ToolRun.RunAsync("describe", "--schema", Sample);
+
+        Assert.Equal(
+            File.ReadAllText(Sample).ReplaceLineEndings("\n"), run.Output);
     }
 
     [Fact]

@@ -36,7 +36,7 @@ internal static class PathPattern
         bool isPattern = pattern.AsSpan().IndexOfAny('*', '?') >= 0;
         if (!isPattern)
         {
-            throw SchemaError.FileNotFound($"There is no schema file '{pattern}' ({full}).");
+            throw SchemaError.FileNotFound($"There is no schema file {Named(pattern, full)}.");
         }
 
         SourceFile[] found =
@@ -49,8 +49,12 @@ internal static class PathPattern
         return found.Length > 0
             ? found
             : throw SchemaError.FileNotFound(
-                $"No schema file ({SchemaLoader.Endings}) matches '{pattern}' ({full}).");
+                $"No schema file ({SchemaLoader.Endings}) matches {Named(pattern, full)}.");
     }
+
+    // A relative path is told with the place that it leads to.
+    private static string Named(string pattern, string full) =>
+        pattern == full ? $"'{full}'" : $"'{pattern}' ({full})";
 
     private static string Given(string file, string pattern, string baseFolder) =>
         Path.IsPathRooted(pattern) ? file : Path.GetRelativePath(baseFolder, file);

@@ -59,6 +59,14 @@ internal sealed class ProtoTextWriter
         return writer._text.ToString();
     }
 
+    /// <summary>The text of a method alone.</summary>
+    public static string Write(RpcMethodInfo method)
+    {
+        ProtoTextWriter writer = new(method.Service.Schema, method.Service.File);
+        writer.WriteMethod(method.Proto, method.Service.FullName, method.Path);
+        return writer._text.ToString();
+    }
+
     private static string ScopeOf(string fullName) => fullName[..Math.Max(0, fullName.LastIndexOf('.'))];
 
     private void WriteHead()
