@@ -37,6 +37,10 @@ public sealed record FormatOptions
     /// read.</summary>
     public bool ExpandAny { get; init; }
 
+    /// <summary>Text: whether fields that the type does not have are written, by their number. No reader takes
+    /// them.</summary>
+    public bool PrintUnknownFields { get; init; } = true;
+
     /// <summary>Messages within messages that are read and written: 100. More than 100 are never
     /// possible.</summary>
     public int MaxDepth { get; init; } = RpcLimits.Default.MaxDepth;

@@ -62,6 +62,9 @@ public sealed class RpcEnumInfo
     /// <summary>The first declared name of a number, or null.</summary>
     public string? FindName(int number) => _index.Value.Names.GetValueOrDefault(number);
 
+    /// <summary>The number of a name, compared exactly.</summary>
+    internal bool TryGetExactNumber(string name, out int number) => _index.Value.Exact.TryGetValue(name, out number);
+
     /// <summary>The comment before a value, else the one after it; empty also for names that there are not.</summary>
     public string GetValueComment(string valueName) => IndexOf(valueName) is >= 0 and int index
         ? File.Comments.Of($"{Path},{EnumDescriptorProto.ValueFieldNumber},{index}")

@@ -1,16 +1,50 @@
 using System.Buffers;
+using System.Text.Encodings.Web;
+using System.Text.Json;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Json;
 
+/// <summary>ProtoJSON.</summary>
+/// <remarks>Stricter than it asks for in one thing: a key that is there twice is refused, for readers differ in
+/// which of the two they take.</remarks>
 internal sealed class JsonFormat() : MessageFormat(
-    nameof(MessageFormats.Json), "application/json", "text/json")
+    nameof(MessageFormats.Json), "application/json; charset=utf-8", "text/json")
 {
     private protected override void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>
-        throw new NotImplementedException();
+        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options)
+    {
+        JsonWriterOptions writing = new()
+        {
+            // What it leaves as it is needs no escapes outside of HTML.
+            Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
+            Indented = options.Indented,
+            NewLine = "\n",
+            SkipValidation = true,
+            MaxDepth = JsonMessageReader.MaxJsonDepth,
+        };
+        using Utf8JsonWriter writer = new(output, writing);
+        new JsonMessageWriter(writer, message.Type, options).Write(message, 0);
+        writer.Flush();
+    }
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        throw new NotImplementedException();
+        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options)
+    {
+        if (input.IsSingleSegment)
+        {
+            new JsonMessageReader(input.First, target.Type, options).Read(target);
+            return;
+        }
+        byte[] whole = ArrayPool<byte>.Shared.Rent(checked((int)input.Length));
+        try
+        {
+            input.CopyTo(whole);
+            new JsonMessageReader(whole.AsMemory(0, (int)input.Length), target.Type, options).Read(target);
+        }
+        finally
+        {
+            ArrayPool<byte>.Shared.Return(whole);
+        }
+    }
 }

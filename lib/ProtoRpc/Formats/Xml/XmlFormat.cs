@@ -1,16 +1,48 @@
 using System.Buffers;
+using System.Text;
+using System.Xml;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Xml;
 
+/// <summary>XML as the original system has it: one element for each value, with the field's name.</summary>
+/// <remarks>
+/// Repeated fields are repeated elements; the entries of a map have <c>key</c> and <c>value</c>. Enums are
+/// names, bytes base64, and Timestamp, Duration, FieldMask and the wrappers the text that they are in JSON; other
+/// well-known types stand there with their fields. An extension's element has its full name.
+/// What attributes say is not needed; those that other writers add are passed over.
+/// </remarks>
 internal sealed class XmlFormat() : MessageFormat(
     nameof(MessageFormats.Xml), "text/xml; charset=utf-8", "application/xml")
 {
+    private static readonly XmlReaderSettings Reading = new()
+    {
+        DtdProcessing = DtdProcessing.Prohibit,
+        XmlResolver = null,
+        IgnoreComments = true,
+        IgnoreProcessingInstructions = true,
+    };
+
     private protected override void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>
-        throw new NotImplementedException();
+        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options)
+    {
+        XmlWriterSettings writing = new()
+        {
+            OmitXmlDeclaration = true,
+            Encoding = new UTF8Encoding(encoderShouldEmitUTF8Identifier: false),
+            NewLineHandling = NewLineHandling.Entitize,
+            NewLineChars = "\n",
+            Indent = options.Indented,
+        };
+        using XmlWriter writer = XmlWriter.Create(new BufferWriterStream(output), writing);
+        new XmlMessageWriter(writer, message.Type, options).Write(message);
+    }
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        throw new NotImplementedException();
+        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options)
+    {
+        using MemoryStream stream = new(input.ToArray(), writable: false);
+        using XmlReader reader = XmlReader.Create(stream, Reading);
+        new XmlMessageReader(reader, target.Type, options).Read(target);
+    }
 }

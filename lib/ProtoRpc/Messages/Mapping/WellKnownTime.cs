@@ -48,6 +48,19 @@ internal static class WellKnownTime
         ? new TimeSpan((seconds * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick))
         : null;
 
+    /// <summary>The time in RFC 3339, with as many digits of a second as it needs: 0, 3, 6 or 9; null where it is
+    /// out of range.</summary>
+    public static string? TextOfTimestamp(long seconds, int nanos) => IsTimestamp(seconds, nanos)
+        ? new DateTime((seconds - MinSeconds) * TimeSpan.TicksPerSecond)
+            .ToString(DateFormat, CultureInfo.InvariantCulture) + FractionOf(nanos) + "Z"
+        : null;
+
+    /// <summary>The duration in seconds, <c>1.500s</c>; null where it is out of range.</summary>
+    public static string? TextOfDuration(long seconds, int nanos) => IsDuration(seconds, nanos)
+        ? (seconds < 0 || nanos < 0 ? "-" : "") +
+            Math.Abs(seconds).ToString(CultureInfo.InvariantCulture) + FractionOf(Math.Abs(nanos)) + "s"
+        : null;
+
     /// <summary>Reads RFC 3339: <c>2024-02-29T12:30:00.123456789+01:00</c>, up to nine digits of a
     /// second.</summary>
     public static bool TryParseTimestamp(ReadOnlySpan<char> text, out long seconds, out int nanos)
@@ -97,6 +110,14 @@ internal static class WellKnownTime
         }
         return IsDuration(seconds, nanos);
     }
+
+    private static string FractionOf(int nanos) => nanos switch
+    {
+        0 => "",
+        _ when nanos % 1_000_000 == 0 => string.Create(CultureInfo.InvariantCulture, $".{nanos / 1_000_000:000}"),
+        _ when nanos % 1_000 == 0 => string.Create(CultureInfo.InvariantCulture, $".{nanos / 1_000:000000}"),
+        _ => string.Create(CultureInfo.InvariantCulture, $".{nanos:000000000}"),
+    };
 
     private static bool TryTakeFraction(ref ReadOnlySpan<char> text, out int nanos)
     {

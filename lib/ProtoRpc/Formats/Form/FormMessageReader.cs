@@ -1,0 +1,105 @@
+using System.Globalization;
+using System.Text;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats.Form;
+
+/// <summary>One run of reading a message of a form or query string.</summary>
+internal sealed class FormMessageReader(ReadOnlyMemory<byte> form, RpcMessageInfo root, FormatOptions options)
+    : FormatReader(root, options)
+{
+    private const int EscapeLength = 3;
+
+    private static readonly UTF8Encoding Strict = new(false, throwOnInvalidBytes: true);
+
+    private int _offset;
+
+    protected override string Where => $"byte {_offset}";
+
+    public void Read(DynamicMessage target)
+    {
+        ReadOnlySpan<byte> rest = form.Span;
+        if (rest is [(byte)'?', ..])
+        {
+            rest = rest[1..];
+        }
+        SeenFields seen = new(target.Layout.Fields.Length);
+        int count = 0;
+        while (!rest.IsEmpty)
+        {
+            _offset = form.Length - rest.Length;
+            int end = rest.IndexOf((byte)'&');
+            ReadOnlySpan<byte> pair = end < 0 ? rest : rest[..end];
+            rest = end < 0 ? [] : rest[(end + 1)..];
+            if (pair.IsEmpty)
+            {
+                continue;
+            }
+            if (++count > Options.MaxFormFields)
+            {
+                throw Malformed($"there are more than {Options.MaxFormFields} pairs of name and value.");
+            }
+            ReadPair(target, ref seen, pair);
+        }
+    }
+
+    private void ReadPair(DynamicMessage message, ref SeenFields seen, ReadOnlySpan<byte> pair)
+    {
+        int equals = pair.IndexOf((byte)'=');
+        string name = Decode(equals < 0 ? pair : pair[..equals]);
+        if (message.Layout.Find(name) is not { } field)
+        {
+            if (!Options.IgnoreUnknownFields)
+            {
+                throw UnknownField(message.Layout, name);
+            }
+            return;
+        }
+        Path.PushField(field.Info.Name);
+        if (field.IsMap || (field.IsMessage && !WellKnownText.IsOne(field.Message.WellKnown)))
+        {
+            throw Invalid($"a form cannot hold a {field.Info.TypeName}, only scalars and lists of them. Use JSON.");
+        }
+        string value = Decode(equals < 0 ? [] : pair[(equals + 1)..]);
+        if (value.Length > 0 || field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes)
+        {
+            if (!field.IsRepeated)
+            {
+                CheckOnce(ref seen, field);
+                CheckOneof(message, field);
+            }
+            // What browsers send of a box that is checked.
+            StoreText(message, field, field.Kind == RpcFieldKind.Bool && value == "on" ? "true" : value);
+        }
+        Path.Pop();
+    }
+
+    private string Decode(ReadOnlySpan<byte> text)
+    {
+        byte[] bytes = new byte[text.Length];
+        int length = 0;
+        for (int i = 0; i < text.Length; i++)
+        {
+            byte value = text[i] == '+' ? (byte)' ' : text[i];
+            if (value == '%')
+            {
+                if (i + EscapeLength > text.Length || !byte.TryParse(
+                    text.Slice(i + 1, 2), NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture, out value))
+                {
+                    throw Malformed("a percent sign stands without two hexadecimal digits after it; write %25.");
+                }
+                i += EscapeLength - 1;
+            }
+            bytes[length++] = value;
+        }
+        try
+        {
+            return Strict.GetString(bytes, 0, length);
+        }
+        catch (DecoderFallbackException e)
+        {
+            throw Malformed("the text is not valid UTF-8.", e);
+        }
+    }
+}

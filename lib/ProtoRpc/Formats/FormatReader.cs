@@ -1,0 +1,211 @@
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Mapping;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats;
+
+/// <summary>One run of reading a message of text: where it is, what it has read, and how it fails.</summary>
+internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
+{
+    protected FormatOptions Options { get; } = options;
+
+    protected ObjectPath Path { get; } = new(root.Name);
+
+    /// <summary>The type that is read, for errors of the whole.</summary>
+    protected RpcMessageInfo Root { get; } = root;
+
+    /// <summary>Where in the text it is: <c>line 3, column 12</c>.</summary>
+    protected abstract string Where { get; }
+
+    public RpcException Error(string errorId, string problem, Exception? inner = null)
+    {
+        string path = Path.ToString();
+        return new RpcException(RpcStatusCode.InvalidArgument, $"{path}: {problem} (at {Where})", inner)
+        {
+            ErrorId = errorId,
+            FieldPath = path,
+        };
+    }
+
+    /// <summary>The text itself is wrong, not a value in it.</summary>
+    protected RpcException Malformed(string problem, Exception? inner = null) =>
+        Error(MessageErrors.MalformedMessage, problem, inner);
+
+    protected RpcException Invalid(string problem) => Error(MessageErrors.InvalidFieldValue, problem);
+
+    protected RpcException Invalid(string? value, string problem) =>
+        Error(MessageErrors.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
+
+    protected RpcException UnknownField(MessageLayout layout, string name)
+    {
+        string hint = NearestName.Hint(name, layout.Fields.Select(field => field.Info.Name));
+        if (hint.Length == 0)
+        {
+            hint = ValueText.OfNames(
+                layout.Shown.Select(field => field.Info.Name), " Its fields are", " It has none") + ".";
+        }
+        Path.PushField(name);
+        return Error(
+            MessageErrors.UnknownField,
+            $"the message {layout.Type.FullName} has no field '{name}'.{hint}");
+    }
+
+    protected void CheckDepth(int depth)
+    {
+        if (depth > Math.Min(Options.MaxDepth, MessageLayout.MaxDepth))
+        {
+            throw TooDeep();
+        }
+    }
+
+    protected RpcException TooDeep() => Error(
+        MessageErrors.TooDeep,
+        $"messages are nested more than {Math.Min(Options.MaxDepth, MessageLayout.MaxDepth)} deep.");
+
+    /// <summary>Refuses a field that is there a second time.</summary>
+    protected void CheckOnce(ref SeenFields seen, FieldLayout field)
+    {
+        if (!seen.Add(field.Index))
+        {
+            throw Invalid("the field is there twice. Leave one of them out.");
+        }
+    }
+
+    /// <summary>Refuses a second member of a oneof.</summary>
+    protected void CheckOneof(DynamicMessage message, FieldLayout field)
+    {
+        if (field.CaseSlot >= 0 && message.ChosenOf(field.CaseSlot) is { } other && other != field)
+        {
+            throw Error(
+                MessageErrors.OneofConflict,
+                $"the oneof '{field.Info.Oneof!.Name}' takes one of its fields, and '{other.Info.Name}' is " +
+                "set, too. Leave one of them out.");
+        }
+    }
+
+    /// <summary>Sets a scalar, or adds it to a list.</summary>
+    protected static void Store(DynamicMessage message, FieldLayout field, ulong bits)
+    {
+        if (field.IsRepeated)
+        {
+            ScalarLists.Add(message, field, bits);
+        }
+        else
+        {
+            message.StoreScalar(field, bits);
+        }
+    }
+
+    /// <summary>Sets text, bytes or a message, or adds it to a list.</summary>
+    protected static void Store(DynamicMessage message, FieldLayout field, object value)
+    {
+        if (!field.IsRepeated)
+        {
+            bool absent = !field.HasPresence && value is ("" or byte[] { Length: 0 });
+            message.StoreReference(field, absent ? null : value);
+            return;
+        }
+        switch (value)
+        {
+            case string text:
+                message.ListOf<string>(field).Add(text);
+                break;
+            case byte[] bytes:
+                message.ListOf<byte[]>(field).Add(bytes);
+                break;
+            case DynamicMessage child:
+                message.ListOf<DynamicMessage>(field).Add(child);
+                break;
+        }
+    }
+
+    protected void AddEntry(DynamicMessage message, FieldLayout field, object key, object value)
+    {
+        if (!message.MapOf(field).TryAdd(key, value))
+        {
+            throw Invalid("the key is there twice. Leave one of them out.");
+        }
+    }
+
+    /// <summary>Reads the value that a text stands for: a scalar boxed, text, bytes, or a message that is one
+    /// text.</summary>
+    protected object OfText(FieldLayout field, string text)
+    {
+        string? problem;
+        switch (field.Kind)
+        {
+            case RpcFieldKind.String:
+                return text;
+            case RpcFieldKind.Bytes:
+                return Base64Text.TryDecode(text.Trim(), out byte[] bytes)
+                    ? bytes
+                    : throw Invalid(text, "is not base64.");
+            case RpcFieldKind.Message or RpcFieldKind.Group:
+                DynamicMessage message = new(field.Message);
+                ReadTextInto(message, text);
+                return message;
+            default:
+                problem = ScalarReader.ReadScalar(field, text, out ulong bits);
+                return problem is null ? ScalarValue.Box(field.Kind, bits) : throw Invalid(text, problem);
+        }
+    }
+
+    /// <summary>Fills a message that is one text.</summary>
+    protected void ReadTextInto(DynamicMessage message, string text)
+    {
+        if (message.Layout.WellKnown == WellKnownType.Wrapper)
+        {
+            StoreText(message, message.Layout.Fields[0], text);
+        }
+        else if (WellKnownText.Read(message, text.Trim()) is { } problem)
+        {
+            throw Invalid(text, problem);
+        }
+    }
+
+    /// <summary>Sets a field to what a text stands for, or adds it to a list.</summary>
+    protected void StoreText(DynamicMessage message, FieldLayout field, string text)
+    {
+        object value = OfText(field, text);
+        if (value is string or byte[] or DynamicMessage)
+        {
+            Store(message, field, value);
+        }
+        else
+        {
+            ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
+            Store(message, field, bits);
+        }
+    }
+
+    /// <summary>What a map has where an entry has no key or no value.</summary>
+    protected static object DefaultOf(FieldLayout part) => part.Kind switch
+    {
+        RpcFieldKind.Message or RpcFieldKind.Group => new DynamicMessage(part.Message),
+        RpcFieldKind.String => "",
+        RpcFieldKind.Bytes => Array.Empty<byte>(),
+        RpcFieldKind.Enum => part.Enum!.Values[0].Value,
+        _ => ScalarValue.Box(part.Kind, 0),
+    };
+
+    /// <summary>The message type that an Any names.</summary>
+    protected MessageLayout LayoutOfAny(DynamicMessage any, string typeUrl)
+    {
+        int slash = typeUrl.LastIndexOf('/');
+        if (slash <= 0 || slash == typeUrl.Length - 1)
+        {
+            throw Invalid(typeUrl, "names no type; write type.googleapis.com/ and the full name of a message.");
+        }
+        string fullName = typeUrl[(slash + 1)..];
+        RpcMessageInfo? type = Options.Schema?.FindMessage(fullName) ?? any.Type.Schema.FindMessage(fullName);
+        return MessageLayout.For(type ?? throw Invalid(
+            $"the schema has no message '{fullName}', which the Any names. Import the .proto that declares it."));
+    }
+
+    protected void Pack(DynamicMessage any, string typeUrl, DynamicMessage inner)
+    {
+        any.StoreReference(any.Layout.Fields[0], typeUrl);
+        byte[] bytes = inner.ToByteArray();
+        any.StoreReference(any.Layout.Fields[1], bytes.Length == 0 ? null : bytes);
+    }
+}

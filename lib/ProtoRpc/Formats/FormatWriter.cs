@@ -1,0 +1,88 @@
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Mapping;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats;
+
+/// <summary>One run of writing a message as text: where it is, and how it fails.</summary>
+internal abstract class FormatWriter(RpcMessageInfo root, FormatOptions options)
+{
+    protected FormatOptions Options { get; } = options;
+
+    protected ObjectPath Path { get; } = new(root.Name);
+
+    protected RpcException Error(string errorId, string problem, Exception? inner = null)
+    {
+        string path = Path.ToString();
+        return new RpcException(RpcStatusCode.InvalidArgument, $"{path}: {problem}", inner)
+        {
+            ErrorId = errorId,
+            FieldPath = path,
+        };
+    }
+
+    protected RpcException Invalid(string problem) => Error(MessageErrors.InvalidFieldValue, problem);
+
+    protected void CheckDepth(int depth)
+    {
+        int most = Math.Min(Options.MaxDepth, MessageLayout.MaxDepth);
+        if (depth > most)
+        {
+            throw Error(
+                MessageErrors.TooDeep, $"messages are nested more than {most} deep, or a message contains itself.");
+        }
+    }
+
+    /// <summary>The text of a scalar, or of a message that is one text.</summary>
+    protected string TextOf(FieldLayout field, object value)
+    {
+        switch (value)
+        {
+            case string text:
+                return text;
+            case byte[] bytes:
+                return Convert.ToBase64String(bytes);
+            case DynamicMessage message:
+                return TextOf(message);
+            default:
+                ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
+                return ScalarText.Of(field, bits);
+        }
+    }
+
+    /// <summary>The text of a message that is one.</summary>
+    protected string TextOf(DynamicMessage message)
+    {
+        if (message.Layout.WellKnown == WellKnownType.Wrapper)
+        {
+            FieldLayout field = message.Layout.Fields[0];
+            return TextOf(field, message.Get(field.Info)!);
+        }
+        return WellKnownText.TryWrite(message, out string? text, out string? problem) ? text : throw Invalid(problem);
+    }
+
+    /// <summary>Whether a field is written: where it is set, and with defaults also where it has no
+    /// presence.</summary>
+    protected bool IsWritten(DynamicMessage message, FieldLayout field) => message.Has(field) ||
+        (Options.IncludeDefaults && !field.HasPresence && !field.Info.IsExtension);
+
+    /// <summary>The message in an Any; null where the schema does not have its type.</summary>
+    protected DynamicMessage? Unpack(DynamicMessage any)
+    {
+        string typeUrl = (string?)any.References[any.Layout.Fields[0].Slot] ?? "";
+        string fullName = typeUrl[(typeUrl.LastIndexOf('/') + 1)..];
+        RpcMessageInfo? type = Options.Schema?.FindMessage(fullName) ?? any.Type.Schema.FindMessage(fullName);
+        if (type is null)
+        {
+            return null;
+        }
+        try
+        {
+            return DynamicMessage.Parse(type, any.References[any.Layout.Fields[1].Slot] as byte[] ?? []);
+        }
+        catch (RpcException e)
+        {
+            throw Error(e.ErrorId, $"the bytes in the Any are not of its type '{typeUrl}': {e.Message}", e);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+using System.Text.Json;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Formats.Json;
+
+// The messages that have a shape of their own in JSON.
+internal sealed partial class JsonMessageReader
+{
+    private const string Empty = "google.protobuf.Empty";
+
+    private void ReadWellKnown(ref Utf8JsonReader reader, DynamicMessage message, int depth)
+    {
+        FieldLayout[] fields = message.Layout.Fields;
+        switch (message.Layout.WellKnown)
+        {
+            case WellKnownType.Wrapper:
+                ReadOne(ref reader, message, fields[0], depth);
+                break;
+            case WellKnownType.Struct:
+                ReadMap(ref reader, message, fields[0], depth);
+                break;
+            case WellKnownType.ListValue:
+                ReadList(ref reader, message, fields[0], depth);
+                break;
+            case WellKnownType.Value:
+                ReadValue(ref reader, message, depth);
+                break;
+            case WellKnownType.Any:
+                Expect(ref reader, JsonTokenType.StartObject, message.Type.FullName, "an object with '@type'");
+                ReadAny(ref reader, message, depth);
+                break;
+            default:
+                Expect(ref reader, JsonTokenType.String, message.Type.FullName, "text in quotes");
+                if (WellKnownText.Read(message, reader.GetString()!) is { } problem)
+                {
+                    throw Invalid(ref reader, problem);
+                }
+                break;
+        }
+    }
+
+    private void ReadValue(ref Utf8JsonReader reader, DynamicMessage message, int depth)
+    {
+        FieldLayout[] fields = message.Layout.Fields;
+        FieldLayout chosen = fields[reader.TokenType switch
+        {
+            JsonTokenType.Null => 0,
+            JsonTokenType.Number => 1,
+            JsonTokenType.String => 2,
+            JsonTokenType.True or JsonTokenType.False => 3,
+            JsonTokenType.StartObject => 4,
+            _ => 5,
+        }];
+        ReadOne(ref reader, message, chosen, depth);
+    }
+
+    private void ReadAny(ref Utf8JsonReader reader, DynamicMessage any, int depth)
+    {
+        if (FindType(reader) is not { } typeUrl)
+        {
+            Next(ref reader);
+            if (reader.TokenType != JsonTokenType.EndObject)
+            {
+                throw Invalid("an Any needs '@type', the URL of the type of the message in it.");
+            }
+            return;
+        }
+        DynamicMessage inner = new(LayoutOfAny(any, typeUrl));
+        if (inner.Layout.WellKnown == WellKnownType.None)
+        {
+            CheckDepth(depth + 1);
+            if (inner.Type.FullName != Empty)
+            {
+                ReadFields(ref reader, inner, depth + 1, inAny: true);
+            }
+            else
+            {
+                ReadValueInAny(ref reader, inner, depth, isNeeded: false);
+            }
+        }
+        else
+        {
+            ReadValueInAny(ref reader, inner, depth, isNeeded: true);
+        }
+        Pack(any, typeUrl, inner);
+    }
+
+    /// <summary>The value of <c>@type</c>, wherever it stands in the object; null where it is not
+    /// there.</summary>
+    /// <param name="reader">A copy: the reader itself stays where it is.</param>
+    private string? FindType(Utf8JsonReader reader)
+    {
+        while (NextName(ref reader))
+        {
+            bool isType = reader.ValueTextEquals("@type"u8);
+            Next(ref reader);
+            if (isType)
+            {
+                return reader.TokenType == JsonTokenType.String
+                    ? reader.GetString()
+                    : throw Invalid(ref reader, "is no type; '@type' is text in quotes.");
+            }
+            reader.Skip();
+        }
+        return null;
+    }
+
+    // A message with a shape of its own stands under the key "value".
+    private void ReadValueInAny(ref Utf8JsonReader reader, DynamicMessage inner, int depth, bool isNeeded)
+    {
+        bool typeSeen = false;
+        bool valueSeen = false;
+        while (NextName(ref reader))
+        {
+            if (!typeSeen && reader.ValueTextEquals("@type"u8))
+            {
+                typeSeen = true;
+                reader.Skip();
+            }
+            else if (!valueSeen && reader.ValueTextEquals("value"u8))
+            {
+                valueSeen = true;
+                Path.PushField("value");
+                Next(ref reader);
+                ReadMessage(ref reader, inner, depth + 1);
+                Path.Pop();
+            }
+            else if (Options.IgnoreUnknownFields)
+            {
+                reader.Skip();
+            }
+            else
+            {
+                throw Invalid(
+                    $"'{reader.GetString()}' cannot stand in an Any of {inner.Type.FullName}, which has " +
+                    "'@type' and 'value', each once.");
+            }
+        }
+        if (isNeeded && !valueSeen)
+        {
+            throw Invalid($"a {inner.Type.FullName} in an Any stands under the key 'value', beside '@type'.");
+        }
+    }
+}

@@ -1,0 +1,374 @@
+using System.Text;
+using System.Text.Json;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats.Json;
+
+/// <summary>One run of reading a message of ProtoJSON.</summary>
+internal sealed partial class JsonMessageReader(
+    ReadOnlyMemory<byte> json, RpcMessageInfo root, FormatOptions options) : FormatReader(root, options)
+{
+    /// <summary>Objects and the lists between them, for messages nested as deep as the limit.</summary>
+    public const int MaxJsonDepth = (2 * MessageLayout.MaxDepth) + 2;
+
+    private const string NullValue = "google.protobuf.NullValue";
+
+    private static readonly JsonReaderOptions Reading = new() { MaxDepth = MaxJsonDepth };
+
+    private long _offset;
+    private string? _where;
+
+    // Lines are only counted when there is an error.
+    protected override string Where => _where ?? TextPosition.Of(json.Span, _offset);
+
+    public void Read(DynamicMessage target)
+    {
+        Utf8JsonReader reader = new(json.Span, Reading);
+        try
+        {
+            Next(ref reader);
+            ReadMessage(ref reader, target, 0);
+            if (reader.Read())
+            {
+                throw Malformed("there is more after the end of the message.");
+            }
+        }
+        catch (JsonException e)
+        {
+            _where = $"line {e.LineNumber + 1}, column {e.BytePositionInLine + 1}";
+            throw reader.CurrentDepth >= MaxJsonDepth ? TooDeep() : Malformed($"this is not JSON: {Reason(e)}", e);
+        }
+        catch (InvalidOperationException e)
+        {
+            _offset = reader.TokenStartIndex;
+            throw Malformed("the text is not valid UTF-8, or has half of a surrogate pair.", e);
+        }
+    }
+
+    /// <summary>Reads the value at which the reader stands.</summary>
+    private void ReadMessage(ref Utf8JsonReader reader, DynamicMessage message, int depth)
+    {
+        _offset = reader.TokenStartIndex;
+        CheckDepth(depth);
+        if (message.Layout.WellKnown != WellKnownType.None)
+        {
+            ReadWellKnown(ref reader, message, depth);
+            return;
+        }
+        Expect(ref reader, JsonTokenType.StartObject, message.Layout.Type.FullName, "an object");
+        ReadFields(ref reader, message, depth, inAny: false);
+    }
+
+    /// <summary>Reads the members of an object; within an Any, <c>@type</c> is passed over.</summary>
+    private void ReadFields(ref Utf8JsonReader reader, DynamicMessage message, int depth, bool inAny)
+    {
+        MessageLayout layout = message.Layout;
+        JsonNames names = JsonNames.Of(layout);
+        SeenFields seen = new(layout.Fields.Length);
+        bool typeSeen = !inAny;
+        while (NextName(ref reader))
+        {
+            FieldLayout? field = names.Find(
+                reader.ValueIsEscaped ? Encoding.UTF8.GetBytes(reader.GetString()!) : reader.ValueSpan);
+            if (field is null)
+            {
+                if (!typeSeen && reader.ValueTextEquals("@type"u8))
+                {
+                    typeSeen = true;
+                }
+                else if (!Options.IgnoreUnknownFields)
+                {
+                    throw UnknownField(layout, reader.GetString()!);
+                }
+                reader.Skip();
+                continue;
+            }
+            Path.PushField(field.Info.Name);
+            CheckOnce(ref seen, field);
+            Next(ref reader);
+            if (reader.TokenType != JsonTokenType.Null || (!field.IsRepeated && TakesNull(field)))
+            {
+                CheckOneof(message, field);
+                ReadField(ref reader, message, field, depth);
+            }
+            Path.Pop();
+        }
+    }
+
+    /// <summary>Reads one value of a field, or all of a repeated one.</summary>
+    private void ReadField(ref Utf8JsonReader reader, DynamicMessage message, FieldLayout field, int depth)
+    {
+        if (field.IsMap)
+        {
+            ReadMap(ref reader, message, field, depth);
+        }
+        else if (field.IsRepeated)
+        {
+            ReadList(ref reader, message, field, depth);
+        }
+        else
+        {
+            ReadOne(ref reader, message, field, depth);
+        }
+    }
+
+    private void ReadList(ref Utf8JsonReader reader, DynamicMessage message, FieldLayout field, int depth)
+    {
+        Expect(ref reader, JsonTokenType.StartArray, field.Info.FullName, "a list");
+        for (int index = 0; NextItem(ref reader); index++)
+        {
+            Path.PushIndex(index);
+            CheckElement(ref reader, field);
+            ReadOne(ref reader, message, field, depth);
+            Path.Pop();
+        }
+    }
+
+    private void ReadMap(ref Utf8JsonReader reader, DynamicMessage message, FieldLayout field, int depth)
+    {
+        Expect(ref reader, JsonTokenType.StartObject, field.Info.FullName, "an object");
+        while (NextName(ref reader))
+        {
+            object key = ReadKey(ref reader, field.Key);
+            Path.PushKey(key);
+            Next(ref reader);
+            CheckElement(ref reader, field.Value);
+            // The entry of the map is a message between the two.
+            if (ReadPart(ref reader, field.Value, depth + 1) is { } value)
+            {
+                AddEntry(message, field, key, value);
+            }
+            Path.Pop();
+        }
+    }
+
+    private void Next(ref Utf8JsonReader reader)
+    {
+        if (!reader.Read())
+        {
+            throw Malformed("the text ends before the message does.");
+        }
+        _offset = reader.TokenStartIndex;
+    }
+
+    private void Expect(ref Utf8JsonReader reader, JsonTokenType token, string name, string what)
+    {
+        if (reader.TokenType != token)
+        {
+            throw Invalid($"{ShortText(ref reader)} stands where {name} needs {what}.");
+        }
+    }
+
+    private RpcException Invalid(ref Utf8JsonReader reader, string problem)
+    {
+        _offset = reader.TokenStartIndex;
+        return base.Invalid($"{ShortText(ref reader)} {problem}");
+    }
+
+    private bool NextName(ref Utf8JsonReader reader)
+    {
+        Next(ref reader);
+        return reader.TokenType != JsonTokenType.EndObject;
+    }
+
+    private bool NextItem(ref Utf8JsonReader reader)
+    {
+        Next(ref reader);
+        return reader.TokenType != JsonTokenType.EndArray;
+    }
+
+    private void ReadOne(ref Utf8JsonReader reader, DynamicMessage message, FieldLayout field, int depth)
+    {
+        if (!field.IsReference || (field.IsRepeated && !IsReferenceKind(field.Kind)))
+        {
+            if (TryReadScalar(ref reader, field, out ulong bits))
+            {
+                Store(message, field, bits);
+            }
+        }
+        else
+        {
+            Store(message, field, ReadReference(ref reader, field, depth));
+        }
+    }
+
+    /// <summary>The value of a map's entry; null where it is left out.</summary>
+    private object? ReadPart(ref Utf8JsonReader reader, FieldLayout field, int depth)
+    {
+        if (field.IsReference)
+        {
+            return ReadReference(ref reader, field, depth);
+        }
+        return TryReadScalar(ref reader, field, out ulong bits) ? ScalarValue.Box(field.Kind, bits) : null;
+    }
+
+    private object ReadReference(ref Utf8JsonReader reader, FieldLayout field, int depth)
+    {
+        switch (field.Kind)
+        {
+            case RpcFieldKind.String:
+                Expect(ref reader, JsonTokenType.String, field.Info.FullName, "text in quotes");
+                return reader.GetString()!;
+            case RpcFieldKind.Bytes:
+                Expect(ref reader, JsonTokenType.String, field.Info.FullName, "base64 in quotes");
+                if (reader.TryGetBytesFromBase64(out byte[]? bytes) ||
+                    Base64Text.TryDecode(reader.GetString()!, out bytes))
+                {
+                    return bytes;
+                }
+                throw Invalid(ref reader, "is not base64.");
+            default:
+                DynamicMessage child = new(field.Message);
+                ReadMessage(ref reader, child, depth + 1);
+                return child;
+        }
+    }
+
+    /// <returns>False when the value is the name of an enum that is not known, and these are passed
+    /// over.</returns>
+    private bool TryReadScalar(ref Utf8JsonReader reader, FieldLayout field, out ulong bits)
+    {
+        bits = 0;
+        switch (field.Kind)
+        {
+            case RpcFieldKind.Bool:
+                if (reader.TokenType is not (JsonTokenType.True or JsonTokenType.False))
+                {
+                    throw Invalid(ref reader, "is not a bool; write true or false without quotes.");
+                }
+                bits = reader.TokenType == JsonTokenType.True ? 1UL : 0;
+                return true;
+            case RpcFieldKind.Enum:
+                return TryReadEnum(ref reader, field, out bits);
+            default:
+                bits = ReadNumber(ref reader, field);
+                return true;
+        }
+    }
+
+    private ulong ReadNumber(ref Utf8JsonReader reader, FieldLayout field)
+    {
+        if (reader.TokenType == JsonTokenType.Number)
+        {
+            if (field.Kind is RpcFieldKind.Int32 or RpcFieldKind.SInt32 && reader.TryGetInt32(out int number))
+            {
+                return ScalarValue.Of(number);
+            }
+            return JsonNumber.Read(field, reader.ValueSpan, out ulong bits) is { } problem
+                ? throw Invalid(ref reader, problem)
+                : bits;
+        }
+        if (reader.TokenType != JsonTokenType.String)
+        {
+            throw Invalid(ref reader, $"is not a number, which {field.Info.FullName} needs.");
+        }
+        string text = reader.GetString()!;
+        if (field.Kind is RpcFieldKind.Double or RpcFieldKind.Float && SpecialOf(text) is { } special)
+        {
+            return field.Kind == RpcFieldKind.Double
+                ? ScalarValue.Of(special)
+                : ScalarValue.Of((float)special);
+        }
+        return JsonNumber.Read(field, Encoding.UTF8.GetBytes(text), out ulong quoted) is { } wrong
+            ? throw Invalid(ref reader, wrong)
+            : quoted;
+    }
+
+    private static double? SpecialOf(string text) => text switch
+    {
+        "NaN" => double.NaN,
+        "Infinity" => double.PositiveInfinity,
+        "-Infinity" => double.NegativeInfinity,
+        _ => null,
+    };
+
+    private bool TryReadEnum(ref Utf8JsonReader reader, FieldLayout field, out ulong bits)
+    {
+        RpcEnumInfo type = field.Enum!;
+        switch (reader.TokenType)
+        {
+            case JsonTokenType.Null:
+                // Only of the enum that has nothing but null.
+                bits = 0;
+                return true;
+            case JsonTokenType.String when type.TryGetExactNumber(reader.GetString()!, out int number):
+                bits = ScalarValue.Of(number);
+                return true;
+            case JsonTokenType.String:
+                bits = 0;
+                if (Options.IgnoreUnknownFields)
+                {
+                    return false;
+                }
+                string hint = NearestName.Hint(reader.GetString()!, type.Values.Select(value => value.Key));
+                throw Invalid(ref reader, $"is not of the enum {type.FullName}." + (hint.Length > 0 ? hint
+                    : ValueText.OfNames(type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
+            case JsonTokenType.Number:
+                if (JsonNumber.Read(field, reader.ValueSpan, out bits) is not null)
+                {
+                    throw Invalid(ref reader, $"is no number of an enum, which {type.FullName} is.");
+                }
+                if (field.ClosedNumbers is { } known && !known.Contains((int)bits))
+                {
+                    return Options.IgnoreUnknownFields
+                        ? false
+                        : throw Invalid(ref reader, $"is no number of the enum {type.FullName}, which is closed.");
+                }
+                return true;
+            default:
+                throw Invalid(ref reader, $"is not of the enum {type.FullName}; give a name or a number.");
+        }
+    }
+
+    private object ReadKey(ref Utf8JsonReader reader, FieldLayout key)
+    {
+        string text = reader.GetString()!;
+        switch (key.Kind)
+        {
+            case RpcFieldKind.String:
+                return text;
+            case RpcFieldKind.Bool:
+                return text switch
+                {
+                    "true" => true,
+                    "false" => false,
+                    _ => throw Invalid(text, "is not a bool; the key is \"true\" or \"false\"."),
+                };
+            default:
+                return JsonNumber.Read(key, Encoding.UTF8.GetBytes(text), out ulong bits) is { } problem
+                    ? throw Invalid(text, problem)
+                    : ScalarValue.Box(key.Kind, bits);
+        }
+    }
+
+    private void CheckElement(ref Utf8JsonReader reader, FieldLayout field)
+    {
+        if (reader.TokenType == JsonTokenType.Null && !TakesNull(field))
+        {
+            throw Invalid("null cannot be an element of a list or map; leave it out.");
+        }
+    }
+
+    private static bool TakesNull(FieldLayout field) =>
+        (field.IsMessage && !field.IsMap && field.Message.WellKnown == WellKnownType.Value) ||
+        field.Enum?.FullName == NullValue;
+
+    private static bool IsReferenceKind(RpcFieldKind kind) =>
+        kind is RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group;
+
+    private static string ShortText(ref Utf8JsonReader reader) => reader.TokenType switch
+    {
+        JsonTokenType.StartObject => "an object",
+        JsonTokenType.StartArray => "a list",
+        JsonTokenType.String => ValueText.Of(reader.GetString()),
+        _ => Encoding.UTF8.GetString(reader.ValueSpan[..Math.Min(60, reader.ValueSpan.Length)]),
+    };
+
+    // The first sentence: the others repeat the position.
+    private static string Reason(JsonException e)
+    {
+        int end = e.Message.IndexOf(" LineNumber:", StringComparison.Ordinal);
+        return end < 0 ? e.Message : e.Message[..end];
+    }
+}

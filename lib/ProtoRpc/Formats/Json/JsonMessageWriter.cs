@@ -1,0 +1,316 @@
+using System.Runtime.InteropServices;
+using System.Text.Json;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats.Json;
+
+/// <summary>One run of writing a message as ProtoJSON.</summary>
+internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo root, FormatOptions options)
+    : FormatWriter(root, options)
+{
+    private const string NullValue = "google.protobuf.NullValue";
+    private const string Empty = "google.protobuf.Empty";
+
+    private readonly Utf8JsonWriter _writer = writer;
+
+    public void Write(DynamicMessage message, int depth)
+    {
+        CheckDepth(depth);
+        FieldLayout[] fields = message.Layout.Fields;
+        switch (message.Layout.WellKnown)
+        {
+            case WellKnownType.None:
+                _writer.WriteStartObject();
+                WriteFields(message, depth);
+                _writer.WriteEndObject();
+                break;
+            case WellKnownType.Wrapper:
+                WriteSingle(message, fields[0], depth);
+                break;
+            case WellKnownType.Struct:
+                WriteMap(fields[0], message.References[fields[0].Slot] as OrderedDictionary<object, object>, depth);
+                break;
+            case WellKnownType.ListValue:
+                WriteList(fields[0], message.References[fields[0].Slot], depth);
+                break;
+            case WellKnownType.Value:
+                WriteValue(message, depth);
+                break;
+            case WellKnownType.Any:
+                WriteAny(message, depth);
+                break;
+            default:
+                _writer.WriteStringValue(WellKnownText.TryWrite(message, out string? text, out string? problem)
+                    ? text
+                    : throw Invalid(problem));
+                break;
+        }
+    }
+
+    private void WriteFields(DynamicMessage message, int depth)
+    {
+        JsonNames names = JsonNames.Of(message.Layout);
+        foreach (FieldLayout field in message.Layout.Shown)
+        {
+            WriteField(message, field, names, depth);
+        }
+        foreach (FieldLayout field in message.Layout.Extensions)
+        {
+            WriteField(message, field, names, depth);
+        }
+    }
+
+    private void WriteField(DynamicMessage message, FieldLayout field, JsonNames names, int depth)
+    {
+        if (!IsWritten(message, field))
+        {
+            return;
+        }
+        Path.PushField(field.Info.Name);
+        _writer.WritePropertyName(names.For(field, Options.UseProtoNames));
+        if (field.IsMap)
+        {
+            WriteMap(field, message.References[field.Slot] as OrderedDictionary<object, object>, depth);
+        }
+        else if (field.IsRepeated)
+        {
+            WriteList(field, message.References[field.Slot], depth);
+        }
+        else
+        {
+            WriteSingle(message, field, depth);
+        }
+        Path.Pop();
+    }
+
+    private void WriteSingle(DynamicMessage message, FieldLayout field, int depth)
+    {
+        if (!field.IsReference)
+        {
+            WriteScalar(field, message.Scalars[field.Slot]);
+            return;
+        }
+        switch (message.References[field.Slot])
+        {
+            case DynamicMessage child:
+                Write(child, depth + 1);
+                break;
+            case byte[] bytes:
+                _writer.WriteBase64StringValue(bytes);
+                break;
+            case string text:
+                _writer.WriteStringValue(text);
+                break;
+            default:
+                _writer.WriteStringValue("");
+                break;
+        }
+    }
+
+    private void WriteScalar(FieldLayout field, ulong bits)
+    {
+        switch (field.Kind)
+        {
+            case RpcFieldKind.Bool:
+                _writer.WriteBooleanValue(bits != 0);
+                break;
+            case RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64:
+                WriteQuoted((long)bits);
+                break;
+            case RpcFieldKind.UInt64 or RpcFieldKind.Fixed64:
+                WriteQuoted(bits);
+                break;
+            case RpcFieldKind.UInt32 or RpcFieldKind.Fixed32:
+                _writer.WriteNumberValue((uint)bits);
+                break;
+            case RpcFieldKind.Double:
+                WriteDouble(ScalarValue.ToDouble(bits));
+                break;
+            case RpcFieldKind.Float:
+                WriteSingle(ScalarValue.ToSingle(bits));
+                break;
+            case RpcFieldKind.Enum:
+                WriteEnum(field, (int)bits);
+                break;
+            default:
+                _writer.WriteNumberValue((int)bits);
+                break;
+        }
+    }
+
+    // JSON's numbers are doubles to many readers, which do not hold 64 bits.
+    private void WriteQuoted<T>(T value)
+        where T : IUtf8SpanFormattable
+    {
+        Span<byte> text = stackalloc byte[24];
+        text[0] = (byte)'"';
+        value.TryFormat(text[1..], out int length, default, null);
+        text[length + 1] = (byte)'"';
+        _writer.WriteRawValue(text[..(length + 2)], skipInputValidation: true);
+    }
+
+    private void WriteDouble(double value)
+    {
+        if (double.IsFinite(value))
+        {
+            _writer.WriteNumberValue(value);
+        }
+        else
+        {
+            _writer.WriteStringValue(double.IsNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+        }
+    }
+
+    private void WriteSingle(float value)
+    {
+        if (float.IsFinite(value))
+        {
+            _writer.WriteNumberValue(value);
+        }
+        else
+        {
+            WriteDouble(value);
+        }
+    }
+
+    private void WriteEnum(FieldLayout field, int number)
+    {
+        if (field.Enum!.FullName == NullValue)
+        {
+            _writer.WriteNullValue();
+        }
+        else if (field.Enum.FindName(number) is { } name)
+        {
+            _writer.WriteStringValue(name);
+        }
+        else
+        {
+            _writer.WriteNumberValue(number);
+        }
+    }
+
+    private void WriteList(FieldLayout field, object? list, int depth)
+    {
+        _writer.WriteStartArray();
+        switch (list)
+        {
+            case List<DynamicMessage> messages:
+                for (int i = 0; i < messages.Count; i++)
+                {
+                    Path.PushIndex(i);
+                    Write(messages[i], depth + 1);
+                    Path.Pop();
+                }
+                break;
+            case List<string> texts:
+                texts.ForEach(_writer.WriteStringValue);
+                break;
+            case List<byte[]> values:
+                values.ForEach(bytes => _writer.WriteBase64StringValue(bytes));
+                break;
+            case List<int> numbers:
+                WriteScalars(field, numbers, ScalarValue.Of);
+                break;
+            case List<uint> numbers:
+                WriteScalars(field, numbers, number => number);
+                break;
+            case List<long> numbers:
+                WriteScalars(field, numbers, number => (ulong)number);
+                break;
+            case List<ulong> numbers:
+                WriteScalars(field, numbers, number => number);
+                break;
+            case List<bool> flags:
+                WriteScalars(field, flags, flag => flag ? 1UL : 0);
+                break;
+            case List<float> numbers:
+                WriteScalars(field, numbers, ScalarValue.Of);
+                break;
+            case List<double> numbers:
+                WriteScalars(field, numbers, ScalarValue.Of);
+                break;
+        }
+        _writer.WriteEndArray();
+    }
+
+    private void WriteScalars<T>(FieldLayout field, List<T> list, Func<T, ulong> toBits)
+    {
+        foreach (T item in CollectionsMarshal.AsSpan(list))
+        {
+            WriteScalar(field, toBits(item));
+        }
+    }
+
+    private void WriteMap(FieldLayout field, OrderedDictionary<object, object>? map, int depth)
+    {
+        _writer.WriteStartObject();
+        foreach ((object key, object value) in map ?? [])
+        {
+            Path.PushKey(key);
+            _writer.WritePropertyName(ScalarText.OfKey(key));
+            switch (value)
+            {
+                case DynamicMessage child:
+                    // The entry of the map is a message between the two.
+                    Write(child, depth + 2);
+                    break;
+                case string text:
+                    _writer.WriteStringValue(text);
+                    break;
+                case byte[] bytes:
+                    _writer.WriteBase64StringValue(bytes);
+                    break;
+                default:
+                    ScalarValue.TryUnbox(field.Value.Kind, value, out ulong bits);
+                    WriteScalar(field.Value, bits);
+                    break;
+            }
+            Path.Pop();
+        }
+        _writer.WriteEndObject();
+    }
+
+    private void WriteValue(DynamicMessage message, int depth)
+    {
+        FieldLayout[] fields = message.Layout.Fields;
+        FieldLayout? chosen = message.ChosenOf(fields[0].CaseSlot);
+        if (chosen is null)
+        {
+            _writer.WriteNullValue();
+        }
+        else if (chosen.Kind == RpcFieldKind.Double &&
+            !double.IsFinite(ScalarValue.ToDouble(message.Scalars[chosen.Slot])))
+        {
+            throw Invalid("a Value cannot hold NaN or an infinite number in JSON. Put it there as text.");
+        }
+        else
+        {
+            WriteSingle(message, chosen, depth);
+        }
+    }
+
+    private void WriteAny(DynamicMessage any, int depth)
+    {
+        string typeUrl = any.References[any.Layout.Fields[0].Slot] as string ?? "";
+        _writer.WriteStartObject();
+        if (typeUrl.Length > 0 || any.Has(any.Layout.Fields[1]))
+        {
+            DynamicMessage inner = Unpack(any) ?? throw Invalid(
+                $"JSON cannot hold an Any of '{typeUrl}', whose type the schema does not have. Import the .proto " +
+                "that declares it.");
+            _writer.WriteString("@type"u8, typeUrl);
+            if (inner.Layout.WellKnown == WellKnownType.None && inner.Type.FullName != Empty)
+            {
+                CheckDepth(depth + 1);
+                WriteFields(inner, depth + 1);
+            }
+            else
+            {
+                _writer.WritePropertyName("value"u8);
+                Write(inner, depth + 1);
+            }
+        }
+        _writer.WriteEndObject();
+    }
+}

@@ -1,0 +1,236 @@
+using System.Text;
+using System.Xml;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats.Xml;
+
+/// <summary>One run of reading a message of XML.</summary>
+internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, FormatOptions options)
+    : FormatReader(root, options)
+{
+    private const string SchemaInstance = "http://www.w3.org/2001/XMLSchema-instance";
+    private const string Namespaces = "http://www.w3.org/2000/xmlns/";
+    private const string XmlNamespace = "http://www.w3.org/XML/1998/namespace";
+
+    private string? _where;
+
+    protected override string Where => _where ??
+        (reader is IXmlLineInfo line ? $"line {line.LineNumber}, column {line.LinePosition}" : "an unknown place");
+
+    public void Read(DynamicMessage target)
+    {
+        try
+        {
+            reader.MoveToContent();
+            ReadContent(target, 0);
+            while (reader.Read())
+            {
+                // What may follow is checked by the reader: comments and the like.
+            }
+        }
+        catch (XmlException e)
+        {
+            _where = $"line {e.LineNumber}, column {e.LinePosition}";
+            throw Malformed($"this is not XML as it is read here: {e.Message}", e);
+        }
+    }
+
+    /// <summary>Reads from the start of an element to its end.</summary>
+    private void ReadContent(DynamicMessage message, int depth)
+    {
+        CheckDepth(depth);
+        if (WellKnownText.IsOne(message.Layout.WellKnown))
+        {
+            ReadTextInto(message, ReadText());
+            return;
+        }
+        CheckAttributes();
+        if (reader.IsEmptyElement)
+        {
+            return;
+        }
+        SeenFields seen = new(message.Layout.Fields.Length);
+        while (NextElement())
+        {
+            ReadField(message, ref seen, depth);
+        }
+    }
+
+    /// <summary>Goes to the next element within this one; false at its end.</summary>
+    private bool NextElement()
+    {
+        while (reader.Read())
+        {
+            switch (reader.NodeType)
+            {
+                case XmlNodeType.Element:
+                    return true;
+                case XmlNodeType.EndElement:
+                    return false;
+                case XmlNodeType.Text or XmlNodeType.CDATA:
+                    throw Invalid(reader.Value, "stands where elements of fields are needed.");
+            }
+        }
+        throw Malformed("the text ends before the message does.");
+    }
+
+    private void ReadField(DynamicMessage message, ref SeenFields seen, int depth)
+    {
+        if (XmlNames.Find(message.Layout, reader.LocalName) is not { } field)
+        {
+            if (!Options.IgnoreUnknownFields)
+            {
+                throw UnknownField(message.Layout, reader.LocalName);
+            }
+            Skip();
+            return;
+        }
+        Path.PushField(field.Info.Name);
+        bool isNested = field.IsRepeated && Options.NestedRepeated;
+        if (!field.IsRepeated || isNested)
+        {
+            CheckOnce(ref seen, field);
+            CheckOneof(message, field);
+        }
+        if (isNested)
+        {
+            ReadItems(message, field, depth);
+        }
+        else
+        {
+            ReadValue(message, field, depth);
+        }
+        Path.Pop();
+    }
+
+    private void ReadItems(DynamicMessage message, FieldLayout field, int depth)
+    {
+        CheckAttributes();
+        if (reader.IsEmptyElement)
+        {
+            return;
+        }
+        for (int index = 0; NextElement(); index++)
+        {
+            Path.PushIndex(index);
+            if (reader.LocalName != XmlNames.Item)
+            {
+                throw Invalid($"<{reader.LocalName}> stands where a list has <item> for each of its elements.");
+            }
+            ReadValue(message, field, depth);
+            Path.Pop();
+        }
+    }
+
+    private void ReadValue(DynamicMessage message, FieldLayout field, int depth)
+    {
+        if (field.IsMap)
+        {
+            ReadEntry(message, field, depth + 1);
+        }
+        else if (field.IsMessage)
+        {
+            DynamicMessage child = new(field.Message);
+            ReadContent(child, depth + 1);
+            Store(message, field, child);
+        }
+        else
+        {
+            StoreText(message, field, ReadText());
+        }
+    }
+
+    private void ReadEntry(DynamicMessage message, FieldLayout field, int depth)
+    {
+        object? key = null;
+        object? value = null;
+        CheckAttributes();
+        bool isEmpty = reader.IsEmptyElement;
+        while (!isEmpty && NextElement())
+        {
+            if (reader.LocalName == XmlNames.Key && key is null)
+            {
+                key = OfText(field.Key, ReadText());
+            }
+            else if (reader.LocalName == XmlNames.Value && value is null)
+            {
+                value = ReadPart(field.Value, depth);
+            }
+            else
+            {
+                throw Invalid($"<{reader.LocalName}> cannot stand in an entry of a map, which has <key> and " +
+                    "<value>, each once.");
+            }
+        }
+        AddEntry(message, field, key ?? DefaultOf(field.Key), value ?? DefaultOf(field.Value));
+    }
+
+    private object ReadPart(FieldLayout part, int depth)
+    {
+        if (!part.IsMessage)
+        {
+            return OfText(part, ReadText());
+        }
+        DynamicMessage child = new(part.Message);
+        ReadContent(child, depth + 1);
+        return child;
+    }
+
+    /// <summary>Reads an element that has no elements in it.</summary>
+    private string ReadText()
+    {
+        CheckAttributes();
+        if (reader.IsEmptyElement)
+        {
+            return "";
+        }
+        string first = "";
+        StringBuilder? more = null;
+        while (reader.Read() && reader.NodeType != XmlNodeType.EndElement)
+        {
+            if (reader.NodeType == XmlNodeType.Element)
+            {
+                throw Invalid($"<{reader.LocalName}> stands where text is needed.");
+            }
+            if (first.Length == 0)
+            {
+                first = reader.Value;
+            }
+            else
+            {
+                (more ??= new StringBuilder(first)).Append(reader.Value);
+            }
+        }
+        return more?.ToString() ?? first;
+    }
+
+    private void CheckAttributes()
+    {
+        while (reader.MoveToNextAttribute())
+        {
+            // Other writers of this form say with these what a value is.
+            bool isKnown = reader.NamespaceURI is SchemaInstance or Namespaces or XmlNamespace ||
+                reader.LocalName is "type" or "value";
+            if (!isKnown && !Options.IgnoreUnknownFields)
+            {
+                throw Error(
+                    MessageErrors.UnknownField,
+                    $"the attribute '{reader.Name}' means nothing here. Fields are elements.");
+            }
+        }
+        reader.MoveToElement();
+    }
+
+    private void Skip()
+    {
+        if (reader.IsEmptyElement)
+        {
+            return;
+        }
+        for (int depth = reader.Depth; reader.Read() && reader.Depth > depth;)
+        {
+            // To the end of the element, however deep it is.
+        }
+    }
+}

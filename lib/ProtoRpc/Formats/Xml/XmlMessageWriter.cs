@@ -1,0 +1,120 @@
+using System.Collections;
+using System.Xml;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats.Xml;
+
+/// <summary>One run of writing a message as XML.</summary>
+internal sealed class XmlMessageWriter(XmlWriter writer, RpcMessageInfo root, FormatOptions options)
+    : FormatWriter(root, options)
+{
+    public void Write(DynamicMessage message)
+    {
+        try
+        {
+            writer.WriteStartElement(Options.XmlRoot);
+            WriteContent(message, 0);
+            writer.WriteEndElement();
+        }
+        catch (ArgumentException e)
+        {
+            // The writer's word for a control character, which XML can only do without; and for a bad root.
+            throw Error(
+                MessageErrors.InvalidFieldValue,
+                $"XML cannot hold this: {e.Message} The binary format and JSON can.",
+                e);
+        }
+    }
+
+    private void WriteContent(DynamicMessage message, int depth)
+    {
+        CheckDepth(depth);
+        if (WellKnownText.IsOne(message.Layout.WellKnown))
+        {
+            writer.WriteString(TextOf(message));
+            return;
+        }
+        foreach (FieldLayout field in message.Layout.Shown.Concat(message.Layout.Extensions))
+        {
+            if (IsWritten(message, field))
+            {
+                WriteField(message, field, depth);
+            }
+        }
+    }
+
+    private void WriteField(DynamicMessage message, FieldLayout field, int depth)
+    {
+        Path.PushField(field.Info.Name);
+        string name = XmlNames.Of(field);
+        if (XmlNames.Find(message.Layout, name) != field)
+        {
+            throw Invalid($"the element <{name}> is a field of {message.Type.FullName}; use JSON for this extension.");
+        }
+        object? value = message.Get(field.Info);
+        if (field.IsRepeated)
+        {
+            WriteRepeated(field, (IEnumerable)value!, name, depth);
+        }
+        else
+        {
+            WriteElement(name, field, value!, depth);
+        }
+        Path.Pop();
+    }
+
+    private void WriteRepeated(FieldLayout field, IEnumerable values, string name, int depth)
+    {
+        if (Options.NestedRepeated)
+        {
+            writer.WriteStartElement(name);
+            name = XmlNames.Item;
+        }
+        if (values is IDictionary map)
+        {
+            foreach (DictionaryEntry entry in map)
+            {
+                Path.PushKey(entry.Key);
+                WriteEntry(name, field, entry, depth + 1);
+                Path.Pop();
+            }
+        }
+        else
+        {
+            int index = 0;
+            foreach (object value in values)
+            {
+                Path.PushIndex(index++);
+                WriteElement(name, field, value, depth);
+                Path.Pop();
+            }
+        }
+        if (Options.NestedRepeated)
+        {
+            writer.WriteEndElement();
+        }
+    }
+
+    private void WriteEntry(string name, FieldLayout field, DictionaryEntry entry, int depth)
+    {
+        writer.WriteStartElement(name);
+        WriteElement(XmlNames.Key, field.Key, entry.Key, depth);
+        WriteElement(XmlNames.Value, field.Value, entry.Value!, depth);
+        writer.WriteEndElement();
+    }
+
+    private void WriteElement(string name, FieldLayout field, object value, int depth)
+    {
+        writer.WriteStartElement(name);
+        if (value is DynamicMessage message)
+        {
+            WriteContent(message, depth + 1);
+        }
+        else
+        {
+            writer.WriteString(TextOf(field, value));
+        }
+        writer.WriteEndElement();
+    }
+}
