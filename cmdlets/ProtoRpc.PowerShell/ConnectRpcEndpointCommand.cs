@@ -1,6 +1,7 @@
 using System.Management.Automation;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
+using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;
 
@@ -32,12 +33,37 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
     public Guid? InterfaceId { get; set; }
 
     [Parameter]
+    public RpcClientAuthentication? Authentication { get; set; }
+
+    [Parameter]
+    [Credential]
+    [ValidateNotNull]
+    public PSCredential? Credential { get; set; }
+
+    [Parameter]
+    public RpcMechanism Mechanism { get; set; }
+
+    [Parameter]
+    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
+    public RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Privacy;
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? ServicePrincipalName { get; set; }
+
+    [Parameter]
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     protected override void Process()
     {
         RpcSchema? schema = Schema is null ? Listener?.Schema : Resolve(Schema);
-        RpcClientOptions options = new() { Limits = Limits, Service = Service ?? OnlyService, InterfaceId = InterfaceId };
+        RpcClientOptions options = new()
+        {
+            Limits = Limits,
+            Service = Service ?? OnlyService,
+            InterfaceId = InterfaceId,
+            Security = CreateSecurity(),
+        };
         foreach (string endpoint in Listener?.Endpoint.Select(endpoint => endpoint.ToString()) ?? Endpoint)
         {
             Guard(endpoint, () => Connect(RpcEndpoint.Parse(endpoint), schema, options));
@@ -46,6 +72,17 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
 
     // A listener's schema may have more services than the listener.
     private string? OnlyService => Listener?.Service is [string only] ? only : null;
+
+    // Whoever gives a credential wants it to be used.
+    private RpcClientSecurity CreateSecurity() => new()
+    {
+        Authentication = Authentication
+            ?? (Credential is null ? RpcClientAuthentication.None : RpcClientAuthentication.User),
+        Credential = Credential?.GetNetworkCredential(),
+        Mechanism = Mechanism,
+        ProtectionLevel = ProtectionLevel,
+        ServicePrincipalName = ServicePrincipalName,
+    };
 
     private void Connect(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options)
     {

@@ -1,6 +1,7 @@
 using System.Management.Automation;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
+using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;
 
@@ -42,6 +43,21 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
 
     [Parameter]
     public ScriptBlock? InitializationScript { get; set; }
+
+    [Parameter]
+    public RpcAuthentication Authentication { get; set; } = RpcAuthentication.None;
+
+    [Parameter]
+    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
+    public RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Integrity;
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? ServicePrincipalName { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public NtlmAccountSource[] NtlmAccount { get; set; } = [];
 
     [Parameter]
     public RpcErrorDetail? ErrorDetail { get; set; }
@@ -105,8 +121,8 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
     private RpcServer CreateServer(RpcSchema schema)
     {
         RpcEndpoint[] endpoints = [.. Endpoint.Select(RpcEndpoint.Parse)];
-        RpcServerOptions options =
-            HttpEndpoints.AddTo(new() { Limits = Limits, ErrorDetail = ErrorDetail }, endpoints);
+        RpcServerOptions options = HttpEndpoints.AddTo(
+            new() { Limits = Limits, ErrorDetail = ErrorDetail, Security = CreateSecurity() }, endpoints);
         RpcServer server = RpcServer.Create(schema, Service.FirstOrDefault(), options, InterfaceId);
         foreach (string service in Service.Skip(1))
         {
@@ -120,6 +136,14 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
 
         return server;
     }
+
+    private RpcServerSecurity CreateSecurity() => new()
+    {
+        Authentication = Authentication,
+        MinimumLevel = ProtectionLevel,
+        ServicePrincipalName = ServicePrincipalName,
+        NtlmAccounts = [.. NtlmAccount.Select(source => source.Account)],
+    };
 
     private HandlerEnvironment CreateEnvironment()
     {

@@ -3,6 +3,7 @@ using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Calls.Native;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
+using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls;
 
@@ -63,6 +64,11 @@ public sealed class RpcClient : IDisposable
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; use {MultiPartSender.MinThreshold} or more.");
+        }
+
+        if (!endpoint.IsNative && options.Security.Authentication > RpcClientAuthentication.Anonymous)
+        {
+            throw ClientSecurityErrors.NotNative(endpoint);
         }
 
         RpcServiceInfo? service = ServiceOf(schema, options.Service);

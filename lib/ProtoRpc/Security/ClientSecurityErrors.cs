@@ -18,6 +18,14 @@ internal static class ClientSecurityErrors
         ErrorId = "InvalidCredential",
     };
 
+    public static RpcException NotNative(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented,
+        $"Nobody can be authenticated to '{endpoint}': NTLM and Kerberos are for native endpoints.")
+    {
+        ErrorId = "AuthenticationNotSupported",
+        Endpoint = endpoint,
+    };
+
     public static RpcException NoOwnIdentity(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
         $"Nothing on this system can prove the own account to '{endpoint}'. Authenticate as User with a credential, or "

@@ -9,19 +9,21 @@ internal sealed class SecurityPolicy
 {
     private readonly Dictionary<byte, Func<SecurityContext>> _mechanisms = [];
 
+    /// <param name="security">Whom to let in.</param>
+    /// <param name="needsMechanism">Whether there must be one: so where the kernel does not tell who calls.</param>
     /// <exception cref="RpcException">InvalidArgument or Unimplemented: it cannot work like that here.</exception>
-    public SecurityPolicy(RpcServerSecurity security)
-        : this(security, new NtlmServerOptions())
+    public SecurityPolicy(RpcServerSecurity security, bool needsMechanism = true)
+        : this(security, new NtlmServerOptions(), needsMechanism)
     {
     }
 
     /// <summary>The same, with another clock and other names.</summary>
-    internal SecurityPolicy(RpcServerSecurity security, NtlmServerOptions options)
+    internal SecurityPolicy(RpcServerSecurity security, NtlmServerOptions options, bool needsMechanism = true)
     {
         Security = security;
         Check(security);
         List<SpnegoMechanism> negotiable = [];
-        if (Has(RpcAuthentication.Kerberos))
+        if (Has(RpcAuthentication.Kerberos) && needsMechanism)
         {
             throw ServerSecurityErrors.NoKerberos();
         }
@@ -33,17 +35,19 @@ internal sealed class SecurityPolicy
             Offer(RpcAuthentication.Ntlm, SecurityPackage.Ntlm, ntlm);
             negotiable.Add(new SpnegoMechanism(SpnegoOid.Ntlm, ntlm));
         }
-        else if (Has(RpcAuthentication.Ntlm))
+        else if (Has(RpcAuthentication.Ntlm) && needsMechanism)
         {
             throw ServerSecurityErrors.NoNtlmAccounts();
         }
 
-        if (Has(RpcAuthentication.Negotiate) && negotiable.Count == 0)
+        if (negotiable.Count > 0)
+        {
+            Offer(RpcAuthentication.Negotiate, SecurityPackage.Negotiate, () => new SpnegoServerContext(negotiable));
+        }
+        else if (Has(RpcAuthentication.Negotiate) && needsMechanism)
         {
             throw ServerSecurityErrors.NothingToNegotiate();
         }
-
-        Offer(RpcAuthentication.Negotiate, SecurityPackage.Negotiate, () => new SpnegoServerContext(negotiable));
     }
 
     /// <summary>The policy of those who let everybody in.</summary>

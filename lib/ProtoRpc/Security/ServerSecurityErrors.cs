@@ -9,10 +9,19 @@ internal static class ServerSecurityErrors
         ErrorId = "InvalidSecurity",
     };
 
+    public static RpcException NotNative(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented,
+        $"'{endpoint}' cannot demand authentication: NTLM and Kerberos are for native endpoints. Serve it by a listener "
+        + "of its own that lets anonymous callers in, or leave it out.")
+    {
+        ErrorId = "AuthenticationNotSupported",
+        Endpoint = endpoint,
+    };
+
     public static RpcException NoNtlmAccounts() => new(
         RpcStatusCode.FailedPrecondition,
-        "Nothing on this system verifies NTLM for the listener. Give it the accounts that may call "
-        + $"({nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}), or use another mechanism.")
+        "Nothing on this system verifies NTLM for the listener. Give it the accounts that may call (-NtlmAccount; "
+        + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}), or use another mechanism.")
     {
         ErrorId = "NoNtlmAccounts",
     };
@@ -25,8 +34,8 @@ internal static class ServerSecurityErrors
 
     public static RpcException NothingToNegotiate() => new(
         RpcStatusCode.FailedPrecondition,
-        "Negotiate agrees on Kerberos or NTLM, and this listener can do neither. Give it NTLM accounts "
-        + $"({nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}), or the machine a Kerberos key.")
+        "Negotiate agrees on Kerberos or NTLM, and this listener can do neither. Give it NTLM accounts (-NtlmAccount; "
+        + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}), or the machine a Kerberos key.")
     {
         ErrorId = "NothingToNegotiate",
     };

@@ -64,7 +64,7 @@ public sealed class NativeListener : IAsyncDisposable
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(service);
         NativeLimits.Check(limits);
-        ServedInterface served = new(service);
+        ServedInterface served = new(service, endpoint);
         lock (TableGate)
         {
             if (!Table.TryGetValue(endpoint, out NativeListener? listener))

@@ -8,10 +8,10 @@ internal sealed class ServedInterface
     private volatile bool _isWithdrawn;
 
     /// <exception cref="RpcException">Its security cannot work like that here.</exception>
-    public ServedInterface(ExecInterface service)
+    public ServedInterface(ExecInterface service, RpcEndpoint endpoint)
     {
         Service = service;
-        Policy = new SecurityPolicy(service.Security);
+        Policy = new SecurityPolicy(service.Security, needsMechanism: endpoint.Transport == RpcTransport.Tcp);
     }
 
     /// <summary>Id and handler.</summary>

@@ -1,0 +1,63 @@
+using System.Collections;
+using System.Management.Automation;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>What <c>-NtlmAccount</c> takes: a credential, or a name with the NT hash of its password.</summary>
+/// <remarks>The shell converts to it by its constructors.</remarks>
+public sealed class NtlmAccountSource
+{
+    private const string NameKey = "UserName";
+    private const string HashKey = "NtHash";
+
+    /// <summary>An account with a password.</summary>
+    public NtlmAccountSource(PSCredential credential) => Account = NtlmAccount.From(credential.GetNetworkCredential());
+
+    /// <summary>An account whose password is not known here: <c>@{ UserName = 'bob'; NtHash = '8846f7...' }</c>.</summary>
+    public NtlmAccountSource(IDictionary account)
+    {
+        foreach (object key in account.Keys)
+        {
+            if (!Is(key, NameKey) && !Is(key, HashKey))
+            {
+                throw Invalid($"'{key}' is not one of its keys");
+            }
+        }
+
+        string name = Find(account, NameKey) ?? throw Invalid($"{NameKey} is missing");
+        string hash = Find(account, HashKey) ?? throw Invalid($"{HashKey} is missing");
+        try
+        {
+            Account = NtlmAccount.FromHash(name, Convert.FromHexString(hash));
+        }
+        catch (FormatException)
+        {
+            throw Invalid($"the {HashKey} of '{name}' is not hexadecimal");
+        }
+    }
+
+    internal NtlmAccount Account { get; }
+
+    private static bool Is(object key, string name) => name.Equals(key as string, StringComparison.OrdinalIgnoreCase);
+
+    private static string? Find(IDictionary account, string name)
+    {
+        foreach (DictionaryEntry entry in account)
+        {
+            if (Is(entry.Key, name))
+            {
+                return LanguagePrimitives.ConvertTo<string>(entry.Value);
+            }
+        }
+
+        return null;
+    }
+
+    private static RpcException Invalid(string what) => new(
+        RpcStatusCode.InvalidArgument,
+        $"An NTLM account is a credential, or a hashtable of {NameKey} and {HashKey}; here, {what}.")
+    {
+        ErrorId = "InvalidNtlmAccount",
+    };
+}

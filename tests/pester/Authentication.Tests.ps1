@@ -1,0 +1,95 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Authentication' {
+    BeforeAll {
+        function New-Credential([string] $User, [string] $Password) {
+            [pscredential]::new($User, (ConvertTo-SecureString $Password -AsPlainText))
+        }
+
+        $bob = New-Credential 'CORP\bob' 'Pa55word'
+        $who = {
+            @{ text = "$($RpcContext.User.Name)|$($RpcContext.AuthenticationType)|$($RpcContext.ProtectionLevel)|$($RpcContext.IsAuthenticated)" }
+        }
+        $listener = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0', "ncalrpc:[$(New-TestName)]" -With @{
+            Authentication = 'Negotiate', 'NTLM'
+            NtlmAccount = $bob
+        }
+        $to = @{ Endpoint = $listener.Endpoint[0]; Schema = $listener.Schema; Service = 'demo.Greeter' }
+    }
+
+    AfterEach { Get-RpcConnection | Disconnect-RpcEndpoint }
+
+    AfterAll { Clear-Test }
+
+    It 'tells the handler who calls, by <Mechanism> at level <Level>' -ForEach @(
+        @{ Mechanism = 'Default'; Level = 'Integrity' }
+        @{ Mechanism = 'Ntlm'; Level = 'Privacy' }
+        @{ Mechanism = 'Negotiate'; Level = 'Integrity' }
+        @{ Mechanism = 'Negotiate'; Level = 'Privacy' }
+    ) {
+        $rpc = Connect-RpcEndpoint @to -Credential $bob -Mechanism $Mechanism -ProtectionLevel $Level
+
+        ($rpc | Invoke-RpcMethod SayHello).text | Should -Be "CORP\bob|NTLM|$Level|True"
+    }
+
+    It 'takes the word of the kernel on local endpoints' {
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[1] -Schema $listener.Schema -Service demo.Greeter -Authentication Self
+
+        ($rpc | Invoke-RpcMethod SayHello).text | Should -Be "$([Environment]::UserName)|Kernel|Privacy|True"
+    }
+
+    It 'refuses anonymous callers' {
+        $rpc = Connect-RpcEndpoint @to
+
+        { $rpc | Invoke-RpcMethod SayHello -ErrorAction Stop } |
+            Should -Throw -ErrorId 'AuthenticationRequired,*' -ExpectedMessage '*who calls*'
+    }
+
+    It 'refuses a wrong password' {
+        $rpc = Connect-RpcEndpoint @to -Credential (New-Credential 'CORP\bob' 'guessed')
+
+        { $rpc | Invoke-RpcMethod SayHello -ErrorAction Stop } |
+            Should -Throw -ErrorId 'AuthenticationFailed,*' -ExpectedMessage "*'CORP\bob'*password*"
+    }
+
+    It 'refuses less protection than it wants' {
+        $rpc = Connect-RpcEndpoint @to -Credential $bob -ProtectionLevel Connect
+
+        { $rpc | Invoke-RpcMethod SayHello -ErrorAction Stop } | Should -Throw -ExpectedMessage '*authentication level*'
+    }
+
+    It 'serves anonymous callers beside the others where None is allowed' {
+        $both = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0' -With @{
+            Authentication = 'None, NTLM'
+            NtlmAccount = @{ UserName = 'ann'; NtHash = '8846F7EAEE8FB117AD06BDD830B7586C' }
+        }
+
+        (Connect-Test $both | Invoke-RpcMethod SayHello).text | Should -Be '||None|False'
+        $rpc = $both | Connect-RpcEndpoint -Credential (New-Credential ann password)
+        ($rpc | Invoke-RpcMethod SayHello).text | Should -Be 'ann|NTLM|Privacy|True'
+    }
+
+    It 'does not connect as Self where nothing proves the own account' -Skip:$IsWindows {
+        { Connect-RpcEndpoint @to -Authentication Self -Mechanism Ntlm -ErrorAction Stop } |
+            Should -Throw -ErrorId 'NoOwnIdentity,*'
+    }
+
+    It 'does not connect as User without a credential' {
+        { Connect-RpcEndpoint @to -Authentication User -ErrorAction Stop } | Should -Throw -ErrorId 'InvalidCredential,*'
+    }
+
+    It 'does not leave a credential unused' {
+        { Connect-RpcEndpoint @to -Authentication Anonymous -Credential $bob -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidCredential,*'
+    }
+
+    It 'does not listen for NTLM that nothing verifies' -Skip:$IsWindows {
+        { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ Authentication = 'NTLM' } } |
+            Should -Throw -ErrorId 'NoNtlmAccounts,*'
+    }
+
+    It 'says what is wrong with an account' {
+        { Start-TestListener { } -With @{ NtlmAccount = @{ UserName = 'ann'; Hash = '' } } } |
+            Should -Throw -ExpectedMessage "*'Hash' is not one of its keys*"
+    }
+}
