@@ -1,4 +1,6 @@
-"""A DCE/RPC client of the Exec interface: exec_client.py PORT INTERFACE-ID
+"""A DCE/RPC client of the Exec interface: exec_client.py PORT INTERFACE-ID [LEVEL DOMAIN USER PASSWORD]
+
+With a level (2 connect, 5 integrity, 6 privacy) it authenticates by NTLM.
 
 Says "bound" or what kept it from binding, then answers each line of its input with one line:
   call OPNUM HEX    calls with these bytes as the payload: "reply RETURN-CODE HEX" or "fault NAME"
@@ -28,8 +30,11 @@ def decode(stub):
     return struct.unpack_from('<I', stub, end)[0], payload
 
 
-def main(port, interface):
+def main(port, interface, level=None, domain='', user='', password=''):
     dce = transport.DCERPCTransportFactory('ncacn_ip_tcp:127.0.0.1[%s]' % port).get_dce_rpc()
+    if level:
+        dce.set_credentials(user, password, domain)
+        dce.set_auth_level(int(level))
     dce.connect()
     try:
         dce.bind(uuidtup_to_bin((interface, '1.0')))
