@@ -39,6 +39,12 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
     /// <summary>Whether the native DCE/RPC protocol is spoken there.</summary>
     public bool IsNative => Transport is RpcTransport.Tcp or RpcTransport.NamedPipe or RpcTransport.Local;
 
+    /// <summary>Whether gRPC is spoken there.</summary>
+    public bool IsGrpc => Transport is RpcTransport.Grpc or RpcTransport.Grpcs or RpcTransport.GrpcUnix;
+
+    /// <summary>Whether the connection is secured with TLS.</summary>
+    public bool IsTls => Transport is RpcTransport.Https or RpcTransport.Grpcs;
+
     /// <summary>The endpoint as a URI.</summary>
     public string Uri => Transport switch
     {

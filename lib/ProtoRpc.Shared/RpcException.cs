@@ -40,6 +40,10 @@ public sealed class RpcException : Exception
     /// <summary>False when the call surely did not run on the server, so that it may be sent again.</summary>
     public bool MayHaveExecuted { get; init; }
 
+    /// <summary>What the server adds to the status, decoded where the type is known: messages, or objects in a
+    /// shell. Empty where there is nothing.</summary>
+    public IReadOnlyList<object> Details { get; set; } = Array.Empty<object>();
+
     /// <summary>Trailers of the reply; empty where the transport has none.</summary>
     public IReadOnlyDictionary<string, string> Trailers { get; init; } = new Dictionary<string, string>();
 }

@@ -6,6 +6,9 @@ public enum Peer
     /// <summary>A DCE/RPC library for Python.</summary>
     Impacket,
 
+    /// <summary>Python's gRPC.</summary>
+    Grpc,
+
     /// <summary>A protocol analyser.</summary>
     Tshark,
 }

@@ -18,6 +18,9 @@ internal static class Peers
         Peer.Impacket => Works(Python, "-c", "import impacket.dcerpc.v5.rpcrt")
             ? null
             : $"impacket is not installed for {Python}: apt-get install python3-impacket",
+        Peer.Grpc => Works(Python, "-c", "import grpc, google.protobuf") && Works("protoc", "--version")
+            ? null
+            : $"grpc is not installed for {Python}: apt-get install python3-grpcio python3-protobuf protobuf-compiler",
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });
 

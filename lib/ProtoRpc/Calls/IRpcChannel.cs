@@ -19,6 +19,13 @@ internal interface IRpcChannel : IDisposable
     /// <summary>Makes one call whose request's bytes come from a stream.</summary>
     TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation);
 
+    /// <summary>Begins a call whose messages go and come one at a time.</summary>
+    IRpcStream Open(CallSpec call, CancellationToken cancellation);
+
+    /// <summary>Asks the server what it serves.</summary>
+    /// <exception cref="RpcException">Unimplemented where it cannot tell.</exception>
+    RpcSchema FetchSchema(CancellationToken cancellation);
+
     /// <summary>Pings the server through a service; null asks only whether a server is there.</summary>
     RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation);
 }
@@ -28,6 +35,9 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout)
 {
     /// <summary>Told how far a large request has come, or null.</summary>
     public IProgress<RpcProgress>? Progress { get; init; }
+
+    /// <summary>Headers, compression and what else the caller asked for; null for nothing.</summary>
+    public RpcCallOptions? Options { get; init; }
 }
 
 /// <summary>Reads a reply's body.</summary>

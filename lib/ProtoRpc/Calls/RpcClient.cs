@@ -1,6 +1,7 @@
+using System.Buffers;
+using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.Calls.MultiPart;
-using ProtoRpc.Calls.Native;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
@@ -14,17 +15,21 @@ public sealed class RpcClient : IDisposable
 {
     private readonly IRpcChannel _channel;
     private readonly RpcLimits _limits;
+    private readonly RpcClientOptions _options;
     private RpcSchema? _schema;
+    private RpcServiceInfo? _service;
     private long _calls;
     private int _closed;
 
-    private RpcClient(RpcEndpoint endpoint, RpcSchema? schema, RpcServiceInfo? service, IRpcChannel channel, RpcLimits limits)
+    private RpcClient(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcServiceInfo? service, IRpcChannel channel, RpcClientOptions options)
     {
         Endpoint = endpoint;
-        Service = service;
+        _options = options;
+        _service = service;
         _schema = schema;
         _channel = channel;
-        _limits = limits;
+        _limits = options.Limits;
     }
 
     /// <summary>The endpoint.</summary>
@@ -35,7 +40,7 @@ public sealed class RpcClient : IDisposable
     public RpcSchema? Schema => _schema;
 
     /// <summary>The service of bare method names, where there is one.</summary>
-    public RpcServiceInfo? Service { get; }
+    public RpcServiceInfo? Service => _service;
 
     /// <summary>The side channel: sent with every call; what a reply brings back replaces it. Its fields are the
     /// extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the schema declares. Change a copy and
@@ -72,34 +77,34 @@ public sealed class RpcClient : IDisposable
         }
 
         RpcServiceInfo? service = ServiceOf(schema, options.Service);
-        if (!endpoint.IsNative)
-        {
-            throw new RpcException(RpcStatusCode.Unimplemented, $"No part of this client reaches {endpoint.Transport} endpoints.")
-            {
-                Endpoint = endpoint,
-            };
-        }
-
-        NativeChannel channel = new(endpoint, options);
-        try
-        {
-            if (service is not null)
-            {
-                channel.Bind(service, options.InterfaceId, cancellation);
-            }
-
-            return new RpcClient(endpoint, schema, service, channel, options.Limits);
-        }
-        catch
-        {
-            channel.Dispose();
-            throw;
-        }
+        IRpcChannel channel = RpcChannels.Open(endpoint, service, options, cancellation);
+        return new RpcClient(endpoint, schema, service, channel, options);
     }
 
     /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
     public static RpcClient Connect(string endpoint, RpcSchema? schema = null, RpcClientOptions? options = null) =>
         Connect(RpcEndpoint.Parse(endpoint), schema, options);
+
+    /// <summary>Asks the server for its schema, which names are looked up in from then on: gRPC servers tell it by
+    /// their reflection service.</summary>
+    /// <exception cref="RpcException">Unimplemented where the server or the protocol cannot tell; Internal when what
+    /// it tells makes no sense.</exception>
+    public RpcSchema FetchSchema(CancellationToken cancellation = default)
+    {
+        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        try
+        {
+            RpcSchema schema = _channel.FetchSchema(cancellation);
+            _service = ServiceOf(schema, _options.Service);
+            _schema = schema;
+            return schema;
+        }
+        catch (RpcException e)
+        {
+            e.Endpoint ??= Endpoint;
+            throw;
+        }
+    }
 
     /// <summary>A method by bare or full name.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names.</exception>
@@ -120,6 +125,61 @@ public sealed class RpcClient : IDisposable
     {
         CheckRequest(method, request);
         return Run(method, request, body => ParseReply(method, body), timeout, cancellation);
+    }
+
+    /// <summary>Calls a method with headers and other options, and blocks for the reply.</summary>
+    /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
+    public DynamicMessage Invoke(
+        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation = default)
+    {
+        CheckRequest(method, request);
+        return Located(method, () => _channel.Invoke(
+            SpecOf(method, options), request, body => ParseReply(method, body), cancellation));
+    }
+
+    /// <summary>Begins a call whose messages go and come one at a time, of any kind of method.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="options">Headers, deadline and the like.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">Unimplemented where the transport carries no streams.</exception>
+    public RpcStreamingCall Open(
+        RpcMethodInfo method, RpcCallOptions? options = null, CancellationToken cancellation = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        Interlocked.Increment(ref _calls);
+        return new RpcStreamingCall(
+            method, Located(method, () => _channel.Open(SpecOf(method, options), cancellation)), Endpoint);
+    }
+
+    /// <summary>Calls a method that streams: requests go as they come, replies come as they are.</summary>
+    /// <param name="method">The method, of any kind.</param>
+    /// <param name="requests">The requests; read while replies come.</param>
+    /// <param name="options">Headers, deadline and the like.</param>
+    /// <param name="cancellation">Cancels the call on both sides, as does leaving the loop early.</param>
+    public async IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+        RpcMethodInfo method,
+        IAsyncEnumerable<IMessage> requests,
+        RpcCallOptions? options = null,
+        [EnumeratorCancellation] CancellationToken cancellation = default)
+    {
+        ArgumentNullException.ThrowIfNull(requests);
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        await using RpcStreamingCall call = Open(method, options, end.Token);
+        Task sending = call.SendAllAsync(requests, end);
+        try
+        {
+            while (await call.ReadAsync().ConfigureAwait(false))
+            {
+                yield return call.Current;
+            }
+        }
+        finally
+        {
+            // Ends the source of the requests too; what went wrong there is what the caller wants to know.
+            await end.CancelAsync().ConfigureAwait(false);
+            await sending.ConfigureAwait(false);
+        }
     }
 
     /// <summary>The same without holding a thread.</summary>
@@ -226,7 +286,19 @@ public sealed class RpcClient : IDisposable
         return name is not null ? schema.GetService(name) : schema.Services.Count == 1 ? schema.Services[0] : null;
     }
 
-    private static DynamicMessage ParseReply(RpcMethodInfo method, ReadOnlySpan<byte> body)
+    internal static DynamicMessage ParseReply(RpcMethodInfo method, ReadOnlySpan<byte> body)
+    {
+        try
+        {
+            return DynamicMessage.Parse(method.ReplyType, body);
+        }
+        catch (RpcException e)
+        {
+            throw BadReply(method, e);
+        }
+    }
+
+    internal static DynamicMessage ParseReply(RpcMethodInfo method, in ReadOnlySequence<byte> body)
     {
         try
         {
@@ -260,6 +332,12 @@ public sealed class RpcClient : IDisposable
             throw BadReply(method, e);
         }
     }
+
+    private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
+        new(method, options?.Timeout ?? (method.IsUnary ? _limits.CallTimeout : Timeout.InfiniteTimeSpan))
+        {
+            Options = options,
+        };
 
     private TReply Run<TReply>(
         RpcMethodInfo method, IMessage request, ReplyReader<TReply> read, TimeSpan? timeout, CancellationToken cancellation) =>

@@ -11,6 +11,19 @@ public sealed record RpcClientOptions
     /// <summary>As whom native endpoints are called.</summary>
     public RpcClientSecurity Security { get; init; } = RpcClientSecurity.Anonymous;
 
+    /// <summary>Certificates and names of endpoints on TLS.</summary>
+    public RpcTlsOptions Tls { get; init; } = new();
+
+    /// <summary>Headers that go with every call, where the transport has headers.</summary>
+    public RpcMetadata Headers { get; init; } = new();
+
+    /// <summary>How requests are compressed, where the transport compresses.</summary>
+    public RpcCompression Compression { get; init; }
+
+    /// <summary>How often a gRPC connection with calls on it asks whether the server is still there; null for never.
+    /// Many servers close connections that ask more often than every five minutes.</summary>
+    public TimeSpan? KeepAlive { get; init; }
+
     /// <summary>The service for bare method names and for the connection's first binding; null for the schema's only one.</summary>
     public string? Service { get; init; }
 

@@ -8,4 +8,8 @@ namespace ProtoRpc.Calls;
 /// <param name="Services">Full names of the services it serves on that endpoint, where it says so.</param>
 /// <param name="Uptime">Since the listener started, where it says so.</param>
 public sealed record RpcPingResult(
-    RpcEndpoint Endpoint, TimeSpan Latency, string Product, string Version, IReadOnlyList<string> Services, TimeSpan? Uptime);
+    RpcEndpoint Endpoint, TimeSpan Latency, string Product, string Version, IReadOnlyList<string> Services, TimeSpan? Uptime)
+{
+    /// <summary>What a gRPC server's health service says of the server, as <c>Serving</c>; empty where there is none.</summary>
+    public string Health { get; init; } = "";
+}

@@ -29,6 +29,27 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         set => Volatile.Write(ref _context, value);
     }
 
+    /// <summary>A channel, bound to the service's interface where one is given.</summary>
+    public static NativeChannel Open(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options, CancellationToken cancellation)
+    {
+        NativeChannel channel = new(endpoint, options);
+        try
+        {
+            if (service is not null)
+            {
+                channel.Bind(service, options.InterfaceId, cancellation);
+            }
+
+            return channel;
+        }
+        catch
+        {
+            channel.Dispose();
+            throw;
+        }
+    }
+
     /// <summary>Connects and binds to a service's interface.</summary>
     /// <param name="service">The service.</param>
     /// <param name="interfaceId">Null for the service's own id.</param>
@@ -80,6 +101,17 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
                 client, BuiltInMethods.Multi, call.Method.FullName, part, call.Timeout, ParseMultiPart, cancellation));
         return read(sender.Send(call.Method.Name, request, call.Progress).Span);
     }
+
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
+        throw NativeStreaming.Refusal(call.Method, endpoint);
+
+    public RpcSchema FetchSchema(CancellationToken cancellation) => throw new RpcException(
+        RpcStatusCode.Unimplemented,
+        $"The native protocol cannot tell a schema. Give the .proto files of '{endpoint}' as -Schema.")
+    {
+        ErrorId = "NoSchema",
+        Endpoint = endpoint,
+    };
 
     public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation)
     {

@@ -1,0 +1,285 @@
+using System.Buffers;
+using System.Diagnostics;
+using System.IO.Pipelines;
+using System.Net;
+using System.Net.Http.Headers;
+using System.Text;
+using Google.Protobuf;
+using ProtoRpc.Transports;
+using ProtoRpc.Wire.Grpc;
+
+namespace ProtoRpc.Calls.Grpc;
+
+/// <summary>One call: an HTTP/2 request whose body and reply are streams of messages.</summary>
+internal sealed class GrpcCall : IRpcStream
+{
+    private const int QuotedBytes = 200;
+
+    private readonly GrpcChannel _channel;
+    private readonly TimeSpan _timeout;
+    private readonly RpcResponseInfo? _info;
+    private readonly bool _compresses;
+    private readonly CancellationToken _caller;
+    private readonly CancellationTokenSource _end;
+    private readonly GrpcFrameWriter _frames = new();
+    private readonly HttpRequestMessage _request;
+    private readonly GrpcRequestContent? _content;
+    private readonly long _started = Stopwatch.GetTimestamp();
+    private readonly Task<HttpResponseMessage> _sending;
+
+    private HttpResponseMessage? _response;
+    private PipeReader? _reader;
+    private string? _encoding;
+    private SequencePosition? _consumed;
+    private bool _over;
+
+    /// <summary>Begins a call.</summary>
+    /// <param name="channel">Where to.</param>
+    /// <param name="path">The method: <c>package.Service/Method</c>.</param>
+    /// <param name="timeout">How long it may take, sent to the server and kept here.</param>
+    /// <param name="options">Headers and the like.</param>
+    /// <param name="only">The only request of a method that takes one; null for a stream of requests.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    public GrpcCall(
+        GrpcChannel channel,
+        string path,
+        TimeSpan timeout,
+        RpcCallOptions? options,
+        IMessage? only,
+        CancellationToken cancellation)
+    {
+        _channel = channel;
+        _timeout = timeout;
+        _info = options?.Response;
+        _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
+        _caller = cancellation;
+        _request = channel.NewRequest(path);
+        _request.Content = only is null ? _content = new GrpcRequestContent() : OnlyContent(only);
+        GrpcHeaders.Add(_request, channel.Options.Headers);
+        if (options?.Headers is { } headers)
+        {
+            GrpcHeaders.Add(_request, headers);
+        }
+
+        GrpcHeaders.AddStandard(_request.Headers, timeout, _compresses);
+        _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        if (timeout != Timeout.InfiniteTimeSpan)
+        {
+            _end.CancelAfter(timeout);
+        }
+
+        _sending = channel.Http.SendAsync(_request, _end.Token);
+    }
+
+    /// <inheritdoc/>
+    public ReadOnlySequence<byte> Current { get; private set; }
+
+    /// <inheritdoc/>
+    public async ValueTask<bool> SendAsync(IMessage message, bool compress)
+    {
+        GrpcRequestContent content = _content ?? throw new InvalidOperationException("The request was sent already.");
+        if (!content.Opened.IsCompleted)
+        {
+            await Task.WhenAny(content.Opened, _sending).ConfigureAwait(false);
+        }
+
+        if (_over || !content.Opened.IsCompletedSuccessfully)
+        {
+            return false;
+        }
+
+        try
+        {
+            Stream stream = content.Opened.Result;
+            await stream.WriteAsync(_frames.Write(message, _compresses && compress), _end.Token).ConfigureAwait(false);
+            await stream.FlushAsync(_end.Token).ConfigureAwait(false);
+            return true;
+        }
+        catch (Exception e) when (e is IOException or HttpRequestException or OperationCanceledException
+            or ObjectDisposedException or InvalidOperationException)
+        {
+            // The server ended the call, or it was cancelled: the reading side knows why.
+            return false;
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask CompleteAsync()
+    {
+        _content?.Complete();
+        return ValueTask.CompletedTask;
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask<bool> ReadAsync()
+    {
+        if (_over)
+        {
+            return false;
+        }
+
+        try
+        {
+            PipeReader reader = _reader ?? await StartReadingAsync().ConfigureAwait(false);
+            if (_consumed is { } consumed)
+            {
+                _consumed = null;
+                Current = default;
+                reader.AdvanceTo(consumed);
+            }
+
+            while (true)
+            {
+                ReadResult result = await reader.ReadAsync(_end.Token).ConfigureAwait(false);
+                ReadOnlySequence<byte> buffer = result.Buffer;
+                if (GrpcFraming.TryRead(ref buffer, _channel.MaxMessageBytes, out GrpcFrame frame))
+                {
+                    _consumed = buffer.Start;
+                    Current = frame.IsCompressed
+                        ? new(GrpcEncoding.Decompress(frame.Body, _encoding, _channel.MaxMessageBytes))
+                        : frame.Body;
+                    return true;
+                }
+
+                if (result.IsCompleted)
+                {
+                    long left = buffer.Length;
+                    reader.AdvanceTo(buffer.End);
+                    return Finish(left);
+                }
+
+                reader.AdvanceTo(buffer.Start, buffer.End);
+            }
+        }
+        catch (Exception e)
+        {
+            _over = true;
+            RpcException failure = Explain(e);
+            await _end.CancelAsync().ConfigureAwait(false);
+
+            // Cancelling ends the wait for a message; this ends the stream.
+            _response?.Dispose();
+            throw failure;
+        }
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask DisposeAsync()
+    {
+        bool finished = _over;
+        _over = true;
+        if (!finished)
+        {
+            await _end.CancelAsync().ConfigureAwait(false);
+        }
+
+        _content?.Complete();
+        if (_response is null)
+        {
+            // A response that comes in spite of all is disposed of when it comes.
+            _ = _sending.ContinueWith(
+                static sent => sent.Result.Dispose(),
+                CancellationToken.None,
+                TaskContinuationOptions.OnlyOnRanToCompletion,
+                TaskScheduler.Default);
+            _ = _sending.ContinueWith(
+                static sent => sent.Exception, CancellationToken.None, TaskContinuationOptions.OnlyOnFaulted, TaskScheduler.Default);
+        }
+
+        _response?.Dispose();
+        _request.Dispose();
+        _end.Dispose();
+    }
+
+    private ReadOnlyMemoryContent OnlyContent(IMessage message) => new(_frames.Write(message, _compresses))
+    {
+        Headers = { ContentType = new MediaTypeHeaderValue(GrpcHeaders.ContentType) },
+    };
+
+    private async Task<PipeReader> StartReadingAsync()
+    {
+        HttpResponseMessage response = _response = await _sending.ConfigureAwait(false);
+        string? type = response.Content.Headers.ContentType?.MediaType;
+        bool isGrpc = type is not null
+            && (type == GrpcHeaders.ContentType || type.StartsWith($"{GrpcHeaders.ContentType}+", StringComparison.Ordinal));
+
+        // A status tells more than how it came.
+        if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null
+            && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
+        {
+            throw GrpcStatus.OfHttp(response.StatusCode, type, await QuoteAsync(response).ConfigureAwait(false));
+        }
+
+        _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
+        if (_info is not null)
+        {
+            _info.Headers = GrpcHeaders.Read(response.Headers);
+        }
+
+        Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);
+        return _reader = PipeReader.Create(body, new StreamPipeReaderOptions(bufferSize: 16 * 1024));
+    }
+
+    // The start of what a proxy or web server says, in one line.
+    private async Task<string> QuoteAsync(HttpResponseMessage response)
+    {
+        try
+        {
+            byte[] bytes = new byte[QuotedBytes];
+            Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);
+            int count = await body.ReadAtLeastAsync(bytes, bytes.Length, throwOnEndOfStream: false, _end.Token)
+                .ConfigureAwait(false);
+            string text = Encoding.UTF8.GetString(bytes, 0, count);
+            return string.Join(' ', text.Split([' ', '\r', '\n', '\t', '\0'], StringSplitOptions.RemoveEmptyEntries));
+        }
+        catch (Exception e) when (e is IOException or HttpRequestException)
+        {
+            return "";
+        }
+    }
+
+    private bool Finish(long left)
+    {
+        HttpResponseMessage response = _response!;
+        bool onlyTrailers = GrpcHeaders.Find(response.TrailingHeaders, GrpcHeaders.Status) is null
+            && GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is not null;
+        HttpHeaders trailing = onlyTrailers ? response.Headers : response.TrailingHeaders;
+        RpcMetadata trailers = GrpcHeaders.Read(trailing);
+        if (_info is not null)
+        {
+            _info.Trailers = trailers;
+        }
+
+        if (GrpcStatus.Read(trailing, trailers) is { } failure)
+        {
+            throw failure;
+        }
+
+        _over = left == 0
+            ? true
+            : throw GrpcDefects.BadFrame($"the stream ends in the middle of a message, {left:N0} bytes after its start");
+        _content?.Complete();
+        return false;
+    }
+
+    private RpcException Explain(Exception exception)
+    {
+        // In this order: what the server says of a call that was given up here is of no interest.
+        bool sent = _content?.Opened.IsCompleted ?? _channel.HasConnected;
+        if (_caller.IsCancellationRequested && exception is not RpcException { MayHaveExecuted: true })
+        {
+            return CallErrors.Cancelled(_channel.Endpoint, sent);
+        }
+
+        if (IsLate && exception is not RpcException)
+        {
+            return CallErrors.TimedOut(_channel.Endpoint, _timeout, sent);
+        }
+
+        return exception is OperationCanceledException
+            ? CallErrors.Cancelled(_channel.Endpoint, sent)
+            : GrpcFailures.Translate(exception, _channel.Endpoint);
+    }
+
+    private bool IsLate => _timeout != Timeout.InfiniteTimeSpan && Stopwatch.GetElapsedTime(_started) >= _timeout;
+}

@@ -1,0 +1,177 @@
+using System.Buffers;
+using System.Net;
+using Google.Protobuf;
+using ProtoRpc.Schema;
+using ProtoRpc.Transports.Http;
+
+namespace ProtoRpc.Calls.Grpc;
+
+/// <summary>Calls services over gRPC: HTTP/2 with messages in frames.</summary>
+internal sealed class GrpcChannel : IRpcChannel
+{
+    private static readonly TimeSpan KeepAliveTimeout = TimeSpan.FromSeconds(20);
+
+    // A connection that was made to find out who is there serves the first call, unless it has waited for long:
+    // servers close those that say nothing.
+    private static readonly TimeSpan FreshFor = TimeSpan.FromSeconds(5);
+
+    private readonly Uri _address;
+    private Stream? _fresh;
+    private long _freshUntil;
+
+    private GrpcChannel(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        Endpoint = endpoint;
+        Options = options;
+        _address = new UriBuilder(
+            endpoint.IsTls ? "https" : "http",
+            endpoint.Transport == RpcTransport.GrpcUnix ? "localhost" : endpoint.Host,
+            endpoint.Transport == RpcTransport.GrpcUnix ? 80 : endpoint.Port).Uri;
+        SocketsHttpHandler handler = new()
+        {
+            AllowAutoRedirect = false,
+            UseCookies = false,
+            UseProxy = false,
+            ActivityHeadersPropagator = null,
+            EnableMultipleHttp2Connections = true,
+            ConnectTimeout = options.Limits.ConnectTimeout + TimeSpan.FromSeconds(1),
+            PooledConnectionIdleTimeout = options.Limits.IdleTimeout,
+            ConnectCallback = (_, cancellation) => ConnectAsync(cancellation),
+        };
+        if (options.KeepAlive is { } interval)
+        {
+            handler.KeepAlivePingDelay = interval;
+            handler.KeepAlivePingTimeout = KeepAliveTimeout;
+            handler.KeepAlivePingPolicy = HttpKeepAlivePingPolicy.WithActiveRequests;
+        }
+
+        Http = new HttpMessageInvoker(handler, disposeHandler: true);
+    }
+
+    /// <summary>The native protocol's side channel; nothing of gRPC carries it.</summary>
+    public Headers.RpcCallContext Context { get; set; } = new();
+
+    public RpcEndpoint Endpoint { get; }
+
+    public RpcClientOptions Options { get; }
+
+    public int MaxMessageBytes => Options.Limits.MaxMessageBytes;
+
+    public HttpMessageInvoker Http { get; }
+
+    /// <summary>Whether there ever was a connection, so that a call may have been sent.</summary>
+    public bool HasConnected { get; private set; }
+
+    /// <summary>Connects once, so that a server that is not there, or not trusted, is found out now.</summary>
+    public static GrpcChannel Open(RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
+    {
+        GrpcChannel channel = new(endpoint, options);
+        try
+        {
+            channel._fresh = channel.DialAsync(cancellation).GetAwaiter().GetResult();
+            channel._freshUntil = Environment.TickCount64 + (long)FreshFor.TotalMilliseconds;
+            return channel;
+        }
+        catch
+        {
+            channel.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>A request to a method, without body.</summary>
+    public HttpRequestMessage NewRequest(string path)
+    {
+        HttpRequestMessage request = new(HttpMethod.Post, new Uri(_address, $"/{path}"))
+        {
+            Version = HttpVersion.Version20,
+            VersionPolicy = HttpVersionPolicy.RequestVersionExact,
+        };
+        if (Options.Tls.ServerName is { } name)
+        {
+            request.Headers.Host = name;
+        }
+
+        return request;
+    }
+
+    public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        InvokeAsync(call, request, read, cancellation).GetAwaiter().GetResult();
+
+    public Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RpcMethodInfo method = call.Method;
+        return method.IsUnary
+            ? CallAsync(method.FullName, call.Timeout, call.Options, request, read, cancellation)
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
+                + $"{nameof(RpcClient.InvokeStreamAsync)}.");
+    }
+
+    public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"gRPC sends a message in one piece. Send {call.Method.FullName} a stream of smaller ones, or use a native endpoint.");
+
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
+        new GrpcCall(this, call.Method.FullName, call.Timeout, call.Options, only: null, cancellation);
+
+    public RpcSchema FetchSchema(CancellationToken cancellation) => new GrpcReflection(this).Read(cancellation);
+
+    public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation) =>
+        GrpcHealth.Ping(this, timeout, cancellation);
+
+    /// <summary>Makes one call with one message each way.</summary>
+    public async Task<TReply> CallAsync<TReply>(
+        string path,
+        TimeSpan timeout,
+        RpcCallOptions? options,
+        IMessage request,
+        ReplyReader<TReply> read,
+        CancellationToken cancellation)
+    {
+        await using GrpcCall call = new(this, path, timeout, options, request, cancellation);
+        if (!await call.ReadAsync().ConfigureAwait(false))
+        {
+            throw NotOne("no reply, though it says that the call succeeded");
+        }
+
+        TReply reply = read(call.Current.IsSingleSegment ? call.Current.FirstSpan : call.Current.ToArray());
+        return await call.ReadAsync().ConfigureAwait(false) ? throw NotOne("more than one reply") : reply;
+    }
+
+    public void Dispose()
+    {
+        Http.Dispose();
+        Interlocked.Exchange(ref _fresh, null)?.Dispose();
+    }
+
+    private static RpcException NotOne(string what) => new(
+        RpcStatusCode.Internal, $"The server sent {what}. Does its schema differ from this one?")
+    {
+        ErrorId = "BadReply",
+        MayHaveExecuted = true,
+    };
+
+    private async ValueTask<Stream> ConnectAsync(CancellationToken cancellation)
+    {
+        Stream? fresh = Interlocked.Exchange(ref _fresh, null);
+        if (fresh is not null && Environment.TickCount64 < _freshUntil)
+        {
+            return fresh;
+        }
+
+        fresh?.Dispose();
+        return await DialAsync(cancellation).ConfigureAwait(false);
+    }
+
+    private async Task<Stream> DialAsync(CancellationToken cancellation)
+    {
+        Stream stream = await HttpDialer.DialAsync(
+            Endpoint, Options.Tls, Options.Limits.ConnectTimeout, cancellation).ConfigureAwait(false);
+        HasConnected = true;
+        return stream;
+    }
+}

@@ -1,0 +1,61 @@
+using System.Net.Sockets;
+
+namespace ProtoRpc.Calls.Grpc;
+
+/// <summary>What goes wrong below a call, as a status.</summary>
+internal static class GrpcFailures
+{
+    // RFC 9113, section 7.
+    private const long RefusedStream = 0x7;
+    private const long Cancel = 0x8;
+    private const long EnhanceYourCalm = 0xb;
+    private const long InadequateSecurity = 0xc;
+    private const long NoError = 0x0;
+
+    /// <summary>The status of an exception of the HTTP client.</summary>
+    public static RpcException Translate(Exception exception, RpcEndpoint endpoint)
+    {
+        for (Exception? e = exception; e is not null; e = e.InnerException)
+        {
+            switch (e)
+            {
+                case RpcException known:
+                    return known;
+                case HttpProtocolException reset:
+                    return OfErrorCode(reset, endpoint);
+                case SocketException:
+                    return Lost(endpoint, exception);
+            }
+        }
+
+        return exception is HttpRequestException { HttpRequestError: HttpRequestError.ConfigurationLimitExceeded }
+            ? new RpcException(
+                RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than is allowed: {exception.Message}", exception)
+            {
+                MayHaveExecuted = true,
+            }
+            : Lost(endpoint, exception);
+    }
+
+    private static RpcException OfErrorCode(HttpProtocolException reset, RpcEndpoint endpoint)
+    {
+        (RpcStatusCode code, string what) = reset.ErrorCode switch
+        {
+            RefusedStream => (RpcStatusCode.Unavailable, "did not take the call"),
+            Cancel => (RpcStatusCode.Cancelled, "cancelled the call"),
+            EnhanceYourCalm => (RpcStatusCode.ResourceExhausted,
+                "closed the connection because it was asked too much (perhaps KeepAlive asks too often)"),
+            InadequateSecurity => (RpcStatusCode.PermissionDenied, "asks for better security"),
+            NoError => (RpcStatusCode.Unavailable, "closed the connection before it answered"),
+            _ => (RpcStatusCode.Internal, "broke off the call"),
+        };
+        return new RpcException(code, $"'{endpoint}' {what} (HTTP/2 error 0x{reset.ErrorCode:x}).", reset)
+        {
+            ErrorId = reset.ErrorCode == NoError ? "ConnectionLost" : $"RpcStatus.{code}",
+            MayHaveExecuted = reset.ErrorCode != RefusedStream,
+        };
+    }
+
+    private static RpcException Lost(RpcEndpoint endpoint, Exception exception) =>
+        Transports.CallErrors.ConnectionLost(endpoint, exception);
+}

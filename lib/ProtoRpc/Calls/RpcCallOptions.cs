@@ -1,0 +1,21 @@
+namespace ProtoRpc.Calls;
+
+/// <summary>How one call is made.</summary>
+public sealed record RpcCallOptions
+{
+    /// <summary>How long the caller waits; InfiniteTimeSpan for ever. Null for the limit's call timeout with a unary
+    /// method, and for ever with one that streams.</summary>
+    public TimeSpan? Timeout { get; init; }
+
+    /// <summary>Headers to send beside those of the client, where the transport has headers.</summary>
+    public RpcMetadata? Headers { get; init; }
+
+    /// <summary>Receives headers and trailers of the reply.</summary>
+    public RpcResponseInfo? Response { get; init; }
+
+    /// <summary>How requests are compressed; null as the client is set.</summary>
+    public RpcCompression? Compression { get; init; }
+
+    /// <summary>Whether a server that cannot be reached is tried again until the call's time is over.</summary>
+    public bool WaitForReady { get; init; }
+}

@@ -1,0 +1,11 @@
+namespace ProtoRpc.Calls;
+
+/// <summary>What came beside a call's replies. Filled in while the call runs.</summary>
+public sealed class RpcResponseInfo
+{
+    /// <summary>The headers, once they have come.</summary>
+    public RpcMetadata Headers { get; internal set; } = new();
+
+    /// <summary>The trailers, once the call ended, with an error too.</summary>
+    public RpcMetadata Trailers { get; internal set; } = new();
+}

@@ -1,0 +1,95 @@
+using ProtoRpc.Wire.Grpc;
+
+namespace ProtoRpc.Transports.Http;
+
+/// <summary>A connection whose first incoming bytes are looked at, so that a server of another protocol is told at
+/// once and by name instead of by what it breaks later.</summary>
+internal sealed class GreetedStream(Stream inner, RpcEndpoint endpoint, PeerGreeting expected, TimeSpan patience) : Stream
+{
+    private bool _greeted;
+
+    public override bool CanRead => true;
+
+    public override bool CanWrite => true;
+
+    public override bool CanSeek => false;
+
+    public override long Length => throw new NotSupportedException();
+
+    public override long Position
+    {
+        get => throw new NotSupportedException();
+        set => throw new NotSupportedException();
+    }
+
+    public override ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default) =>
+        _greeted || buffer.IsEmpty
+            ? inner.ReadAsync(buffer, cancellationToken)
+            : ReadGreetingAsync(buffer, cancellationToken);
+
+    public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+        ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+
+    public override int Read(byte[] buffer, int offset, int count) =>
+        ReadAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
+
+    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) =>
+        inner.WriteAsync(buffer, cancellationToken);
+
+    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+        inner.WriteAsync(buffer, offset, count, cancellationToken);
+
+    public override void Write(byte[] buffer, int offset, int count) => inner.Write(buffer, offset, count);
+
+    public override Task FlushAsync(CancellationToken cancellationToken) => inner.FlushAsync(cancellationToken);
+
+    public override void Flush() => inner.Flush();
+
+    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+
+    public override void SetLength(long value) => throw new NotSupportedException();
+
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            inner.Dispose();
+        }
+
+        base.Dispose(disposing);
+    }
+
+    private async ValueTask<int> ReadGreetingAsync(Memory<byte> buffer, CancellationToken cancellationToken)
+    {
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        end.CancelAfter(patience);
+        int count;
+        try
+        {
+            count = await inner.ReadAsync(buffer, end.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw HttpErrors.Silent(endpoint, patience);
+        }
+        catch (IOException e)
+        {
+            throw HttpErrors.HungUp(endpoint, e);
+        }
+
+        if (count == 0)
+        {
+            throw HttpErrors.HungUp(endpoint, null);
+        }
+
+        ReadOnlyMemory<byte> first = buffer[..count];
+        PeerGreeting greeting = PeerGreetings.Judge(first.Span);
+        if (greeting != expected)
+        {
+            throw HttpErrors.WrongProtocol(endpoint, greeting, PeerGreetings.FirstLine(first.Span));
+        }
+
+        _greeted = true;
+        return count;
+    }
+}

@@ -1,0 +1,82 @@
+using System.Security.Authentication;
+using ProtoRpc.Wire.Grpc;
+
+namespace ProtoRpc.Transports.Http;
+
+/// <summary>Makes exceptions of servers that do not speak as the endpoint says.</summary>
+internal static class HttpErrors
+{
+    private const string WrongProtocolId = "WrongProtocol";
+
+    public static RpcException WrongProtocol(RpcEndpoint endpoint, PeerGreeting greeting, string firstLine)
+    {
+        bool wantsTls = endpoint.IsTls;
+        string what = greeting switch
+        {
+            PeerGreeting.Tls => $"it speaks TLS. Use {TlsForm(endpoint)}",
+            PeerGreeting.Http1 when wantsTls => $"it speaks plain HTTP/1 ('{firstLine}'), without TLS",
+            PeerGreeting.Http1 => $"it speaks HTTP/1 ('{firstLine}'), and gRPC needs HTTP/2. Check the port; a proxy may "
+                + "be in between",
+            PeerGreeting.Http2 => $"it speaks HTTP/2 without TLS. Use {PlainForm(endpoint)}",
+            _ => wantsTls ? "it does not speak TLS. Check the port" : "it does not speak HTTP/2. Check the port",
+        };
+        return Make(endpoint, what, null);
+    }
+
+    public static RpcException HungUp(RpcEndpoint endpoint, Exception? inner) => Make(
+        endpoint,
+        "it closed the connection without a word. " + (endpoint.IsTls
+            ? $"It may not speak TLS ({PlainForm(endpoint)}), or be stopping"
+            : $"It may want TLS ({TlsForm(endpoint)}), or be stopping"),
+        inner);
+
+    public static RpcException Silent(RpcEndpoint endpoint, TimeSpan patience) => Make(
+        endpoint,
+        $"it accepted the connection, and said nothing for {patience.TotalSeconds:0.###} s. Check the port"
+        + (endpoint.IsTls ? "" : $", and whether it wants TLS ({TlsForm(endpoint)})"),
+        null);
+
+    public static RpcException NoHttp2(RpcEndpoint endpoint) => Make(
+        endpoint, "it speaks TLS, but does not offer HTTP/2 (ALPN h2), which gRPC needs. Check the port and any proxy", null);
+
+    public static RpcException Untrusted(RpcEndpoint endpoint, string why, Exception inner) => new(
+        RpcStatusCode.Unavailable,
+        $"Cannot trust '{endpoint}': {why}. Give its authority (-CACertificate), the name that its certificate has "
+        + "(-ServerName), or take any certificate with -SkipCertificateCheck.",
+        inner)
+    {
+        ErrorId = "CertificateNotTrusted",
+        Endpoint = endpoint,
+    };
+
+    public static RpcException HandshakeFailed(RpcEndpoint endpoint, Exception exception)
+    {
+        Exception cause = exception is AuthenticationException { InnerException: { } inner } ? inner : exception;
+        return new RpcException(
+            RpcStatusCode.Unavailable,
+            $"The TLS handshake with '{endpoint}' failed: {cause.Message.TrimEnd('.')}. The server may want a client "
+            + "certificate (-ClientCertificate) or another version of TLS.",
+            exception)
+        {
+            ErrorId = "TlsHandshakeFailed",
+            Endpoint = endpoint,
+        };
+    }
+
+    private static RpcException Make(RpcEndpoint endpoint, string what, Exception? inner) => new(
+        RpcStatusCode.Unavailable, $"The server at '{endpoint}' cannot be used: {what}.", inner)
+    {
+        ErrorId = WrongProtocolId,
+        Endpoint = endpoint,
+    };
+
+    private static string TlsForm(RpcEndpoint endpoint) => endpoint.Transport switch
+    {
+        RpcTransport.Grpc => $"grpcs://{endpoint.Host}:{endpoint.Port}",
+        RpcTransport.Http => $"https://{endpoint.Host}:{endpoint.Port}",
+        _ => "TLS",
+    };
+
+    private static string PlainForm(RpcEndpoint endpoint) =>
+        $"{(endpoint.Transport == RpcTransport.Grpcs ? "grpc" : "http")}://{endpoint.Host}:{endpoint.Port}";
+}
