@@ -24,6 +24,15 @@ Describe 'Get-RpcMessageType' {
             Should -Throw -ErrorId 'MessageNotFound,*' -ExpectedMessage '*demo.HelloReply*'
     }
 
+    It 'shows the default of an enum by its name' {
+        $proto = Join-Path $TestDrive defaults.proto
+        Set-Content $proto 'syntax = "proto2"; enum Light { OFF = 0; ON = 1; } message Lamp { optional Light light = 1 [default = ON]; }'
+        $type = Get-RpcMessageType Lamp -Schema $proto
+
+        $type | Out-String | Should -Match 'optional Light light = 1 \[default = ON\]'
+        $type.Fields | Out-String | Should -Match 'light\s.*\sON'
+    }
+
     It 'prints a type as its fields, and fields as a table' {
         $type = Get-RpcMessageType HelloRequest -Schema $schema
 

@@ -276,6 +276,20 @@ Describe 'Invoke-RpcMethod' {
             { ConvertTo-RpcMessage demo.HelloRequest $template -Schema $listener.Schema -ErrorAction Stop } | Should -Not -Throw
         }
 
+        It 'offers a request with maps by number and by bool' {
+            $proto = Join-Path $TestDrive maps.proto
+            Set-Content $proto 'syntax = "proto3"; message Maps { map<int32, string> n = 1; map<bool, int32> b = 2; } service Atlas { rpc Open (Maps) returns (Maps); }'
+            $maps = Import-RpcSchema $proto
+            $atlas = Start-RpcListener "ncalrpc:[$(New-TestName)]" { $Request } -Schema $maps
+            $open = $atlas | Connect-RpcEndpoint
+
+            $offered = (Complete 'Invoke-RpcMethod -Connection $open Open ').CompletionText | Select-Object -First 1
+
+            $reply = $open | Invoke-RpcMethod Open (& ([scriptblock]::Create($offered)))
+            $reply.n.Count | Should -Be 1
+            $reply.b.Count | Should -Be 1
+        }
+
         It 'offers connections' {
             (Complete 'Invoke-RpcMethod SayHello -Connection ').CompletionText | Should -Contain "(Get-RpcConnection $($rpc.Id))"
         }

@@ -42,10 +42,13 @@ public sealed class MessageCompleter : RpcCompleter
     {
         foreach (DictionaryEntry entry in dictionary)
         {
-            yield return $"{Key((string)entry.Key)} = {Literal(entry.Value)}";
+            yield return $"{Key(entry.Key)} = {Literal(entry.Value)}";
         }
     }
 
-    private static string Key(string name) =>
-        name.All(c => char.IsAsciiLetterOrDigit(c) || c == '_') && !char.IsAsciiDigit(name[0]) ? name : $"'{name}'";
+    // The keys of a map may be numbers and bools, too.
+    private static string Key(object key) => key is string name && !IsBare(name) ? Literal(name) : $"{key}";
+
+    private static bool IsBare(string name) => name.Length > 0 && !char.IsAsciiDigit(name[0])
+        && name.All(c => char.IsAsciiLetterOrDigit(c) || c == '_');
 }
