@@ -1,5 +1,7 @@
+using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Raw;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
 
@@ -54,19 +56,23 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
     [Parameter]
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
+    [Parameter]
+    [ValidateNotNull]
+    public IDictionary? CallContext { get; set; }
+
+    [Parameter]
+    public RpcExceptionTypes ExceptionType { get; set; } = RpcExceptionTypes.CoreLibrary;
+
+    [Parameter]
+    [ValidateRange(0, int.MaxValue)]
+    public int? MultiPartThreshold { get; set; }
+
     protected override void Process()
     {
         RpcSchema? schema = Schema is null ? Listener?.Schema : Resolve(Schema);
-        RpcClientOptions options = new()
-        {
-            Limits = Limits,
-            Service = Service ?? OnlyService,
-            InterfaceId = InterfaceId,
-            Security = CreateSecurity(),
-        };
         foreach (string endpoint in Listener?.Endpoint.Select(endpoint => endpoint.ToString()) ?? Endpoint)
         {
-            Guard(endpoint, () => Connect(RpcEndpoint.Parse(endpoint), schema, options));
+            Guard(endpoint, () => Connect(RpcEndpoint.Parse(endpoint), schema));
         }
     }
 
@@ -84,13 +90,53 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
         ServicePrincipalName = ServicePrincipalName,
     };
 
-    private void Connect(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options)
+    // Without a schema there is nothing but bytes to send to an interface.
+    private Guid? RawInterface => Schema is not null ? null
+        : Listener is null ? InterfaceId
+        : Listener.IsRaw ? InterfaceId ?? Listener.InterfaceId[0]
+        : null;
+
+    private void Connect(RpcEndpoint endpoint, RpcSchema? schema)
     {
         WriteVerbose($"Connecting to {endpoint}");
-        RpcClient client = RpcClient.Connect(endpoint, schema, options, Cancellation);
         RunspaceStore store = RunspaceStore.Current;
-        RpcConnection connection = new(store.NextId(), client);
+        RpcConnection connection = RawInterface is { } raw
+            ? new(store.NextId(), RpcRawClient.Connect(endpoint, raw, Limits, CreateSecurity(), Cancellation))
+            : new(store.NextId(), RpcClient.Connect(endpoint, schema, CreateOptions(), Cancellation));
+        if (CallContext is not null)
+        {
+            SetCallContext(connection, CallContext);
+        }
+
         store.Add(connection);
         WriteObject(connection);
+    }
+
+    private static void SetCallContext(RpcConnection connection, IDictionary values)
+    {
+        try
+        {
+            connection.CallContext = values;
+        }
+        catch
+        {
+            connection.Dispose();
+            throw;
+        }
+    }
+
+    private RpcClientOptions CreateOptions()
+    {
+        RpcClientOptions options = new()
+        {
+            Limits = Limits,
+            Service = Service ?? OnlyService,
+            InterfaceId = InterfaceId,
+            ExceptionTypes = ExceptionType,
+            Security = CreateSecurity(),
+        };
+        return MultiPartThreshold is not { } threshold
+            ? options
+            : options with { MultiPartThreshold = threshold == 0 ? null : threshold };
     }
 }

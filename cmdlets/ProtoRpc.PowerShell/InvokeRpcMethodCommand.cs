@@ -6,12 +6,14 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsLifecycle.Invoke, "RpcMethod", DefaultParameterSetName = ByConnection)]
-[OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary))]
+[OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary), typeof(byte[]))]
 public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
 {
     private const string ByMessage = "Message";
+    private const string ByBytes = "Bytes";
 
-    [Parameter(Mandatory = true, Position = 0)]
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByMessage)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(MethodCompleter))]
     public string Method { get; set; } = "";
@@ -22,8 +24,13 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
     [ArgumentCompleter(typeof(MessageCompleter))]
     public object? Message { get; set; }
 
+    [Parameter(Mandatory = true, ParameterSetName = ByBytes)]
+    [AllowEmptyCollection]
+    public byte[] Bytes { get; set; } = [];
+
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByMessage)]
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByBytes)]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
     public override RpcConnection? Connection { get; set; }
@@ -32,16 +39,29 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
     [Deadline]
     public TimeSpan? Deadline { get; set; }
 
-    [Parameter]
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByMessage)]
     public SwitchParameter AsHashtable { get; set; }
 
-    [Parameter]
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByMessage)]
     public SwitchParameter Raw { get; set; }
 
-    [Parameter]
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByMessage)]
     public SwitchParameter AllowUnknownField { get; set; }
 
-    protected override void Process() => Guard(Method, Call);
+    protected override void Process()
+    {
+        if (ParameterSetName == ByBytes)
+        {
+            Guard(null, () => WriteObject(ResolveConnection().Raw.Execute(Bytes, Deadline, Cancellation)));
+        }
+        else
+        {
+            Guard(Method, Call);
+        }
+    }
 
     private void Call()
     {
@@ -57,7 +77,8 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
         DynamicMessage request = Message is PSObject { BaseObject: DynamicMessage raw }
             ? raw
             : mapper.ToMessage(method.RequestType, Message);
-        DynamicMessage reply = client.Invoke(method, request, Deadline, Cancellation);
+        using TransferProgress progress = new($"Sending to {method.FullName}", WriteProgress);
+        DynamicMessage reply = client.Invoke(method, request, Deadline, Cancellation, progress);
         WriteObject(Raw ? reply : mapper.ToObject(reply));
     }
 }

@@ -1,4 +1,6 @@
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Raw;
+using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
@@ -6,13 +8,24 @@ namespace ProtoRpc.PowerShell;
 /// <summary>A listener as the shell shows it.</summary>
 public sealed class RpcListener
 {
-    private readonly RpcServer _server;
+    private readonly IRpcServer _server;
+    private readonly RpcServer? _services;
     private readonly HandlerPool _pool;
 
     internal RpcListener(int id, RpcSchema schema, RpcServer server, HandlerPool pool)
     {
         Id = id;
         Schema = schema;
+        InterfaceId = [.. server.Services.Select(service => service.Value)];
+        _server = server;
+        _services = server;
+        _pool = pool;
+    }
+
+    internal RpcListener(int id, RpcRawServer server, HandlerPool pool)
+    {
+        Id = id;
+        InterfaceId = [server.InterfaceId];
         _server = server;
         _pool = pool;
     }
@@ -23,14 +36,20 @@ public sealed class RpcListener
     /// <summary><c>Listening</c> or <c>Stopped</c>.</summary>
     public string State => IsListening ? "Listening" : "Stopped";
 
-    /// <summary>Full names of the services.</summary>
-    public string[] Service => [.. _server.Services.Select(service => service.Key.FullName)];
+    /// <summary>Full names of the services; none on the raw layer.</summary>
+    public string[] Service => [.. _services?.Services.Select(service => service.Key.FullName) ?? []];
+
+    /// <summary>The interfaces' ids on the native protocol.</summary>
+    public Guid[] InterfaceId { get; }
 
     /// <summary>The endpoints as bound, with the port that the system picked.</summary>
     public RpcEndpoint[] Endpoint => [.. _server.Endpoints];
 
-    /// <summary>The schema of the services.</summary>
-    public RpcSchema Schema { get; }
+    /// <summary>The schema of the services; none on the raw layer.</summary>
+    public RpcSchema? Schema { get; }
+
+    /// <summary>Whether it serves bytes, and no messages.</summary>
+    public bool IsRaw => _services is null;
 
     /// <summary>Connections now open.</summary>
     public int Connections => _server.Counters.Connections;
@@ -62,6 +81,8 @@ public sealed class RpcListener
     /// <summary>The last record that a handler wrote.</summary>
     public string LastRecord => Streams.Last;
 
+    internal IReadOnlyList<RpcSession> Sessions => _services?.Sessions ?? [];
+
     internal HandlerStreams Streams => _pool.Streams;
 
     internal bool IsListening => _server.IsListening;
@@ -74,6 +95,8 @@ public sealed class RpcListener
         _server.StopAsync(drain).GetAwaiter().GetResult();
         _pool.Dispose();
     }
+
+    internal bool RemoveSession(Guid id) => _services?.RemoveSession(id) == true;
 
     /// <inheritdoc/>
     public override string ToString() => $"listener {Id} on {string.Join(", ", _server.Endpoints)}";

@@ -1,22 +1,24 @@
+using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Interceptors;
+using ProtoRpc.Calls.Raw;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;
 
-[Cmdlet(VerbsLifecycle.Start, "RpcListener", SupportsShouldProcess = true)]
+[Cmdlet(VerbsLifecycle.Start, "RpcListener", DefaultParameterSetName = ByHandler, SupportsShouldProcess = true)]
 [OutputType(typeof(RpcListener))]
-public sealed class StartRpcListenerCommand : RpcCmdlet
+public sealed class StartRpcListenerCommand : RpcHandlersCommand
 {
-    private const int MaxDefaultWorkers = 8;
+    private const string ByHandler = "Handler";
+    private const string ByRawHandler = "Raw";
 
-    private RpcSchema? _schema;
-
-    [Parameter(Mandatory = true)]
+    [Parameter(Mandatory = true, ParameterSetName = ByHandler)]
     public RpcSchemaSource Schema { get; set; } = null!;
 
-    [Parameter]
+    [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(ServiceCompleter))]
     public string[] Service { get; set; } = [];
@@ -26,23 +28,32 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 
-    [Parameter(Mandatory = true, Position = 1)]
+    [Parameter(Mandatory = true, Position = 1, ParameterSetName = ByHandler)]
     [ArgumentCompleter(typeof(HandlerCompleter))]
     public RpcHandlerSource Handler { get; set; } = null!;
 
-    [Parameter]
+    [Parameter(Mandatory = true, ParameterSetName = ByRawHandler)]
+    public ScriptBlock RawHandler { get; set; } = null!;
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [Parameter(Mandatory = true, ParameterSetName = ByRawHandler)]
     public Guid? InterfaceId { get; set; }
 
-    [Parameter]
-    [ValidateRange(1, 1024)]
-    public int ThrottleLimit { get; set; } = Math.Min(MaxDefaultWorkers, 2 * Environment.ProcessorCount);
+    [Parameter(ParameterSetName = ByRawHandler)]
+    [ValidateRange(1, int.MaxValue)]
+    public int MaxCalls { get; set; } = new RpcRawServerOptions().MaxCalls;
 
-    [Parameter]
+    [Parameter(ParameterSetName = ByRawHandler)]
+    [ValidateRange(1, int.MaxValue)]
+    public int? MaxRequestBytes { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public IDictionary? Authorization { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNullOrEmpty]
-    public string[] Module { get; set; } = [];
-
-    [Parameter]
-    public ScriptBlock? InitializationScript { get; set; }
+    public ScriptBlock[] Filter { get; set; } = [];
 
     [Parameter]
     public RpcAuthentication Authentication { get; set; } = RpcAuthentication.None;
@@ -59,18 +70,22 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
     [ValidateNotNullOrEmpty]
     public NtlmAccountSource[] NtlmAccount { get; set; } = [];
 
-    [Parameter]
+    [Parameter(ParameterSetName = ByHandler)]
     public RpcErrorDetail? ErrorDetail { get; set; }
-
-    [Parameter]
-    public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     protected override void Begin()
     {
         try
         {
-            _schema = Resolve(Schema);
-            Start(_schema);
+            RequireImpersonation();
+            if (ParameterSetName == ByRawHandler)
+            {
+                StartRaw();
+            }
+            else
+            {
+                Start(Resolve(Schema));
+            }
         }
         catch (RpcException e)
         {
@@ -81,25 +96,53 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
 
     private void Start(RpcSchema schema)
     {
-        RpcServer server = CreateServer(schema);
-        if (!ShouldProcess(string.Join(", ", Endpoint), "Start a listener"))
-        {
-            return;
-        }
-
         HandlerEnvironment environment = CreateEnvironment();
+        HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
+        RpcServer server = CreateServer(schema, CreateOptions(environment, pool));
         Dictionary<RpcMethodInfo, ScriptSource> scripts = Handler.Resolve(server, environment);
-        HandlerPool pool = new(
-            environment, [.. scripts.Values.Distinct()], CreateStreams(), ThrottleLimit, Limits.MaxQueuedCalls);
+        pool.Scripts.UnionWith(scripts.Values);
         foreach ((RpcMethodInfo method, ScriptSource script) in scripts)
         {
             server.Handle(method.FullName, (context, request) => pool.HandleAsync(context, request, script));
         }
 
+        Start(pool, server.StartListening, id => new RpcListener(id, schema, server, pool));
+    }
+
+    private void StartRaw()
+    {
+        HandlerEnvironment environment = CreateEnvironment();
+        HandlerPool pool = CreatePool(environment, hasFilters: false);
+        ScriptSource script = environment.Add(RawHandler);
+        pool.Scripts.Add(script);
+        RpcRawServerOptions options = new()
+        {
+            Limits = Limits,
+            Security = CreateSecurity(),
+            MaxCalls = MaxCalls,
+            MaxRequestBytes = MaxRequestBytes,
+        };
+        RpcRawServer server = RpcRawServer.Create(InterfaceId!.Value, options)
+            .OnExecute((client, bytes) => pool.HandleAsync(client, bytes, script));
+        foreach (string endpoint in Endpoint)
+        {
+            server.AddEndpoint(endpoint);
+        }
+
+        Start(pool, server.StartListening, id => new RpcListener(id, server, pool));
+    }
+
+    private void Start(HandlerPool pool, Func<object> startListening, Func<int, RpcListener> create)
+    {
+        if (!ShouldProcess(string.Join(", ", Endpoint), "Start a listener"))
+        {
+            return;
+        }
+
         try
         {
             pool.Start();
-            server.StartListening();
+            startListening();
         }
         catch (Exception e)
         {
@@ -113,16 +156,40 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
         }
 
         RunspaceStore store = RunspaceStore.Current;
-        RpcListener listener = new(store.NextId(), schema, server, pool);
+        RpcListener listener = create(store.NextId());
         store.Add(listener);
         WriteObject(listener);
     }
 
-    private RpcServer CreateServer(RpcSchema schema)
+    // Whoever may not call shall not be seen by the filters either.
+    private RpcServerOptions CreateOptions(HandlerEnvironment environment, HandlerPool pool)
+    {
+        List<IRpcInterceptor> interceptors = [];
+        if (Authorization is not null)
+        {
+            interceptors.Add(RpcAuthorization.FromRules(Authorization));
+        }
+
+        foreach (ScriptBlock filter in Filter)
+        {
+            ScriptSource script = environment.Add(filter);
+            pool.Scripts.Add(script);
+            interceptors.Add(new ScriptFilter(pool, script));
+        }
+
+        return new RpcServerOptions
+        {
+            Limits = Limits,
+            ErrorDetail = ErrorDetail,
+            Interceptors = interceptors,
+            Security = CreateSecurity(),
+        };
+    }
+
+    private RpcServer CreateServer(RpcSchema schema, RpcServerOptions options)
     {
         RpcEndpoint[] endpoints = [.. Endpoint.Select(RpcEndpoint.Parse)];
-        RpcServerOptions options = HttpEndpoints.AddTo(
-            new() { Limits = Limits, ErrorDetail = ErrorDetail, Security = CreateSecurity() }, endpoints);
+        options = HttpEndpoints.AddTo(options, endpoints);
         RpcServer server = RpcServer.Create(schema, Service.FirstOrDefault(), options, InterfaceId);
         foreach (string service in Service.Skip(1))
         {
@@ -144,67 +211,4 @@ public sealed class StartRpcListenerCommand : RpcCmdlet
         ServicePrincipalName = ServicePrincipalName,
         NtlmAccounts = [.. NtlmAccount.Select(source => source.Account)],
     };
-
-    private HandlerEnvironment CreateEnvironment()
-    {
-        HandlerEnvironment environment = new(this);
-        foreach (string name in new[] { "Information", "Verbose", "Warning", "Debug" })
-        {
-            environment.SetVariable($"{name}Preference", PreferenceOf(name));
-        }
-
-        foreach (string module in Module)
-        {
-            environment.AddModule(PathOfModule(module));
-        }
-
-        if (InitializationScript is not null)
-        {
-            environment.SetInitialization(InitializationScript);
-        }
-
-        return environment;
-    }
-
-    // A name is found on the module path by every worker; a path is relative to the caller's place.
-    private string PathOfModule(string module) =>
-        module.AsSpan().ContainsAny('/', '\\') || module.EndsWith(".psm1", StringComparison.OrdinalIgnoreCase)
-            || module.EndsWith(".psd1", StringComparison.OrdinalIgnoreCase)
-            ? GetUnresolvedProviderPathFromPSPath(module)
-            : module;
-
-    // The common parameters, given here, are the preferences of the handlers and show their records at once.
-    private HandlerStreams CreateStreams()
-    {
-        bool information = Shows("Information");
-        bool warning = Shows("Warning");
-        bool verbose = Shows("Verbose");
-        bool debug = Shows("Debug");
-        return new HandlerStreams(Host, record => record switch
-        {
-            InformationRecord => information,
-            WarningRecord => warning,
-            VerboseRecord => verbose,
-            DebugRecord => debug,
-            _ => false,
-        });
-    }
-
-    private bool Shows(string name) =>
-        Given(name) is ActionPreference.Continue or ActionPreference.Inquire or ActionPreference.Stop;
-
-    private ActionPreference PreferenceOf(string name) => Given(name)
-        ?? LanguagePrimitives.ConvertTo<ActionPreference>(GetVariableValue($"{name}Preference"));
-
-    private ActionPreference? Given(string name)
-    {
-        if (MyInvocation.BoundParameters.TryGetValue($"{name}Action", out object? action))
-        {
-            return LanguagePrimitives.ConvertTo<ActionPreference>(action);
-        }
-
-        return MyInvocation.BoundParameters.TryGetValue(name, out object? given)
-            ? LanguagePrimitives.IsTrue(given) ? ActionPreference.Continue : ActionPreference.SilentlyContinue
-            : null;
-    }
 }

@@ -1,3 +1,5 @@
+using System.Text;
+
 namespace ProtoRpc;
 
 /// <summary>What a server told about an exception that its handler threw.</summary>
@@ -23,4 +25,33 @@ public sealed record RpcRemoteException(string TypeName, string AssemblyName, st
 
     /// <summary>The exception behind this one.</summary>
     public RpcRemoteException? Inner { get; init; }
+
+    /// <summary>All that was told, as .NET writes an exception: the outer one first, then what is behind it.</summary>
+    public override string ToString()
+    {
+        StringBuilder text = new();
+        Append(text);
+        return text.ToString();
+    }
+
+    private void Append(StringBuilder text)
+    {
+        text.Append(TypeName.Length > 0 ? TypeName : "An exception").Append(": ").Append(Message);
+        if (Inner is not null)
+        {
+            text.AppendLine().Append(" ---> ");
+            Inner.Append(text);
+            text.AppendLine().Append("   --- end of the inner exception ---");
+        }
+
+        if (StackTrace.Length > 0)
+        {
+            text.AppendLine().Append(StackTrace);
+        }
+
+        foreach ((string name, string value) in Data)
+        {
+            text.AppendLine().Append("   ").Append(name).Append(" = ").Append(value);
+        }
+    }
 }

@@ -1,6 +1,8 @@
 using System.Diagnostics;
+using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.PowerShell;
 
@@ -19,11 +21,9 @@ internal sealed class HandlerPool : IDisposable
     private readonly int _maxQueued;
     private bool _closed;
 
-    public HandlerPool(HandlerEnvironment environment, IReadOnlyList<ScriptSource> scripts, HandlerStreams streams,
-        int maxWorkers, int maxQueued)
+    public HandlerPool(HandlerEnvironment environment, HandlerStreams streams, int maxWorkers, int maxQueued)
     {
         Environment = environment;
-        Scripts = scripts;
         Streams = streams;
         _maxWorkers = maxWorkers;
         _maxQueued = maxQueued;
@@ -31,7 +31,14 @@ internal sealed class HandlerPool : IDisposable
 
     public HandlerEnvironment Environment { get; }
 
-    public IReadOnlyList<ScriptSource> Scripts { get; }
+    /// <summary>What the workers run; complete before the first of them is made.</summary>
+    public HashSet<ScriptSource> Scripts { get; } = [];
+
+    /// <summary>Whether there are filters, so that a handler may be called from within a worker.</summary>
+    public bool HasFilters { get; init; }
+
+    /// <summary>Whether scripts run as the caller.</summary>
+    public bool Impersonates { get; init; }
 
     public HandlerStreams Streams { get; }
 
@@ -53,14 +60,32 @@ internal sealed class HandlerPool : IDisposable
         first.WaitUntilReady();
     }
 
-    /// <summary>Runs a script for a call.</summary>
-    public ValueTask<IMessage> HandleAsync(RpcCallContext context, IMessage request, ScriptSource script)
+    /// <summary>Runs a handler for a call, or a filter that passes it on.</summary>
+    public ValueTask<IMessage> HandleAsync(
+        RpcCallContext context, IMessage request, ScriptSource script, RpcHandler? next = null)
     {
-        // A connection with a thread of its own waits on it: that is cheaper than coming back through the pool.
-        bool blocking = !Thread.CurrentThread.IsThreadPoolThread;
-        HandlerCall call = new(context, request, script, blocking);
-        Post(call);
-        return blocking ? new ValueTask<IMessage>(call.Wait(GiveUp)) : call.WaitAsync(GiveUp);
+        bool blocking = IsBlocking;
+        MethodCall call = new(context, request, script, next, blocking);
+        return HasFilters && FindWorkerHere(context) is { } worker
+            ? new ValueTask<IMessage>(call.Execute(worker))
+            : HandleAsync(call, blocking);
+    }
+
+    /// <summary>Runs a handler for a call of the raw layer; its failure is shown here, for the caller sees a bare
+    /// return code.</summary>
+    public async ValueTask<ReadOnlyMemory<byte>?> HandleAsync(
+        RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script)
+    {
+        try
+        {
+            bool blocking = IsBlocking;
+            return await HandleAsync(new RawCall(context, request, script, blocking), blocking).ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            Streams.Add(new ErrorRecord(e, "RawHandlerFailed", ErrorCategory.NotSpecified, context.InterfaceId));
+            throw;
+        }
     }
 
     /// <summary>The next call for a worker; blocks until there is one.</summary>
@@ -128,8 +153,25 @@ internal sealed class HandlerPool : IDisposable
         }
     }
 
+    // A connection with a thread of its own waits on it: that is cheaper than coming back through the pool.
+    private static bool IsBlocking => !Thread.CurrentThread.IsThreadPoolThread;
+
     private static RpcException Stopped() =>
         new(RpcStatusCode.Unavailable, "The listener is stopping.") { MayHaveExecuted = false };
+
+    private HandlerWorker? FindWorkerHere(RpcPeerContext context)
+    {
+        lock (_gate)
+        {
+            return _workers.Find(worker => worker.IsRunningHere(context));
+        }
+    }
+
+    private ValueTask<TReply> HandleAsync<TReply>(HandlerCall<TReply> call, bool blocking)
+    {
+        Post(call);
+        return blocking ? new ValueTask<TReply>(call.Wait(GiveUp)) : call.WaitAsync(GiveUp);
+    }
 
     private void Post(HandlerCall call)
     {

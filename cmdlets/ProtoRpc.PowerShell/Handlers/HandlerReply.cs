@@ -47,6 +47,50 @@ internal static class HandlerReply
         }
     }
 
+    /// <summary>The bytes that a handler's output stands for: one array, or bytes one by one. Nothing is an empty
+    /// reply, and null is none.</summary>
+    /// <exception cref="RpcException">Internal: something that is no byte.</exception>
+    public static ReadOnlyMemory<byte>? BytesOf(Guid interfaceId, Collection<PSObject> output)
+    {
+        if (output.Count == 1)
+        {
+            if (output[0] is null)
+            {
+                return null;
+            }
+
+            if (output[0].BaseObject is byte[] whole)
+            {
+                return whole;
+            }
+        }
+
+        try
+        {
+            // A pipeline takes arrays apart, so the bytes of one come singly; and 1, 2, 3 are numbers to a script.
+            byte[] bytes = new byte[output.Count];
+            for (int i = 0; i < bytes.Length; i++)
+            {
+                bytes[i] = output[i]?.BaseObject is byte single
+                    ? single
+                    : LanguagePrimitives.ConvertTo<byte>(output[i]);
+            }
+
+            return bytes;
+        }
+        catch (PSInvalidCastException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of interface {interfaceId} did not write bytes: {e.Message} Write one byte[], or pipe to "
+                + "Out-Null what is not the reply.",
+                e)
+            {
+                ErrorId = "WrongReply",
+            };
+        }
+    }
+
     /// <summary>The exception that a script raised, without what the shell put around it.</summary>
     public static Exception Unwrap(Exception exception)
     {

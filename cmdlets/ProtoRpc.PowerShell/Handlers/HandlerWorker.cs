@@ -1,7 +1,7 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Management.Automation.Runspaces;
-using ProtoRpc.Messages;
+using ProtoRpc.Calls;
 using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell;
@@ -32,12 +32,19 @@ internal sealed class HandlerWorker
     private PSVariable? _requestVariable;
     private PSVariable? _contextVariable;
     private PSVariable? _methodVariable;
+    private PSVariable? _bytesVariable;
+    private PSVariable? _nextVariable;
+    private HandlerVariables? _variables;
+    private HandlerCall? _running;
 
     public HandlerWorker(HandlerPool pool)
     {
         _pool = pool;
         _thread = new Thread(Run) { IsBackground = true, Name = "ProtoRpc handler" };
     }
+
+    /// <summary>What the script that runs now sees as its context.</summary>
+    public RpcHandlerContext? Shown => _variables?.Context;
 
     /// <summary>Whether its pipeline is being stopped.</summary>
     public bool IsStopping => _stopping;
@@ -49,12 +56,16 @@ internal sealed class HandlerWorker
 
     public void Join(TimeSpan timeout) => _thread.Join(timeout);
 
-    // The next four run under the pool's lock, so that no call is stopped in the place of another.
+    // The next three run under the pool's lock, so that no call is stopped in the place of another.
     public void Begin(HandlerCall call) => _call = call;
 
     public void End() => _call = null;
 
     public bool IsRunning(HandlerCall call) => ReferenceEquals(_call, call);
+
+    /// <summary>Whether this very thread is its, and runs a script for that call.</summary>
+    public bool IsRunningHere(RpcPeerContext context) =>
+        _thread == Thread.CurrentThread && ReferenceEquals(_running?.Context, context);
 
     public void BeginStop()
     {
@@ -95,6 +106,24 @@ internal sealed class HandlerWorker
         while (_pool.Take(this) is { } call)
         {
             RunCall(call);
+        }
+    }
+
+    /// <summary>Runs a script for the call that runs now; one within another sees variables of its own.</summary>
+    public Collection<PSObject> Invoke(ScriptSource script, HandlerVariables variables)
+    {
+        HandlerVariables? outer = _variables;
+        SetVariables(variables);
+        try
+        {
+            // The innermost script is within the outermost one's impersonation already.
+            return _pool.Impersonates && outer is null
+                ? InvokeAsCaller(script, variables)
+                : InvokeBlock(script, variables);
+        }
+        finally
+        {
+            SetVariables(outer);
         }
     }
 
@@ -182,6 +211,8 @@ internal sealed class HandlerWorker
 
         _contextVariable = Variable(cmdlet, "RpcContext");
         _methodVariable = Variable(cmdlet, "RpcMethod");
+        _nextVariable = Variable(cmdlet, "Next");
+        _bytesVariable = Variable(cmdlet, "Bytes");
         _requestVariable = Variable(cmdlet, "Request");
     }
 
@@ -195,16 +226,8 @@ internal sealed class HandlerWorker
     {
         try
         {
-            object request = call.Request is DynamicMessage message
-                ? RpcCmdlet.MapperFor(asHashtable: false).ToObject(message)
-                : call.Request;
-            _requestVariable!.Value = request;
-            _contextVariable!.Value = call.Context;
-            _methodVariable!.Value = call.Context.Method;
-            Collection<PSObject> output = call.Script.ParameterCount > 1
-                ? _blocks[call.Script].Invoke(request, call.Context)
-                : _blocks[call.Script].Invoke(request);
-            call.Complete(HandlerReply.Of(call.Context.Method, output));
+            _running = call;
+            call.Run(this);
         }
         catch (PipelineStoppedException) when (_stopping)
         {
@@ -216,7 +239,29 @@ internal sealed class HandlerWorker
         }
         finally
         {
-            _requestVariable!.Value = null;
+            _running = null;
         }
+    }
+
+    private Collection<PSObject> InvokeAsCaller(ScriptSource script, HandlerVariables variables)
+    {
+        Collection<PSObject> output = [];
+        _running!.Context.Impersonate(() => output = InvokeBlock(script, variables));
+        return output;
+    }
+
+    private Collection<PSObject> InvokeBlock(ScriptSource script, HandlerVariables variables) =>
+        script.ParameterCount > 1
+            ? _blocks[script].Invoke(variables.Request, variables.Context)
+            : _blocks[script].Invoke(variables.Request);
+
+    private void SetVariables(HandlerVariables? variables)
+    {
+        _variables = variables;
+        _requestVariable!.Value = variables?.Request;
+        _bytesVariable!.Value = variables?.Request as byte[];
+        _contextVariable!.Value = variables?.Context;
+        _methodVariable!.Value = variables?.Method;
+        _nextVariable!.Value = variables?.Next;
     }
 }

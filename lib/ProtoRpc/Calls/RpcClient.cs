@@ -119,12 +119,17 @@ public sealed class RpcClient : IDisposable
     /// <param name="request">Its request, dynamic or generated.</param>
     /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <param name="progress">Told after each part of a request that goes in parts, on this thread; null for nobody.</param>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public DynamicMessage Invoke(
-        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
+        RpcMethodInfo method,
+        IMessage request,
+        TimeSpan? timeout = null,
+        CancellationToken cancellation = default,
+        IProgress<RpcProgress>? progress = null)
     {
         CheckRequest(method, request);
-        return Run(method, request, body => ParseReply(method, body), timeout, cancellation);
+        return Run(method, request, body => ParseReply(method, body), timeout, cancellation, progress);
     }
 
     /// <summary>Calls a method with headers and other options, and blocks for the reply.</summary>
@@ -340,9 +345,13 @@ public sealed class RpcClient : IDisposable
         };
 
     private TReply Run<TReply>(
-        RpcMethodInfo method, IMessage request, ReplyReader<TReply> read, TimeSpan? timeout, CancellationToken cancellation) =>
-        Located(method, () => _channel.Invoke(
-            new CallSpec(method, timeout ?? _limits.CallTimeout), request, read, cancellation));
+        RpcMethodInfo method,
+        IMessage request,
+        ReplyReader<TReply> read,
+        TimeSpan? timeout,
+        CancellationToken cancellation,
+        IProgress<RpcProgress>? progress = null) => Located(method, () => _channel.Invoke(
+            new CallSpec(method, timeout ?? _limits.CallTimeout) { Progress = progress }, request, read, cancellation));
 
     private TReply Located<TReply>(RpcMethodInfo method, Func<TReply> call)
     {

@@ -1,0 +1,54 @@
+using System.Collections.ObjectModel;
+using System.Management.Automation;
+using Google.Protobuf;
+using ProtoRpc.Calls;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>A method's call that a handler answers, or that a filter sees on its way there.</summary>
+/// <param name="context">Who calls what.</param>
+/// <param name="request">The request.</param>
+/// <param name="script">The handler, or the filter.</param>
+/// <param name="next">What a filter passes the call on to; null for a handler.</param>
+/// <param name="blocking">Whether a thread waits for the reply, and not a task.</param>
+internal sealed class MethodCall(
+    RpcCallContext context, IMessage request, ScriptSource script, RpcHandler? next, bool blocking)
+    : HandlerCall<IMessage>(context, script, blocking)
+{
+    private readonly RpcCallContext _context = context;
+
+    /// <inheritdoc/>
+    public override IMessage Execute(HandlerWorker worker)
+    {
+        // What a filter did to the call context is seen by the handler, and the other way round.
+        RpcMethodContext shown = worker.Shown as RpcMethodContext is { } outer && outer.IsOf(_context)
+            ? outer
+            : new RpcMethodContext(_context);
+        HandlerVariables variables = new(shown)
+        {
+            Request = ToShell(request),
+            Method = _context.Method,
+            Next = next is null ? null : new RpcFilterNext(PassOn),
+        };
+        Collection<PSObject> output = worker.Invoke(Script, variables);
+        IMessage reply = HandlerReply.Of(_context.Method, output);
+        shown.Flush();
+        return reply;
+    }
+
+    private static object ToShell(IMessage message) => message is DynamicMessage dynamic
+        ? RpcCmdlet.MapperFor(asHashtable: false).ToObject(dynamic)
+        : message;
+
+    // A handler of this pool runs on this very thread; what else there is may take its time.
+    private object PassOn(object? changed)
+    {
+        ValueTask<IMessage> reply = next!(_context, changed is null ? request : ToMessage(changed));
+        return ToShell(reply.IsCompleted ? reply.GetAwaiter().GetResult() : reply.AsTask().GetAwaiter().GetResult());
+    }
+
+    private IMessage ToMessage(object changed) =>
+        (changed is PSObject wrapped ? wrapped.BaseObject : changed) as IMessage
+        ?? RpcCmdlet.MapperFor(asHashtable: false).ToMessage(_context.Method.RequestType, changed);
+}

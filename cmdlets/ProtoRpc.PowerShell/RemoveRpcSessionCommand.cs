@@ -1,0 +1,44 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsCommon.Remove, "RpcSession", DefaultParameterSetName = BySession, SupportsShouldProcess = true)]
+public sealed class RemoveRpcSessionCommand : RpcCmdlet
+{
+    private const string BySession = "Session";
+    private const string ById = "Id";
+
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = BySession)]
+    public RpcSessionInfo[] Session { get; set; } = [];
+
+    [Parameter(Mandatory = true, ParameterSetName = ById)]
+    public Guid[] Id { get; set; } = [];
+
+    protected override void Process()
+    {
+        IReadOnlyList<RpcSessionInfo> sessions = ParameterSetName == ById ? Find() : Session;
+        foreach (RpcSessionInfo session in sessions)
+        {
+            // One that ended meanwhile is gone, which is what was wanted.
+            if (ShouldProcess(session.ToString(), "End the session"))
+            {
+                session.Listener.RemoveSession(session.Id);
+            }
+        }
+    }
+
+    private List<RpcSessionInfo> Find()
+    {
+        List<RpcSessionInfo> all = [.. RunspaceStore.Current.Listeners.SelectMany(RpcSessionInfo.Of)];
+        foreach (Guid id in Id.Where(id => all.TrueForAll(session => session.Id != id)))
+        {
+            RpcException missing = new(RpcStatusCode.NotFound, $"No listener of this runspace has a session {id}.")
+            {
+                ErrorId = "SessionNotFound",
+            };
+            WriteError(RpcErrors.ToRecord(missing, id));
+        }
+
+        return all.FindAll(session => Id.Contains(session.Id));
+    }
+}

@@ -1,0 +1,112 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of a cmdlet whose script blocks answer calls: the workers that run them, and what these take
+/// from the caller's session.</summary>
+public abstract class RpcHandlersCommand : RpcCmdlet
+{
+    private const int MaxDefaultWorkers = 8;
+
+    [Parameter]
+    [ValidateRange(1, 1024)]
+    public int ThrottleLimit { get; set; } = Math.Min(MaxDefaultWorkers, 2 * Environment.ProcessorCount);
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string[] Module { get; set; } = [];
+
+    [Parameter]
+    public ScriptBlock? InitializationScript { get; set; }
+
+    [Parameter]
+    public SwitchParameter Impersonate { get; set; }
+
+    [Parameter]
+    public RpcLimits Limits { get; set; } = RpcLimits.Default;
+
+    // At the start, and not with the first call.
+    private protected void RequireImpersonation()
+    {
+        if (Impersonate && !OperatingSystem.IsWindows())
+        {
+            throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                "-Impersonate works on Windows alone: no other system lets a thread act as another user. Check what "
+                + "callers may do with -Authorization, or with $RpcContext.User in the handler.")
+            {
+                ErrorId = "ImpersonationNotSupported",
+            };
+        }
+    }
+
+    private protected HandlerPool CreatePool(HandlerEnvironment environment, bool hasFilters) =>
+        new(environment, CreateStreams(), ThrottleLimit, Limits.MaxQueuedCalls)
+        {
+            HasFilters = hasFilters,
+            Impersonates = Impersonate,
+        };
+
+    private protected HandlerEnvironment CreateEnvironment()
+    {
+        HandlerEnvironment environment = new(this);
+        foreach (string name in new[] { "Information", "Verbose", "Warning", "Debug" })
+        {
+            environment.SetVariable($"{name}Preference", PreferenceOf(name));
+        }
+
+        foreach (string module in Module)
+        {
+            environment.AddModule(PathOfModule(module));
+        }
+
+        if (InitializationScript is not null)
+        {
+            environment.SetInitialization(InitializationScript);
+        }
+
+        return environment;
+    }
+
+    // A name is found on the module path by every worker; a path is relative to the caller's place.
+    private string PathOfModule(string module) =>
+        module.AsSpan().ContainsAny('/', '\\') || module.EndsWith(".psm1", StringComparison.OrdinalIgnoreCase)
+            || module.EndsWith(".psd1", StringComparison.OrdinalIgnoreCase)
+            ? GetUnresolvedProviderPathFromPSPath(module)
+            : module;
+
+    // The common parameters, given here, are the preferences of the handlers and show their records at once.
+    private HandlerStreams CreateStreams()
+    {
+        bool information = Shows("Information");
+        bool warning = Shows("Warning");
+        bool verbose = Shows("Verbose");
+        bool debug = Shows("Debug");
+        return new HandlerStreams(Host, record => record switch
+        {
+            InformationRecord => information,
+            WarningRecord => warning,
+            VerboseRecord => verbose,
+            DebugRecord => debug,
+            _ => false,
+        });
+    }
+
+    private bool Shows(string name) =>
+        Given(name) is ActionPreference.Continue or ActionPreference.Inquire or ActionPreference.Stop;
+
+    private ActionPreference PreferenceOf(string name) => Given(name)
+        ?? LanguagePrimitives.ConvertTo<ActionPreference>(GetVariableValue($"{name}Preference"));
+
+    private ActionPreference? Given(string name)
+    {
+        if (MyInvocation.BoundParameters.TryGetValue($"{name}Action", out object? action))
+        {
+            return LanguagePrimitives.ConvertTo<ActionPreference>(action);
+        }
+
+        return MyInvocation.BoundParameters.TryGetValue(name, out object? given)
+            ? LanguagePrimitives.IsTrue(given) ? ActionPreference.Continue : ActionPreference.SilentlyContinue
+            : null;
+    }
+}

@@ -1,0 +1,76 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'The call context' {
+    BeforeAll {
+        $proto = Join-Path $TestProtos context.proto
+
+        function Start-Context([scriptblock] $Handler, [hashtable] $With = @{}) {
+            Start-RpcListener "ncalrpc:[$(New-TestName)]" $Handler -Schema $proto @With
+        }
+
+        function Connect-Context($Listener, [hashtable] $CallContext = @{}) {
+            Connect-RpcEndpoint $Listener.Endpoint[0] -Schema $Listener.Schema -CallContext $CallContext
+        }
+    }
+
+    AfterEach { Clear-Test }
+
+    It 'travels with every call' {
+        $rpc = Connect-Context (Start-Context { @{ text = $RpcContext.CallContext.'[demo.context.tenant]' } }) @{
+            '[demo.context.tenant]' = 'acme'
+        }
+
+        (Invoke-RpcMethod Do -Connection $rpc).text | Should -Be 'acme'
+        (Invoke-RpcMethod Do -Connection $rpc).text | Should -Be 'acme'
+    }
+
+    It 'comes back changed and is sent changed with the next call' {
+        $rpc = Connect-Context (Start-Context { $RpcContext.CallContext.'[demo.context.visits]' += 1 })
+
+        $null = Invoke-RpcMethod Do -Connection $rpc
+        $rpc.CallContext.'[demo.context.visits]' | Should -Be 1
+        $null = Invoke-RpcMethod Do -Connection $rpc
+        $rpc.CallContext.'[demo.context.visits]' | Should -Be 2
+    }
+
+    It 'can be replaced by the handler and by the caller' {
+        $rpc = Connect-Context (Start-Context { $RpcContext.CallContext = @{ '[demo.context.tenant]' = $Request.text } })
+
+        $null = Invoke-RpcMethod Do @{ text = 'beta' } -Connection $rpc
+        $rpc.CallContext.'[demo.context.tenant]' | Should -Be 'beta'
+        $rpc.CallContext = @{ '[demo.context.visits]' = 7 }
+        $rpc.CallContext.'[demo.context.visits]' | Should -Be 7
+        $rpc.CallContext.'[demo.context.tenant]' | Should -BeNullOrEmpty
+    }
+
+    It 'is not changed by a handler that fails' {
+        $rpc = Connect-Context (Start-Context { $RpcContext.CallContext.'[demo.context.visits]' = 9; throw 'no' })
+
+        $null = Invoke-RpcMethod Do -Connection $rpc -ErrorAction SilentlyContinue
+
+        $rpc.CallContext.'[demo.context.visits]' | Should -BeNullOrEmpty
+    }
+
+    It 'cannot be changed where nobody would hear of it' {
+        $rpc = Connect-Context (Start-Context { })
+
+        { $rpc.CallContext.'[demo.context.visits]' = 1 } | Should -Throw '*read-only*'
+    }
+
+    It 'names an extension that the schema does not declare' {
+        $listener = Start-Context { }
+
+        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -CallContext @{ tenant = 'x' } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'UnknownField,*' -ExpectedMessage "*'tenant'*"
+        Get-RpcConnection | Should -BeNullOrEmpty
+    }
+
+    It 'tells of a handler that leaves a wrong one' {
+        $rpc = Connect-Context (Start-Context { $RpcContext.CallContext.visits = 1 })
+
+        $null = Invoke-RpcMethod Do -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+        $errors[0].Exception.Code | Should -Be 'Internal'
+        $errors[0].Exception.Message | Should -BeLike '*wrong call context*visits*'
+    }
+}

@@ -1,0 +1,43 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Get-RpcSession' {
+    BeforeAll {
+        $listener = Start-TestListener { $RpcContext.Session['cart'] = 'apples'; @{} }
+        $other = Start-TestListener { $RpcContext.Session['n'] = 1; @{} }
+        $listener, $other, $listener | ForEach-Object { $null = Invoke-RpcMethod SayHello -Connection (Connect-Test $_) }
+    }
+
+    AfterAll { Clear-Test }
+
+    It 'gives the sessions of all listeners' {
+        Get-RpcSession | Should -HaveCount 3
+    }
+
+    It 'gives those of a listener, with what they hold' {
+        $sessions = $listener | Get-RpcSession
+
+        $sessions | Should -HaveCount 2
+        $sessions[0].Keys | Should -Be 'cart'
+        $sessions[0].Count | Should -Be 1
+        $sessions[0].Owner | Should -BeLike "*$([Environment]::UserName)"
+        $sessions[0].Listener.Id | Should -Be $listener.Id
+        $sessions[0].Id | Should -Not -Be $sessions[1].Id
+        $sessions[0].Idle.TotalMinutes | Should -BeLessThan 2
+    }
+
+    It 'finds one by its id' {
+        $wanted = @($other | Get-RpcSession)[0].Id
+
+        (Get-RpcSession -Id $wanted).Keys | Should -Be 'n'
+    }
+
+    It 'gives nothing of a raw listener' {
+        $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId ([guid]::NewGuid()) -RawHandler { }
+
+        $raw | Get-RpcSession | Should -BeNullOrEmpty
+    }
+
+    It 'shows a table' {
+        Get-RpcSession | Out-String | Should -Match 'Owner'
+    }
+}
