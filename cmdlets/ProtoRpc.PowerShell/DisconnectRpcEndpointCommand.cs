@@ -12,7 +12,7 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
     [ArgumentCompleter(typeof(ConnectionCompleter))]
     public RpcConnection[] Connection { get; set; } = [];
 
-    [Parameter(Mandatory = true, ParameterSetName = ById)]
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ById)]
     public int[] Id { get; set; } = [];
 
     protected override void Process()

@@ -12,7 +12,7 @@ public abstract class RpcListenerCommand : RpcCmdlet
     [ArgumentCompleter(typeof(ListenerCompleter))]
     public RpcListener[] Listener { get; set; } = [];
 
-    [Parameter(Mandatory = true, ParameterSetName = ById)]
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ById)]
     public int[] Id { get; set; } = [];
 
     /// <summary>The listeners that were named; an id that no listener has is an error.</summary>

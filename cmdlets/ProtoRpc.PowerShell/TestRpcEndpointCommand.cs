@@ -12,7 +12,7 @@ public sealed class TestRpcEndpointCommand : RpcConnectionCommand
 
     private RpcSchema? _schema;
 
-    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByEndpoint)]
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string[] Endpoint { get; set; } = [];

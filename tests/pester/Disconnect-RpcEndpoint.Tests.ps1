@@ -21,7 +21,7 @@ Describe 'Disconnect-RpcEndpoint' {
         $rpc = Connect-Test $listener
         $other = Connect-Test $listener
 
-        Disconnect-RpcEndpoint -Id $rpc.Id
+        Disconnect-RpcEndpoint $rpc.Id
 
         (Get-RpcConnection).Id | Should -Be $other.Id
     }

@@ -67,7 +67,7 @@ Describe 'Stop-RpcListener' {
     It 'is found by id, and says when there is none' {
         $listener = Start-TestListener { }
 
-        Stop-RpcListener -Id $listener.Id
+        Stop-RpcListener $listener.Id
 
         $listener.State | Should -Be 'Stopped'
         { Stop-RpcListener -Id 12345 -ErrorAction Stop } | Should -Throw -ErrorId 'ListenerNotFound,*' -ExpectedMessage '*12345*'

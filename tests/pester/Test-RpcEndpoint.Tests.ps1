@@ -24,6 +24,13 @@ Describe 'Test-RpcEndpoint' {
         (Test-RpcEndpoint).Product | Should -Be 'ProtoRpc'
     }
 
+    It 'pings the endpoints of the pipeline' {
+        $both = Start-TestListener { } -Endpoint "ncalrpc:[$(New-TestName)]", 'tcp://127.0.0.1:0'
+
+        ($both.Endpoint | Test-RpcEndpoint).Endpoint | Should -Be $both.Endpoint
+        ("$($both.Endpoint[0])" | Test-RpcEndpoint -Schema $both.Schema -Service demo.Greeter).Product | Should -Be 'ProtoRpc'
+    }
+
     It 'tells only whether it answers with -Quiet' {
         Test-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -Quiet | Should -BeTrue
         Test-RpcEndpoint 'ncalrpc:[nobody-is-here]' -Schema $listener.Schema -Service demo.Greeter -Quiet | Should -BeFalse
