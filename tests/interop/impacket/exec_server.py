@@ -46,18 +46,23 @@ class ExecServer(DCERPCServer):
             self._clientSock.sendall(data.get_packet())
 
 
-def execute(stub):
-    size, count = struct.unpack_from('<ii', stub)
-    assert size == count == len(stub) - 8
-    payload = stub[8:]
-    padding = b'\0' * (-(12 + size) % 4)
-    return struct.pack('<iIi', size, 0x20000, size) + payload + padding + struct.pack('<I', 0)
+def serve(interface, handle):
+    """Answers each call's payload with what handle makes of it."""
+    def execute(stub):
+        size, count = struct.unpack_from('<ii', stub)
+        assert size == count == len(stub) - 8
+        reply = handle(stub[8:])
+        padding = b'\0' * (-(12 + len(reply)) % 4)
+        return struct.pack('<iIi', len(reply), 0x20000, len(reply)) + reply + padding + struct.pack('<I', 0)
+
+    server = ExecServer()
+    server.daemon = True
+    server.addCallbacks((interface, '1.0'), str(server.getListenPort()), {0: execute})
+    server._sock.listen(1)
+    server.start()
+    print(server.getListenPort(), flush=True)
+    sys.stdin.read()
 
 
-server = ExecServer()
-server.daemon = True
-server.addCallbacks((sys.argv[1], '1.0'), str(server.getListenPort()), {0: execute})
-server._sock.listen(1)
-server.start()
-print(server.getListenPort(), flush=True)
-sys.stdin.read()
+if __name__ == '__main__':
+    serve(sys.argv[1], lambda payload: payload)

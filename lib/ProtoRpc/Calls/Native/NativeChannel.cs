@@ -248,6 +248,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         Guid.NewGuid().TryWriteBytes(id);
         RpcRequestHeader header = new()
         {
+            // The default, which the original's clients write all the same.
+            Version = 1,
             MethodName = method,
             MessageId = ByteString.CopyFrom(id),
             CallContext = Context,
