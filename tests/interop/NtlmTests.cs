@@ -12,7 +12,6 @@ public static class NtlmTests
     private const string Domain = "CORP";
     private const string User = "bob";
     private const string Password = "Pa55word";
-    private static readonly Guid Service = new("b1f2c2b4-5d3e-4c7a-9f10-2a6b8c0d4e5f");
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
 
     [PeerTheory(Peer.Impacket)]
@@ -21,7 +20,7 @@ public static class NtlmTests
     [InlineData(RpcProtectionLevel.Privacy)]
     public static async Task Our_listener_answers_its_client(RpcProtectionLevel level)
     {
-        await using EchoListener echo = new(RpcProtectionLevel.Connect);
+        await using EchoListener echo = new(Demanding(RpcProtectionLevel.Connect));
         using PeerProcess client = Client(echo.Port, level, Password);
         byte[] bytes = new byte[30_000];
         new Random(2).NextBytes(bytes);
@@ -33,13 +32,13 @@ public static class NtlmTests
         Assert.Equal($"reply 0 {hex}", await AskAsync(client, $"call 0 {hex}"));
         Assert.Equal("fault nca_s_op_rng_error", await AskAsync(client, "call 7 00"));
         Assert.Equal("reply 0 03", await AskAsync(client, "call 0 03"));
-        Assert.Equal(@"CORP\bob", echo.LastCaller);
+        Assert.Equal(@"CORP\bob", echo.LastCaller?.User.Name);
     }
 
     [PeerFact(Peer.Impacket)]
     public static async Task Our_listener_refuses_its_client_with_a_wrong_password()
     {
-        await using EchoListener echo = new(RpcProtectionLevel.Connect);
+        await using EchoListener echo = new(Demanding(RpcProtectionLevel.Connect));
         using PeerProcess client = Client(echo.Port, RpcProtectionLevel.Privacy, "guessed");
 
         Assert.Equal("bound", await client.ReadLineAsync());
@@ -50,7 +49,7 @@ public static class NtlmTests
     [PeerFact(Peer.Impacket)]
     public static async Task Our_listener_refuses_its_client_at_a_level_that_is_too_low()
     {
-        await using EchoListener echo = new(RpcProtectionLevel.Privacy);
+        await using EchoListener echo = new(Demanding(RpcProtectionLevel.Privacy));
         using PeerProcess client = Client(echo.Port, RpcProtectionLevel.Integrity, Password);
 
         Assert.Equal("bound", await client.ReadLineAsync());
@@ -110,7 +109,7 @@ public static class NtlmTests
     private static async Task<string> CaptureAsync(RpcProtectionLevel level, string text)
     {
         const ushort port = 1024;
-        await using EchoListener echo = new(level);
+        await using EchoListener echo = new(Demanding(level));
         using RecordingRelay relay = new(echo.Port);
         using (NativeClient client = Connect(relay.Port, level, Password))
         {
@@ -141,10 +140,17 @@ public static class NtlmTests
         }
     }
 
+    private static RpcServerSecurity Demanding(RpcProtectionLevel level) => new()
+    {
+        Authentication = RpcAuthentication.Ntlm,
+        MinimumLevel = level,
+        NtlmAccounts = [NtlmAccount.From(new NetworkCredential(User, Password, Domain))],
+    };
+
     private static string Hex(string text) => Convert.ToHexString(System.Text.Encoding.UTF8.GetBytes(text));
 
     private static NativeClient Connect(int port, RpcProtectionLevel level, string password) => NativeClient.Connect(
-        RpcEndpoint.Tcp("127.0.0.1", port), Service, RpcLimits.Default, new RpcClientSecurity
+        RpcEndpoint.Tcp("127.0.0.1", port), EchoListener.Service, RpcLimits.Default, new RpcClientSecurity
         {
             Authentication = RpcClientAuthentication.User,
             Credential = new NetworkCredential(User, password, Domain),
@@ -152,11 +158,11 @@ public static class NtlmTests
         });
 
     private static PeerProcess Client(int port, RpcProtectionLevel level, string password) => PeerProcess.Start(
-        Peers.Python, Script("exec_client.py"), port.ToString(CultureInfo.InvariantCulture), Service.ToString(),
+        Peers.Python, Script("exec_client.py"), port.ToString(CultureInfo.InvariantCulture), EchoListener.Service.ToString(),
         ((int)level).ToString(CultureInfo.InvariantCulture), Domain, User, password);
 
     private static PeerProcess Server() => PeerProcess.Start(
-        Peers.Python, Script("ntlm_server.py"), Service.ToString(), Domain, User, Password);
+        Peers.Python, Script("ntlm_server.py"), EchoListener.Service.ToString(), Domain, User, Password);
 
     private static async Task<string> AskAsync(PeerProcess client, string line)
     {
@@ -165,34 +171,4 @@ public static class NtlmTests
     }
 
     private static string Script(string name) => Path.Combine(AppContext.BaseDirectory, "impacket", name);
-
-    private sealed class EchoListener : IAsyncDisposable
-    {
-        private readonly NativeListener _listener;
-
-        public EchoListener(RpcProtectionLevel level)
-        {
-            ExecInterface echo = new(Service, call =>
-            {
-                LastCaller = call.Peer.User.Name;
-                call.Reply.Write(call.Request.Span);
-                return ValueTask.CompletedTask;
-            })
-            {
-                Security = new RpcServerSecurity
-                {
-                    Authentication = RpcAuthentication.Ntlm,
-                    MinimumLevel = level,
-                    NtlmAccounts = [NtlmAccount.From(new NetworkCredential(User, Password, Domain))],
-                },
-            };
-            _listener = NativeListener.Serve(RpcEndpoint.Tcp("127.0.0.1", 0), echo, RpcLimits.Default);
-        }
-
-        public int Port => _listener.Endpoint.Port;
-
-        public string? LastCaller { get; private set; }
-
-        public ValueTask DisposeAsync() => _listener.DisposeAsync();
-    }
 }

@@ -11,4 +11,7 @@ public enum Peer
 
     /// <summary>A protocol analyser.</summary>
     Tshark,
+
+    /// <summary>A Kerberos realm: MIT's KDC, its tools and its GSSAPI library.</summary>
+    Kdc,
 }

@@ -21,8 +21,16 @@ internal static class Peers
         Peer.Grpc => Works(Python, "-c", "import grpc, google.protobuf") && Works("protoc", "--version")
             ? null
             : $"grpc is not installed for {Python}: apt-get install python3-grpcio python3-protobuf protobuf-compiler",
+        Peer.Kdc => FindProgram("krb5kdc") is null || FindProgram("kadmin.local") is null || FindProgram("kinit") is null
+            ? "there is no KDC: apt-get install krb5-kdc krb5-admin-server krb5-user"
+            : null,
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });
+
+    /// <summary>Finds a program, also those for administrators that are not on every PATH.</summary>
+    public static string? FindProgram(string name) =>
+        $"{Environment.GetEnvironmentVariable("PATH")}:/usr/sbin:/sbin".Split(':')
+            .Select(folder => Path.Combine(folder, name)).FirstOrDefault(File.Exists);
 
     private static bool Works(string program, params string[] arguments)
     {

@@ -1,3 +1,5 @@
+using System.Net;
+using ProtoRpc.Security.Gss;
 using ProtoRpc.Security.Ntlm;
 using ProtoRpc.Security.Spnego;
 
@@ -38,10 +40,26 @@ internal sealed class ClientLogin
         return security.Authentication switch
         {
             RpcClientAuthentication.User => WithCredential(endpoint, security),
-            RpcClientAuthentication.Self when endpoint.Transport == RpcTransport.Tcp =>
-                throw ClientSecurityErrors.NoOwnIdentity(endpoint),
+            RpcClientAuthentication.Self when endpoint.Transport == RpcTransport.Tcp => AsSelf(endpoint, security),
             _ => null,
         };
+    }
+
+    // With the tickets that the account has; NTLM would need its password.
+    private static ClientLogin AsSelf(RpcEndpoint endpoint, RpcClientSecurity security)
+    {
+        if (!GssApi.IsAvailable || security.Mechanism == RpcMechanism.Ntlm)
+        {
+            throw ClientSecurityErrors.NoOwnIdentity(endpoint);
+        }
+
+        string service = ServiceOf(endpoint, security);
+        Func<SecurityContext> kerberos = () => KerberosContext.ForClient(GssCredential.OfSelf(), service);
+        return security.Mechanism == RpcMechanism.Negotiate
+            ? new ClientLogin(
+                SecurityPackage.Negotiate, security.ProtectionLevel, Environment.UserName,
+                () => new SpnegoClientContext([new SpnegoMechanism(SpnegoOid.Kerberos, kerberos)]))
+            : new ClientLogin(SecurityPackage.Kerberos, security.ProtectionLevel, Environment.UserName, kerberos);
     }
 
     private static ClientLogin WithCredential(RpcEndpoint endpoint, RpcClientSecurity security)
@@ -49,20 +67,34 @@ internal sealed class ClientLogin
         NtlmCredential credential = NtlmCredential.From(security.Credential!);
         NtlmClientOptions options = new()
         {
-            TargetName = security.ServicePrincipalName ?? $"host/{endpoint.Host}",
+            TargetName = ServiceOf(endpoint, security),
             Workstation = Environment.MachineName,
         };
         Func<SecurityContext> ntlm = () => new NtlmClientContext(credential, options);
         string user = credential.Domain.Length == 0 ? credential.User : $@"{credential.Domain}\{credential.User}";
+        Func<SecurityContext> kerberos = () => KerberosContext.ForClient(
+            GssCredential.Of(security.Credential!), options.TargetName);
         return security.Mechanism switch
         {
-            RpcMechanism.Kerberos => throw ClientSecurityErrors.NoKerberos(endpoint),
+            RpcMechanism.Kerberos when !GssApi.IsAvailable => throw ClientSecurityErrors.NoKerberos(endpoint),
+            RpcMechanism.Kerberos =>
+                new ClientLogin(SecurityPackage.Kerberos, security.ProtectionLevel, user, kerberos),
             RpcMechanism.Negotiate => new ClientLogin(
                 SecurityPackage.Negotiate, security.ProtectionLevel, user,
-                () => new SpnegoClientContext([new SpnegoMechanism(SpnegoOid.Ntlm, ntlm)])),
+                () => new SpnegoClientContext(MayHaveTickets(security.Credential!)
+                    ? [new SpnegoMechanism(SpnegoOid.Kerberos, kerberos), new SpnegoMechanism(SpnegoOid.Ntlm, ntlm)]
+                    : [new SpnegoMechanism(SpnegoOid.Ntlm, ntlm)])),
             _ => new ClientLogin(SecurityPackage.Ntlm, security.ProtectionLevel, user, ntlm),
         };
     }
+
+    private static string ServiceOf(RpcEndpoint endpoint, RpcClientSecurity security) =>
+        security.ServicePrincipalName ?? $"host/{endpoint.Host}";
+
+    // A domain or a machine as NTLM knows it is no realm, and to look for the KDC of one takes long.
+    private static bool MayHaveTickets(NetworkCredential credential) =>
+        GssApi.IsAvailable
+        && (credential.UserName.Contains('@') || credential.Domain.Contains('.'));
 
     private static void Check(RpcClientSecurity security)
     {

@@ -1,3 +1,4 @@
+using ProtoRpc.Security.Gss;
 using ProtoRpc.Security.Ntlm;
 using ProtoRpc.Security.Spnego;
 
@@ -23,9 +24,11 @@ internal sealed class SecurityPolicy
         Security = security;
         Check(security);
         List<SpnegoMechanism> negotiable = [];
-        if (Has(RpcAuthentication.Kerberos) && needsMechanism)
+        if (Has(RpcAuthentication.Kerberos | RpcAuthentication.Negotiate) && FindKeys(needsMechanism) is { } keys)
         {
-            throw ServerSecurityErrors.NoKerberos();
+            Func<SecurityContext> kerberos = () => KerberosContext.ForServer(keys);
+            Offer(RpcAuthentication.Kerberos, SecurityPackage.Kerberos, kerberos);
+            negotiable.Add(new SpnegoMechanism(SpnegoOid.Kerberos, kerberos));
         }
 
         if (Has(RpcAuthentication.Ntlm | RpcAuthentication.Negotiate) && security.NtlmAccounts.Count > 0)
@@ -63,6 +66,25 @@ internal sealed class SecurityPolicy
     /// <returns>Null when the package is not offered.</returns>
     public SecurityContext? TryBegin(byte package) =>
         _mechanisms.TryGetValue(package, out Func<SecurityContext>? create) ? create() : null;
+
+    // Negotiate goes on without Kerberos where there is no key, but not where somebody asked for it.
+    private GssCredential? FindKeys(bool needsMechanism)
+    {
+        bool isWanted = needsMechanism && Has(RpcAuthentication.Kerberos);
+        if (!GssApi.IsAvailable)
+        {
+            return isWanted ? throw ServerSecurityErrors.NoKerberos() : null;
+        }
+
+        try
+        {
+            return GssCredential.OfService(Security.ServicePrincipalName);
+        }
+        catch (RpcException) when (!isWanted)
+        {
+            return null;
+        }
+    }
 
     private bool Has(RpcAuthentication any) => (Security.Authentication & any) != 0;
 

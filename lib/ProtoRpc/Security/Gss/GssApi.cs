@@ -1,0 +1,92 @@
+using System.Runtime.InteropServices;
+
+namespace ProtoRpc.Security.Gss;
+
+/// <summary>The functions of MIT's GSSAPI library that are used here (RFC 2744, and the IOV extensions).</summary>
+internal static unsafe partial class GssApi
+{
+    public const uint ContinueNeeded = 1;
+    public const uint Failures = 0xFFFF0000;
+    public const int Initiate = 1;
+    public const int Accept = 2;
+
+    /// <summary>Mutual, replay and sequence detection, confidentiality, integrity, and the third leg of DCE.</summary>
+    public const uint ContextFlags = 0x02 | 0x04 | 0x08 | 0x10 | 0x20 | DceStyle;
+
+    public const uint Confidentiality = 0x10;
+    public const uint Integrity = 0x20;
+    private const uint DceStyle = 0x1000;
+    private const string Library = "libgssapi_krb5.so.2";
+
+    private static readonly bool Found = OperatingSystem.IsLinux() && NativeLibrary.TryLoad(Library, out _);
+
+    /// <summary>Whether the library is there.</summary>
+    public static bool IsAvailable => Found;
+
+#pragma warning disable SYSLIB1054, IDE1006 // Named as in the library.
+    [LibraryImport(Library)]
+    public static partial uint gss_import_name(uint* minor, GssBuffer* text, GssOid* type, nint* name);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_display_name(uint* minor, nint name, GssBuffer* text, nint* type);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_release_name(uint* minor, nint* name);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_release_buffer(uint* minor, GssBuffer* buffer);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_display_status(
+        uint* minor, uint status, int type, GssOid* mechanism, uint* more, GssBuffer* text);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_acquire_cred(
+        uint* minor, nint name, uint time, GssOidSet* mechanisms, int usage, nint* credential, nint* actual, uint* left);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_acquire_cred_with_password(
+        uint* minor, nint name, GssBuffer* password, uint time, GssOidSet* mechanisms, int usage, nint* credential,
+        nint* actual, uint* left);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_release_cred(uint* minor, nint* credential);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_init_sec_context(
+        uint* minor, nint credential, nint* context, nint target, GssOid* mechanism, uint flags, uint time,
+        nint bindings, GssBuffer* input, nint* actual, GssBuffer* output, uint* got, uint* left);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_accept_sec_context(
+        uint* minor, nint* context, nint credential, GssBuffer* input, nint bindings, nint* caller, nint* mechanism,
+        GssBuffer* output, uint* got, uint* left, nint* delegated);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_delete_sec_context(uint* minor, nint* context, GssBuffer* output);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_get_mic(
+        uint* minor, nint context, uint quality, GssBuffer* message, GssBuffer* code);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_verify_mic(
+        uint* minor, nint context, GssBuffer* message, GssBuffer* code, uint* quality);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_get_mic_iov_length(
+        uint* minor, nint context, uint quality, GssIov* parts, int count);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_wrap_iov_length(
+        uint* minor, nint context, int encrypt, uint quality, int* encrypted, GssIov* parts, int count);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_wrap_iov(
+        uint* minor, nint context, int encrypt, uint quality, int* encrypted, GssIov* parts, int count);
+
+    [LibraryImport(Library)]
+    public static partial uint gss_unwrap_iov(
+        uint* minor, nint context, int* encrypted, uint* quality, GssIov* parts, int count);
+#pragma warning restore SYSLIB1054, IDE1006
+}

@@ -1,0 +1,96 @@
+using System.Net;
+using System.Runtime.InteropServices;
+using System.Security.Cryptography;
+using System.Text;
+
+namespace ProtoRpc.Security.Gss;
+
+/// <summary>What proves somebody: a ticket, a password, or the key of a service. Safe for use by many threads.</summary>
+internal sealed unsafe class GssCredential : SafeHandle
+{
+    private GssCredential(nint credential)
+        : base(0, ownsHandle: true) => SetHandle(credential);
+
+    /// <inheritdoc/>
+    public override bool IsInvalid => handle == 0;
+
+    /// <summary>The tickets of the account that this process runs as.</summary>
+    /// <exception cref="RpcException">Unauthenticated: there are none, or they are expired.</exception>
+    public static GssCredential OfSelf()
+    {
+        uint major = Acquire(null, GssApi.Initiate, out nint credential, out uint minor);
+        return (major & GssApi.Failures) == 0 ? new GssCredential(credential) : throw GssErrors.Refused(major, minor);
+    }
+
+    /// <summary>The keys of a service, from the keytab.</summary>
+    /// <param name="service">Its name; null for every service that there is a key of.</param>
+    /// <exception cref="RpcException">FailedPrecondition: there is no key.</exception>
+    public static GssCredential OfService(string? service)
+    {
+        using GssName? name = service is null ? null : new GssName(service);
+        uint major = Acquire(name, GssApi.Accept, out nint credential, out uint minor);
+        return (major & GssApi.Failures) == 0
+            ? new GssCredential(credential)
+            : throw GssErrors.NoKey(service, major, minor);
+    }
+
+    /// <summary>A user's name and password; the KDC is asked when the first connection is authenticated.</summary>
+    /// <exception cref="RpcException">Unauthenticated: the KDC does not know them, or is not there.</exception>
+    public static GssCredential Of(NetworkCredential user)
+    {
+        using GssName name = new(PrincipalOf(user));
+        byte[] password = Encoding.UTF8.GetBytes(user.Password);
+        try
+        {
+            uint minor;
+            nint credential = 0;
+            GssOidSet mechanisms = new(GssOid.Kerberos);
+            fixed (byte* pointer = password)
+            {
+                GssBuffer text = new(pointer, password.Length);
+                uint major = GssApi.gss_acquire_cred_with_password(
+                    &minor, name.DangerousGetHandle(), &text, 0, &mechanisms, GssApi.Initiate, &credential, null, null);
+                return (major & GssApi.Failures) == 0
+                    ? new GssCredential(credential)
+                    : throw GssErrors.Refused(major, minor);
+            }
+        }
+        finally
+        {
+            CryptographicOperations.ZeroMemory(password);
+        }
+    }
+
+    /// <summary><c>user@REALM</c>, or just the user for the realm of this machine.</summary>
+    public static string PrincipalOf(NetworkCredential user)
+    {
+        (string name, string realm) = (user.UserName, user.Domain);
+        int backslash = name.IndexOf('\\');
+        if (realm.Length == 0 && backslash >= 0)
+        {
+            (realm, name) = (name[..backslash], name[(backslash + 1)..]);
+        }
+
+        // Realms are upper case; domains are written as anybody likes.
+        return realm.Length == 0 || name.Contains('@') ? name : $"{name}@{realm.ToUpperInvariant()}";
+    }
+
+    /// <inheritdoc/>
+    protected override bool ReleaseHandle()
+    {
+        uint minor;
+        nint credential = handle;
+        return GssApi.gss_release_cred(&minor, &credential) == 0;
+    }
+
+    private static uint Acquire(GssName? name, int usage, out nint credential, out uint minor)
+    {
+        GssOidSet mechanisms = new(GssOid.Kerberos);
+        nint acquired = 0;
+        uint detail;
+        uint major = GssApi.gss_acquire_cred(
+            &detail, name?.DangerousGetHandle() ?? 0, 0, &mechanisms, usage, &acquired, null, null);
+        (credential, minor) = (acquired, detail);
+        return major;
+    }
+}
