@@ -39,10 +39,11 @@ internal sealed class ClientConnection : IDisposable
     /// <summary>Connects and binds, blocking.</summary>
     public static ClientConnection Open(NativeClient client, TimeSpan timeout, CancellationToken cancellation)
     {
-        ClientConnection connection = Dial(client, ref timeout, cancellation);
+        long start = Environment.TickCount64;
+        ClientConnection connection = Dial(client, timeout, cancellation);
         try
         {
-            using (connection.Watch(timeout, cancellation))
+            using (connection.Watch(timeout, start, cancellation))
             {
                 connection._transport.Send(connection._association.Bind(client.AssociationGroup));
                 connection.ReceiveUntil(ClientStep.Bound);
@@ -63,11 +64,12 @@ internal sealed class ClientConnection : IDisposable
     public static async Task<ClientConnection> OpenAsync(
         NativeClient client, TimeSpan timeout, CancellationToken cancellation)
     {
-        (ClientConnection connection, TimeSpan left) = await Task.Run(
-            () => (Dial(client, ref timeout, cancellation), timeout), CancellationToken.None).ConfigureAwait(false);
+        long start = Environment.TickCount64;
+        ClientConnection connection = await Task.Run(
+            () => Dial(client, timeout, cancellation), CancellationToken.None).ConfigureAwait(false);
         try
         {
-            using (connection.Watch(left, cancellation))
+            using (connection.Watch(timeout, start, cancellation))
             {
                 byte[] bind = connection._association.Bind(client.AssociationGroup);
                 await connection._transport.SendAsync(bind, default).ConfigureAwait(false);
@@ -95,16 +97,17 @@ internal sealed class ClientConnection : IDisposable
             && (Environment.TickCount64 - _lastUse <= RestMilliseconds || _transport.Peek(one) < 0);
     }
 
-    /// <summary>Sends a request and blocks for its answer.</summary>
+    /// <summary>Sends a request and blocks for its answer, until the timeout has passed since the start.</summary>
     /// <returns>False when the connection broke before the server can have the request.</returns>
     /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
-    public bool Execute(MessageBuffer request, TimeSpan timeout, CancellationToken cancellation, out uint returnCode)
+    public bool Execute(
+        MessageBuffer request, TimeSpan timeout, long start, CancellationToken cancellation, out uint returnCode)
     {
         returnCode = 0;
         bool sent = false;
         try
         {
-            using (Watch(timeout, cancellation))
+            using (Watch(timeout, start, cancellation))
             {
                 _association.BeginCall(request);
                 SendOutput();
@@ -133,12 +136,12 @@ internal sealed class ClientConnection : IDisposable
 
     /// <summary>The same without holding a thread.</summary>
     public async ValueTask<(bool Sent, uint ReturnCode)> ExecuteAsync(
-        MessageBuffer request, TimeSpan timeout, CancellationToken cancellation)
+        MessageBuffer request, TimeSpan timeout, long start, CancellationToken cancellation)
     {
         bool sent = false;
         try
         {
-            using (Watch(timeout, cancellation))
+            using (Watch(timeout, start, cancellation))
             {
                 _association.BeginCall(request);
                 await SendOutputAsync().ConfigureAwait(false);
@@ -176,12 +179,10 @@ internal sealed class ClientConnection : IDisposable
         _association.Dispose();
     }
 
-    private static ClientConnection Dial(NativeClient client, ref TimeSpan timeout, CancellationToken cancellation)
+    private static ClientConnection Dial(NativeClient client, TimeSpan timeout, CancellationToken cancellation)
     {
-        long start = Environment.TickCount64;
         TransportConnection transport =
             NativeTransports.Of(client.Endpoint).Connect(client.Endpoint, timeout, cancellation);
-        timeout -= TimeSpan.FromMilliseconds(Math.Min(Environment.TickCount64 - start, timeout.TotalMilliseconds - 1));
         try
         {
             return new ClientConnection(client, transport);
@@ -259,7 +260,7 @@ internal sealed class ClientConnection : IDisposable
 
     // Begins to watch deadline and token. The timer is not touched when it fires early enough anyway, and looks at
     // the deadline when it fires: so a busy caller never sets it.
-    private CancellationTokenRegistration Watch(TimeSpan timeout, CancellationToken cancellation)
+    private CancellationTokenRegistration Watch(TimeSpan timeout, long start, CancellationToken cancellation)
     {
         long now = Environment.TickCount64;
         lock (_gate)
@@ -268,7 +269,7 @@ internal sealed class ClientConnection : IDisposable
             _ended = RpcStatusCode.OK;
             _sentCall = 0;
             _timeout = timeout;
-            _deadline = timeout == Timeout.InfiniteTimeSpan ? long.MaxValue : now + (long)timeout.TotalMilliseconds;
+            _deadline = timeout == Timeout.InfiniteTimeSpan ? long.MaxValue : start + (long)timeout.TotalMilliseconds;
             if (_deadline < _timerDue)
             {
                 SetTimer(now);

@@ -39,7 +39,7 @@ public sealed class NativeExchange : IDisposable
             ClientConnection connection = slot.GetBlocking(ConnectTime(timeout, start), cancellation, out bool isFresh);
             try
             {
-                if (connection.Execute(slot.Request, Left(timeout, start), cancellation, out uint returnCode))
+                if (connection.Execute(slot.Request, timeout, start, cancellation, out uint returnCode))
                 {
                     _used = connection;
                     return (int)returnCode;
@@ -67,7 +67,7 @@ public sealed class NativeExchange : IDisposable
             try
             {
                 (bool sent, uint returnCode) = await connection
-                    .ExecuteAsync(slot.Request, Left(timeout, start), cancellation).ConfigureAwait(false);
+                    .ExecuteAsync(slot.Request, timeout, start, cancellation).ConfigureAwait(false);
                 if (sent)
                 {
                     _used = connection;
@@ -116,16 +116,17 @@ public sealed class NativeExchange : IDisposable
         return slot;
     }
 
-    private static TimeSpan Left(TimeSpan timeout, long start) => timeout == Timeout.InfiniteTimeSpan
-        ? timeout
-        : timeout - TimeSpan.FromMilliseconds(
-            Math.Min(Environment.TickCount64 - start, Math.Max(0, timeout.TotalMilliseconds - 1)));
-
     private TimeSpan ConnectTime(TimeSpan timeout, long start)
     {
-        TimeSpan left = Left(timeout, start);
         TimeSpan connect = _client.Limits.ConnectTimeout;
-        return left == Timeout.InfiniteTimeSpan || connect < left ? connect : left;
+        if (timeout == Timeout.InfiniteTimeSpan)
+        {
+            return connect;
+        }
+
+        double spent = Math.Min(Environment.TickCount64 - start, Math.Max(0, timeout.TotalMilliseconds - 1));
+        TimeSpan left = timeout - TimeSpan.FromMilliseconds(spent);
+        return connect < left ? connect : left;
     }
 
     private void GiveUpIfFresh(ClientSlot slot, ClientConnection connection, bool isFresh)

@@ -59,7 +59,7 @@ public static class NativeClientTests
             () => NativeClient.Connect(endpoint, Guid.NewGuid(), RpcLimits.Default, source.Token)));
 
         Assert.Equal((RpcStatusCode.DeadlineExceeded, "ConnectTimeout"), (error.Code, error.ErrorId));
-        Assert.Contains("took the connection, but did not answer", error.Message, StringComparison.Ordinal);
+        Assert.Contains("took the connection, but did not answer within 0.3 s.", error.Message, StringComparison.Ordinal);
         Assert.Equal(RpcStatusCode.Cancelled, cancelled.Code);
     }
 
