@@ -66,6 +66,15 @@ public static class RemoteExceptionFactoryTests
 
         Assert.Equal("why", Assert.IsType<InvalidOperationException>(error.InnerException).Message);
     }
+
+    [Fact]
+    public static void Many_threads_make_exceptions_at_once()
+    {
+        RpcRemoteException remote = new("System.IO.IOException", "mscorlib", "x");
+
+        Parallel.For(0, 1000, _ => Assert.IsType<IOException>(
+            RemoteExceptionFactory.Create(remote, RpcExceptionTypes.LoadedAssemblies)));
+    }
 }
 
 /// <summary>An exception that can be made of its message.</summary>

@@ -1,0 +1,34 @@
+using System.Buffers;
+using Google.Protobuf;
+using ProtoRpc.Calls.Headers;
+using ProtoRpc.Calls.Native;
+using ProtoRpc.Calls.Raw;
+using HeaderContext = ProtoRpc.Calls.Headers.RpcCallContext;
+
+namespace ProtoRpc.Tests.Calls;
+
+/// <summary>A client that writes its headers itself, so that it can send what no client of ours would.</summary>
+internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisposable
+{
+    private readonly RpcRawClient _raw = RpcRawClient.Connect(endpoint, interfaceId);
+
+    /// <summary>Calls a method with a context, or with none.</summary>
+    public RpcResponseHeader Call(string method, IMessage body, HeaderContext? context = null, byte[]? id = null)
+    {
+        RpcRequestHeader header = new() { MethodName = method, MessageId = ByteString.CopyFrom(id ?? new byte[16]) };
+        if (context is not null)
+        {
+            header.CallContext = context;
+        }
+
+        ArrayBufferWriter<byte> request = new();
+        NativeHeaders.Write(request, header, body);
+        return NativeHeaders.Read(NativeHeaders.ResponseParser, _raw.Execute(request.WrittenSpan), out _);
+    }
+
+    /// <summary>A context that names a session.</summary>
+    public static HeaderContext Naming(Guid session) =>
+        new() { SessionId = ByteString.CopyFrom(session.ToByteArray()) };
+
+    public void Dispose() => _raw.Dispose();
+}
