@@ -30,7 +30,8 @@ Describe 'Get-RpcListener' {
         Wait-Until { $counted.Calls -eq 4 } | Should -BeTrue
         $counted.Errors | Should -Be 1
         $counted.InFlight | Should -Be 0
-        $counted.Workers | Should -Be 1
+        # A second one is made when a call comes before the first worker, which has just replied, is free again.
+        $counted.Workers | Should -BeIn 1, 2
     }
 
     It 'prints as a table' {
