@@ -1,4 +1,6 @@
 using System.Management.Automation;
+using System.Text;
+using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.Schema;
@@ -30,6 +32,9 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
     public RpcMessageFormat Format { get; set; }
 
     [Parameter]
+    public SwitchParameter AllowUnknownField { get; set; }
+
+    [Parameter]
     public SwitchParameter AsHashtable { get; set; }
 
     [Parameter]
@@ -44,7 +49,10 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
                 _bytes.WriteByte(one);
                 break;
             case null:
-                Write([]);
+                Write(ReadOnlyMemory<byte>.Empty);
+                break;
+            case string text when Format != RpcMessageFormat.Binary:
+                Write(Encoding.UTF8.GetBytes(text));
                 break;
             case { } value:
                 Write(ToBytes(value));
@@ -56,7 +64,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
     {
         if (_bytes.Length > 0)
         {
-            Write(_bytes.GetBuffer().AsSpan(0, (int)_bytes.Length));
+            Write(_bytes.GetBuffer().AsMemory(0, (int)_bytes.Length));
         }
     }
 
@@ -73,9 +81,10 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
         }
         : bytes;
 
-    private void Write(ReadOnlySpan<byte> bytes)
+    private void Write(ReadOnlyMemory<byte> bytes)
     {
-        DynamicMessage message = DynamicMessage.Parse(_type!, bytes);
+        FormatOptions options = new() { IgnoreUnknownFields = AllowUnknownField };
+        DynamicMessage message = Format.ToFormat().Read(_type!, bytes, options);
         WriteObject(Raw ? message : MapperFor(AsHashtable).ToObject(message));
     }
 }

@@ -1,11 +1,12 @@
 using System.Management.Automation;
+using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsData.ConvertTo, "RpcMessage")]
-[OutputType(typeof(byte[]))]
+[OutputType(typeof(byte[]), typeof(string))]
 public sealed class ConvertToRpcMessageCommand : RpcCmdlet
 {
     private RpcMessageInfo? _type;
@@ -26,12 +27,30 @@ public sealed class ConvertToRpcMessageCommand : RpcCmdlet
     public RpcMessageFormat Format { get; set; }
 
     [Parameter]
+    public SwitchParameter Indented { get; set; }
+
+    [Parameter]
+    public SwitchParameter IncludeDefault { get; set; }
+
+    [Parameter]
+    public SwitchParameter UseProtoName { get; set; }
+
+    [Parameter]
     public SwitchParameter AllowUnknownField { get; set; }
 
     protected override void Process()
     {
         _type ??= Resolve(Schema).GetMessage(Type);
         DynamicMessage message = MapperFor(asHashtable: false, AllowUnknownField).ToMessage(_type, InputObject);
-        WriteObject(Google.Protobuf.MessageExtensions.ToByteArray(message), enumerateCollection: false);
+        MessageFormat format = Format.ToFormat();
+        FormatOptions options = new()
+        {
+            Indented = Indented,
+            IncludeDefaults = IncludeDefault,
+            UseProtoNames = UseProtoName,
+        };
+        WriteObject(
+            format.IsText ? format.ToText(message, options) : format.ToArray(message, options),
+            enumerateCollection: false);
     }
 }

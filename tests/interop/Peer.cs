@@ -14,4 +14,7 @@ public enum Peer
 
     /// <summary>A Kerberos realm: MIT's KDC, its tools and its GSSAPI library.</summary>
     Kdc,
+
+    /// <summary>Protocol Buffers for Python.</summary>
+    PythonProtobuf,
 }

@@ -24,6 +24,9 @@ internal static class Peers
         Peer.Kdc => FindProgram("krb5kdc") is null || FindProgram("kadmin.local") is null || FindProgram("kinit") is null
             ? "there is no KDC: apt-get install krb5-kdc krb5-admin-server krb5-user"
             : null,
+        Peer.PythonProtobuf => Works(Python, "-c", "import google.protobuf.json_format")
+            ? null
+            : $"protobuf is not installed for {Python}: apt-get install python3-protobuf",
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });
 

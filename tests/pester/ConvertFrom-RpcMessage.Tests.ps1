@@ -51,4 +51,31 @@ Describe 'ConvertFrom-RpcMessage' {
         { ConvertFrom-RpcMessage demo.HelloReply ([byte[]](0x0A, 9, 1)) -Schema $schema -ErrorAction Stop } |
             Should -Throw -ExceptionType ([ProtoRpc.RpcException]) -ExpectedMessage '*demo.HelloReply*'
     }
+
+    Context 'formats of text' {
+        It 'reads each string of the pipeline, and bytes' {
+            ('{"text":"A"}', '{"text":"B"}' | ConvertFrom-RpcMessage demo.HelloReply -Schema $schema -Format Json).text |
+                Should -Be 'A', 'B'
+            $utf8 = [Text.Encoding]::UTF8.GetBytes('{"text":"C"}')
+            (ConvertFrom-RpcMessage demo.HelloReply $utf8 -Schema $schema -Format Json).text | Should -Be 'C'
+        }
+
+        It 'names the field, the line and the column, and goes on with the next string' {
+            $read = "{`"text`":`"A`",`n`"number`":`"x`"}", '{"text":"B"}' |
+                ConvertFrom-RpcMessage demo.HelloReply -Schema $schema -Format Json -ErrorAction SilentlyContinue -ErrorVariable failed
+
+            $read.text | Should -Be 'B'
+            $failed.FullyQualifiedErrorId | Should -BeLike 'InvalidFieldValue,*'
+            $failed.Exception.Message | Should -BeLike 'HelloReply.number: *line 2, column 10*'
+        }
+
+        It 'passes over unknown fields with -AllowUnknownField' {
+            $xml = '<root><text>A</text><nope/></root>'
+
+            { ConvertFrom-RpcMessage demo.HelloReply $xml -Schema $schema -Format Xml -ErrorAction Stop } |
+                Should -Throw -ErrorId 'UnknownField,*'
+            (ConvertFrom-RpcMessage demo.HelloReply $xml -Schema $schema -Format Xml -AllowUnknownField).text |
+                Should -Be 'A'
+        }
+    }
 }

@@ -40,4 +40,31 @@ Describe 'ConvertTo-RpcMessage' {
         { ConvertTo-RpcMessage demo.HelloRequest @{ nested = @{ mood = 'sad' } } -Schema $schema -ErrorAction Stop } |
             Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage "HelloRequest.nested.mood: *'sad'*MOOD_GLAD*"
     }
+
+    Context 'formats of text' {
+        It 'writes <Format>' -ForEach @(
+            @{ Format = 'Json'; Text = '{"text":"A&B","number":5}' }
+            @{ Format = 'Xml'; Text = '<root><text>A&amp;B</text><number>5</number></root>' }
+            @{ Format = 'Form'; Text = 'text=A%26B&number=5' }
+            @{ Format = 'Text'; Text = "text: `"A&B`"`nnumber: 5`n" }
+        ) {
+            $written = ConvertTo-RpcMessage demo.HelloReply @{ text = 'A&B'; number = 5 } -Schema $schema -Format $Format
+
+            $written | Should -BeOfType string
+            $written | Should -BeExactly $Text
+            (ConvertFrom-RpcMessage demo.HelloReply $written -Schema $schema -Format $Format).text | Should -Be 'A&B'
+        }
+
+        It 'writes line breaks, defaults and original names when told so' {
+            ConvertTo-RpcMessage demo.HelloReply @{ text = 'A' } -Schema $schema -Format Json -Indented |
+                Should -BeExactly "{`n  `"text`": `"A`"`n}"
+            ConvertTo-RpcMessage demo.HelloReply @{ } -Schema $schema -Format Json -IncludeDefault |
+                Should -Match '"text":""'
+        }
+
+        It 'says that a form cannot hold a nested message' {
+            { ConvertTo-RpcMessage demo.HelloRequest @{ nested = @{ } } -Schema $schema -Format Form -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage 'HelloRequest.nested: *Use JSON*'
+        }
+    }
 }

@@ -11,6 +11,8 @@ internal abstract class FormatWriter(RpcMessageInfo root, FormatOptions options)
 
     protected ObjectPath Path { get; } = new(root.Name);
 
+    protected RpcMessageInfo Root { get; } = root;
+
     protected RpcException Error(string errorId, string problem, Exception? inner = null)
     {
         string path = Path.ToString();

@@ -6,6 +6,9 @@ namespace ProtoRpc.Messages;
 /// bits.</summary>
 internal static class ScalarValue
 {
+    /// <summary>The NaN that other implementations write: .NET's own has its sign set.</summary>
+    public static readonly double NaN = BitConverter.UInt64BitsToDouble(0x7FF8_0000_0000_0000);
+
     public static ulong Of(int value) => (ulong)value;
 
     public static ulong Of(float value) => BitConverter.SingleToUInt32Bits(value);

@@ -14,6 +14,7 @@ public static class JsonFormatTests
     [InlineData("""{"fMessage":{"text":"a","child":{}},"fBytes":"/+8=","fEnum":"GREEN","fSfixed64":"-1"}""")]
     [InlineData("""{"fDouble":"NaN","fFloat":"-Infinity"}""")]
     [InlineData("""{"fEnum":12345}""")]
+    [InlineData("""{"fDouble":-0.0,"fFloat":-0.0}""")]
     public static void Writes_what_it_has_read(string json) =>
         Assert.Equal(json, MessageFormats.Json.Again("proto3.Singular", json));
 

@@ -1,4 +1,5 @@
 using System.Text;
+using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
@@ -71,6 +72,39 @@ public sealed class ProtocJudgeTests : IDisposable
 
         AssertSame(batch, DynamicMessage.Parse(_batch, again.AsSpan()));
         Assert.Equal(Convert.ToHexString(ours), Convert.ToHexString(again));
+    }
+
+    [Theory]
+    [InlineData(3)]
+    [InlineData(4711)]
+    public void Our_text_is_what_protoc_prints(int seed)
+    {
+        DynamicMessage batch = MakeBatch(seed);
+
+        string theirs = Encoding.UTF8.GetString(_protoc.Decode(batch.ToByteArray()));
+        string ours = MessageFormats.Text.ToText(batch);
+
+        string[] expected = theirs.Split('\n');
+        string[] actual = ours.Split('\n');
+        for (int i = 0; i < Math.Min(expected.Length, actual.Length); i++)
+        {
+            Assert.True(expected[i] == actual[i], $"line {i + 1}: protoc has\n{expected[i]}\nand we\n{actual[i]}");
+        }
+        Assert.Equal(expected.Length, actual.Length);
+    }
+
+    [Theory]
+    [InlineData(5)]
+    public void Each_reads_the_text_of_the_other(int seed)
+    {
+        DynamicMessage batch = MakeBatch(seed);
+        byte[] bytes = batch.ToByteArray();
+
+        byte[] read = _protoc.Encode(MessageFormats.Text.ToArray(batch));
+        DynamicMessage back = MessageFormats.Text.Read(_batch, _protoc.Decode(bytes));
+
+        Assert.Equal(Convert.ToHexString(bytes), Convert.ToHexString(read));
+        AssertSame(batch, back);
     }
 
     private DynamicMessage MakeBatch(int seed)

@@ -277,7 +277,7 @@ internal sealed partial class JsonMessageReader(
 
     private static double? SpecialOf(string text) => text switch
     {
-        "NaN" => double.NaN,
+        "NaN" => ScalarValue.NaN,
         "Infinity" => double.PositiveInfinity,
         "-Infinity" => double.NegativeInfinity,
         _ => null,

@@ -152,7 +152,12 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
 
     private void WriteDouble(double value)
     {
-        if (double.IsFinite(value))
+        if (value == 0 && double.IsNegative(value))
+        {
+            // Without a fraction many readers take it for the integer, which has no sign.
+            _writer.WriteRawValue("-0.0"u8, skipInputValidation: true);
+        }
+        else if (double.IsFinite(value))
         {
             _writer.WriteNumberValue(value);
         }
@@ -164,7 +169,7 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
 
     private void WriteSingle(float value)
     {
-        if (float.IsFinite(value))
+        if (float.IsFinite(value) && value != 0)
         {
             _writer.WriteNumberValue(value);
         }

@@ -3,14 +3,17 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;
 
+/// <summary>Protocol Buffers' text format: written as <c>protoc --decode</c> prints it, and read with all that the
+/// language has.</summary>
 internal sealed class TextFormat() : MessageFormat(
     nameof(MessageFormats.Text), "text/x-protobuf; charset=utf-8", "text/protobuf")
 {
     private protected override void WriteMessage(
         DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>
-        throw new NotImplementedException();
+        new TextMessageWriter(output, message.Type, options).Write(message);
 
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        throw new NotImplementedException();
+        new TextMessageReader(
+            input.IsSingleSegment ? input.First : input.ToArray(), target.Type, options).Read(target);
 }

@@ -259,10 +259,14 @@ internal static class ScalarReader
         }
     }
 
-    private static bool TryParseDouble(ReadOnlySpan<char> text, out double number) =>
-        double.TryParse(text, NumberText, CultureInfo.InvariantCulture, out number) &&
+    private static bool TryParseDouble(ReadOnlySpan<char> text, out double number)
+    {
+        bool read = double.TryParse(text, NumberText, CultureInfo.InvariantCulture, out number);
+        number = double.IsNaN(number) ? ScalarValue.NaN : number;
         // A number that is too large parses as infinity.
-        (!double.IsInfinity(number) || text.EndsWith("Infinity", StringComparison.OrdinalIgnoreCase));
+        return read &&
+            (!double.IsInfinity(number) || text.EndsWith("Infinity", StringComparison.OrdinalIgnoreCase));
+    }
 
     private static bool HasLoneSurrogate(string text)
     {

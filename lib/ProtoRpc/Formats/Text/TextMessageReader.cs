@@ -1,0 +1,241 @@
+using System.Runtime.InteropServices;
+using System.Text;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats.Text;
+
+/// <summary>One run of reading a message of the text format.</summary>
+internal sealed partial class TextMessageReader(
+    ReadOnlyMemory<byte> text, RpcMessageInfo root, FormatOptions options) : FormatReader(root, options)
+{
+    private readonly TextTokenizer _token = new(text);
+
+    protected override string Where => _token.Where;
+
+    public void Read(DynamicMessage target)
+    {
+        Next();
+        ReadFields(target, '\0', 0);
+    }
+
+    /// <summary>Reads fields up to the closing brace, or to the end of the text.</summary>
+    private void ReadFields(DynamicMessage message, char end, int depth)
+    {
+        CheckDepth(depth);
+        SeenFields seen = new(message.Layout.Fields.Length);
+        while (end == '\0' ? _token.Kind != TextToken.End : !_token.IsSymbol(end))
+        {
+            if (_token.Kind == TextToken.End)
+            {
+                throw Malformed($"the text ends before the '{end}' of a message.");
+            }
+            ReadField(message, ref seen, depth);
+            if (_token.IsSymbol(',') || _token.IsSymbol(';'))
+            {
+                Next();
+            }
+        }
+    }
+
+    private void ReadField(DynamicMessage message, ref SeenFields seen, int depth)
+    {
+        FieldLayout? field;
+        string name;
+        bool isReserved = false;
+        if (_token.IsSymbol('['))
+        {
+            name = _token.ReadBracketed() ?? throw Malformed("'[' begins the name of an extension or of a type.");
+            Next();
+            if (name.Contains('/'))
+            {
+                ReadExpandedAny(message, ref seen, name, depth);
+                return;
+            }
+            field = TextNames.FindExtension(message.Layout, name);
+            name = $"[{name}]";
+        }
+        else
+        {
+            if (_token.Kind is not (TextToken.Identifier or TextToken.Integer))
+            {
+                throw Malformed($"'{_token.Text}' stands where the name of a field is needed.");
+            }
+            name = _token.Text;
+            field = TextNames.Find(message.Layout, name);
+            isReserved = message.Type.Proto.ReservedName.Contains(name);
+            if (field is null && !isReserved && !Options.IgnoreUnknownFields)
+            {
+                throw UnknownField(message.Layout, name);
+            }
+            Next();
+        }
+        if (field is null)
+        {
+            if (!isReserved && !Options.IgnoreUnknownFields)
+            {
+                throw UnknownField(message.Layout, name);
+            }
+            SkipValue();
+            return;
+        }
+        Path.PushField(field.Info.Name);
+        if (!field.IsRepeated)
+        {
+            CheckOnce(ref seen, field);
+            CheckOneof(message, field);
+        }
+        ReadValues(message, field, depth);
+        Path.Pop();
+    }
+
+    private void ReadValues(DynamicMessage message, FieldLayout field, int depth)
+    {
+        if (_token.IsSymbol(':'))
+        {
+            Next();
+        }
+        else if (!field.IsMessage)
+        {
+            throw Malformed($"'{_token.Text}' stands where a colon is needed, before the value.");
+        }
+        if (!field.IsRepeated || !_token.IsSymbol('['))
+        {
+            ReadValue(message, field, depth);
+            return;
+        }
+        Next();
+        if (_token.IsSymbol(']'))
+        {
+            Next();
+            return;
+        }
+        ReadValue(message, field, depth);
+        while (!_token.IsSymbol(']'))
+        {
+            Take(',', "between the values of a list, or ']' at its end");
+            ReadValue(message, field, depth);
+        }
+        Next();
+    }
+
+    private void ReadValue(DynamicMessage message, FieldLayout field, int depth)
+    {
+        if (field.IsMap)
+        {
+            ReadEntry(message, field, depth);
+        }
+        else if (field.IsMessage)
+        {
+            DynamicMessage child = new(field.Message);
+            ReadMessage(child, depth + 1);
+            Store(message, field, child);
+        }
+        else if (field.Kind == RpcFieldKind.Bytes)
+        {
+            Store(message, field, ReadBytes().ToArray());
+        }
+        else if (field.Kind == RpcFieldKind.String)
+        {
+            Store(message, field, ReadString());
+        }
+        else
+        {
+            Store(message, field, ReadScalar(field));
+        }
+    }
+
+    private void ReadMessage(DynamicMessage message, int depth)
+    {
+        char end = TakeOpening();
+        ReadFields(message, end, depth);
+        Next();
+    }
+
+    private char TakeOpening()
+    {
+        char end = _token.IsSymbol('{') ? '}' : _token.IsSymbol('<') ? '>'
+            : throw Malformed($"'{_token.Text}' stands where the '{{' of a message is needed.");
+        Next();
+        return end;
+    }
+
+    // The last of several entries with one key holds, as the format has it.
+    private void ReadEntry(DynamicMessage message, FieldLayout field, int depth)
+    {
+        DynamicMessage entry = new(field.Message);
+        ReadMessage(entry, depth + 1);
+        object key = entry.Has(field.Key) ? entry.Get(field.Key.Info)! : DefaultOf(field.Key);
+        message.MapOf(field)[key] = entry.Has(field.Value) ? entry.Get(field.Value.Info)! : DefaultOf(field.Value);
+    }
+
+    private void ReadExpandedAny(DynamicMessage any, ref SeenFields seen, string typeUrl, int depth)
+    {
+        if (any.Layout.WellKnown != WellKnownType.Any)
+        {
+            throw UnknownField(any.Layout, $"[{typeUrl}]");
+        }
+        FieldLayout[] fields = any.Layout.Fields;
+        CheckOnce(ref seen, fields[0]);
+        CheckOnce(ref seen, fields[1]);
+        for (int i = typeUrl.IndexOf('%'); i >= 0; i = typeUrl.IndexOf('%', i + 1))
+        {
+            if (i + 2 >= typeUrl.Length || !char.IsAsciiHexDigit(typeUrl[i + 1]) ||
+                !char.IsAsciiHexDigit(typeUrl[i + 2]))
+            {
+                throw Malformed("a percent sign in a type's URL stands without two hexadecimal digits after it.");
+            }
+        }
+        DynamicMessage inner = new(LayoutOfAny(any, typeUrl));
+        if (_token.IsSymbol(':'))
+        {
+            Next();
+        }
+        ReadMessage(inner, depth + 1);
+        Pack(any, typeUrl, inner);
+    }
+
+    private void Next()
+    {
+        if (_token.Next() is { } problem)
+        {
+            throw Malformed(problem);
+        }
+    }
+
+    private void Take(char symbol, string purpose)
+    {
+        if (!_token.IsSymbol(symbol))
+        {
+            throw Malformed($"'{_token.Text}' stands where '{symbol}' is needed, {purpose}.");
+        }
+        Next();
+    }
+
+    private string ReadString()
+    {
+        ReadOnlySpan<byte> bytes = CollectionsMarshal.AsSpan(ReadBytes());
+        return System.Text.Unicode.Utf8.IsValid(bytes)
+            ? Encoding.UTF8.GetString(bytes)
+            : throw Invalid("the string is not valid UTF-8.");
+    }
+
+    /// <summary>Reads one string, or several side by side, which are one.</summary>
+    private List<byte> ReadBytes()
+    {
+        if (_token.Kind != TextToken.String)
+        {
+            throw Invalid($"'{_token.Text}' stands where text in quotes is needed.");
+        }
+        List<byte> bytes = [];
+        while (_token.Kind == TextToken.String)
+        {
+            if (TextEscapes.Unescape(_token.Bytes[1..^1], bytes) is { } problem)
+            {
+                throw Malformed(problem);
+            }
+            Next();
+        }
+        return bytes;
+    }
+}

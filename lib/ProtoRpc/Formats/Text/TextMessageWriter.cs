@@ -1,0 +1,196 @@
+using System.Buffers;
+using System.Collections;
+using System.Globalization;
+using System.Text;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Formats.Text;
+
+/// <summary>One run of writing a message in the text format.</summary>
+internal sealed class TextMessageWriter(IBufferWriter<byte> output, RpcMessageInfo root, FormatOptions options)
+    : FormatWriter(root, options)
+{
+    private const int FlushLength = 4096;
+    private const int MaxUnknownDepth = 10;
+
+    private readonly StringBuilder _text = new();
+    private int _indent;
+
+    public void Write(DynamicMessage message)
+    {
+        WriteFields(message, 0);
+        Flush();
+    }
+
+    private void WriteFields(DynamicMessage message, int depth)
+    {
+        CheckDepth(depth);
+        if (Options.ExpandAny && message.Layout.WellKnown == WellKnownType.Any && Unpack(message) is { } inner)
+        {
+            Open($"[{message.Get(message.Layout.Fields[0].Info)}]");
+            WriteFields(inner, depth + 1);
+            Close();
+            return;
+        }
+        foreach (FieldLayout field in message.Layout.Fields)
+        {
+            if (message.Has(field))
+            {
+                Path.PushField(field.Info.Name);
+                WriteField(message, field, depth);
+                Path.Pop();
+            }
+        }
+        if (Options.PrintUnknownFields && message.UnknownFieldBytes.Length > 0)
+        {
+            WireReader reader = new(message.UnknownFieldBytes, message.Type);
+            WriteUnknown(ref reader, 0, MaxUnknownDepth);
+        }
+    }
+
+    private void WriteField(DynamicMessage message, FieldLayout field, int depth)
+    {
+        string name = TextNames.Of(field);
+        object? value = message.Get(field.Info);
+        switch (value)
+        {
+            case OrderedDictionary<object, object> map:
+                foreach (KeyValuePair<object, object> entry in map.OrderBy(e => e.Key, KeyOrder.Instance))
+                {
+                    Path.PushKey(entry.Key);
+                    Open(name);
+                    WriteValue("key", field.Key, entry.Key, depth + 1);
+                    WriteValue("value", field.Value, entry.Value, depth + 1);
+                    Close();
+                    Path.Pop();
+                }
+                break;
+            case IEnumerable list when field.IsRepeated:
+                int index = 0;
+                foreach (object item in list)
+                {
+                    Path.PushIndex(index++);
+                    WriteValue(name, field, item, depth);
+                    Path.Pop();
+                }
+                break;
+            default:
+                WriteValue(name, field, value!, depth);
+                break;
+        }
+        if (_text.Length >= FlushLength)
+        {
+            Flush();
+        }
+    }
+
+    private void WriteValue(string name, FieldLayout field, object value, int depth)
+    {
+        if (value is DynamicMessage child)
+        {
+            Open(name);
+            WriteFields(child, depth + 1);
+            Close();
+            return;
+        }
+        StartLine(name).Append(": ");
+        if (value is string text)
+        {
+            TextEscapes.Append(_text, Encoding.UTF8.GetBytes(text));
+        }
+        else if (value is byte[] bytes)
+        {
+            TextEscapes.Append(_text, bytes);
+        }
+        else
+        {
+            ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
+            _text.Append(TextNumber.Print(field, bits));
+        }
+        _text.Append('\n');
+    }
+
+    /// <summary>Writes fields by number, with what can be seen of their values, as protoc does.</summary>
+    private void WriteUnknown(ref WireReader reader, uint endTag, int depth)
+    {
+        while (!reader.AtEnd)
+        {
+            uint tag = reader.ReadTag();
+            if (tag == endTag)
+            {
+                return;
+            }
+            string name = (tag >> WireType.TagBits).ToString(CultureInfo.InvariantCulture);
+            switch (tag & WireType.Mask)
+            {
+                case WireType.Varint:
+                    StartLine(name).Append(CultureInfo.InvariantCulture, $": {reader.ReadVarint()}\n");
+                    break;
+                case WireType.Fixed32:
+                    StartLine(name).Append(CultureInfo.InvariantCulture, $": 0x{reader.ReadFixed32():x8}\n");
+                    break;
+                case WireType.Fixed64:
+                    StartLine(name).Append(CultureInfo.InvariantCulture, $": 0x{reader.ReadFixed64():x16}\n");
+                    break;
+                case WireType.StartGroup:
+                    Open(name);
+                    WriteUnknown(ref reader, tag - WireType.StartGroup + WireType.EndGroup, depth);
+                    Close();
+                    break;
+                default:
+                    WriteUnknownBytes(name, reader.ReadBytes(), depth);
+                    break;
+            }
+        }
+    }
+
+    private void WriteUnknownBytes(string name, ReadOnlySpan<byte> bytes, int depth)
+    {
+        if (bytes.Length > 0 && depth > 0 && UnknownShape.IsMessage(bytes))
+        {
+            Open(name);
+            WireReader inner = new(bytes, Root);
+            WriteUnknown(ref inner, 0, depth - 1);
+            Close();
+            return;
+        }
+        StartLine(name).Append(": ");
+        TextEscapes.Append(_text, bytes);
+        _text.Append('\n');
+    }
+
+    private void Open(string name)
+    {
+        StartLine(name).Append(" {\n");
+        _indent += 2;
+    }
+
+    private void Close()
+    {
+        _indent -= 2;
+        StartLine("}").Append('\n');
+    }
+
+    private StringBuilder StartLine(string name) => _text.Append(' ', _indent).Append(name);
+
+    private void Flush()
+    {
+        foreach (ReadOnlyMemory<char> chunk in _text.GetChunks())
+        {
+            Encoding.UTF8.GetBytes(chunk.Span, output);
+        }
+        _text.Clear();
+    }
+
+    /// <summary>Numbers by value, text by its bytes, as protoc orders maps.</summary>
+    private sealed class KeyOrder : IComparer<object>
+    {
+        public static KeyOrder Instance { get; } = new();
+
+        public int Compare(object? left, object? right) => left is string text
+            ? Encoding.UTF8.GetBytes(text).AsSpan().SequenceCompareTo(Encoding.UTF8.GetBytes((string)right!))
+            : Comparer<object>.Default.Compare(left, right);
+    }
+}

@@ -1,0 +1,83 @@
+using System.Buffers.Binary;
+using ProtoRpc.Conformance;
+using ProtoRpc.Formats;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Interop;
+
+/// <summary>The testee answers as a runner of conformance tests expects.</summary>
+public static class ConformanceTesteeTests
+{
+    private const string Proto3 = "protobuf_test_messages.proto3.TestAllTypesProto3";
+    private const string Proto2 = "protobuf_test_messages.proto2.TestAllTypesProto2";
+
+    private static readonly RpcSchema Schema = RpcSchema.Load(
+        new[] { "conformance.proto", "test_messages_proto2.proto", "test_messages_proto3.proto" }
+            .Select(name => Path.Combine(AppContext.BaseDirectory, "protos", name)));
+
+    [Theory]
+    [InlineData(Proto3, "jsonPayload", """{\"optionalInt32\":1}""", "PROTOBUF", """{"protobufPayload":"CAE="}""")]
+    [InlineData(Proto3, "textPayload", "optional_int32: 1", "JSON", """{"jsonPayload":"{\"optionalInt32\":1}"}""")]
+    [InlineData(Proto2, "protobufPayload", "CAE=", "TEXT_FORMAT", """{"textPayload":"optional_int32: 1\n"}""")]
+    [InlineData("no.Such", "jsonPayload", "{}", "JSON", """{"skipped":"The schema has no message 'no.Such'."}""")]
+    public static void Converts_a_payload(string type, string field, string payload, string output, string expected)
+    {
+        string request = $$"""{"messageType":"{{type}}","{{field}}":"{{payload}}","requestedOutputFormat":"{{output}}"}""";
+
+        Assert.Equal(expected, Assert.Single(Ask(request)));
+    }
+
+    [Theory]
+    [InlineData("jsonPayload", "{")]
+    [InlineData("jsonPayload", """{\"nope\":1}""")]
+    [InlineData("textPayload", "optional_int32: x")]
+    [InlineData("protobufPayload", "CA==")]
+    public static void Tells_what_it_cannot_read(string field, string payload)
+    {
+        string request = $$"""{"messageType":"{{Proto3}}","{{field}}":"{{payload}}","requestedOutputFormat":"JSON"}""";
+
+        Assert.StartsWith("""{"parseError":""", Assert.Single(Ask(request)));
+    }
+
+    [Fact]
+    public static void Answers_until_the_input_ends()
+    {
+        string request = $$"""{"messageType":"{{Proto3}}","jsonPayload":"{}","requestedOutputFormat":"JSON"}""";
+
+        Assert.Equal(3, Ask(request, request, request).Count);
+    }
+
+    private static List<string> Ask(params string[] requests)
+    {
+        RpcMessageInfo requestType = Schema.GetMessage("conformance.ConformanceRequest");
+        using MemoryStream input = new();
+        foreach (string json in requests)
+        {
+            WriteFrame(input, MessageFormats.Json.Read(requestType, json).ToByteArray());
+        }
+        input.Position = 0;
+        using MemoryStream output = new();
+
+        new Testee(Schema).Run(input, output);
+
+        List<string> answers = [];
+        RpcMessageInfo responseType = Schema.GetMessage("conformance.ConformanceResponse");
+        for (ReadOnlyMemory<byte> rest = output.ToArray(); !rest.IsEmpty;)
+        {
+            int length = BinaryPrimitives.ReadInt32LittleEndian(rest.Span);
+            ReadOnlyMemory<byte> answer = rest.Slice(sizeof(int), length);
+            answers.Add(MessageFormats.Json.ToText(DynamicMessage.Parse(responseType, answer.Span)));
+            rest = rest[(sizeof(int) + length)..];
+        }
+        return answers;
+    }
+
+    private static void WriteFrame(MemoryStream stream, byte[] message)
+    {
+        Span<byte> length = stackalloc byte[sizeof(int)];
+        BinaryPrimitives.WriteInt32LittleEndian(length, message.Length);
+        stream.Write(length);
+        stream.Write(message);
+    }
+}
