@@ -11,13 +11,15 @@ internal static class RequiredFields
         {
             return;
         }
-        List<string> paths = [];
-        Collect(message, message.Type.Name, paths, 0);
-        string more = paths.Count > MaxReported ? $" and {paths.Count - MaxReported} more" : "";
+        List<(string Path, FieldLayout Field)> missing = [];
+        Collect(message, message.Type.Name, missing, 0);
+        string[] paths = [.. missing.Select(m => m.Path)];
+        string[] types = [.. missing.Select(m => m.Field.Info.ContainingType.FullName).Distinct()];
+        string more = paths.Length > MaxReported ? $" and {paths.Length - MaxReported} more" : "";
         throw new RpcException(
             RpcStatusCode.InvalidArgument,
             $"{string.Join(", ", paths.Take(MaxReported))}{more} must be set: " +
-            $"{(paths.Count == 1 ? "the field is" : "the fields are")} required in {message.Type.FullName}.")
+            $"{(paths.Length == 1 ? "the field is" : "the fields are")} required in {string.Join(", ", types)}.")
         {
             ErrorId = MessageErrors.MissingRequiredField,
             FieldPath = paths[0],
@@ -71,33 +73,33 @@ internal static class RequiredFields
         return true;
     }
 
-    private static void Collect(DynamicMessage message, string path, List<string> paths, int depth)
+    private static void Collect(DynamicMessage message, string path, List<(string, FieldLayout)> missing, int depth)
     {
         if (depth > MessageLayout.MaxDepth)
         {
             return;
         }
-        paths.AddRange(message.Layout.Required
+        missing.AddRange(message.Layout.Required
             .Where(field => !message.Has(field))
-            .Select(field => $"{path}.{field.Info.Name}"));
+            .Select(field => ($"{path}.{field.Info.Name}", field)));
         foreach (FieldLayout field in message.Layout.ToRequired)
         {
             string here = $"{path}.{field.Info.Name}";
             switch (message.References[field.Slot])
             {
                 case DynamicMessage child:
-                    Collect(child, here, paths, depth + 1);
+                    Collect(child, here, missing, depth + 1);
                     break;
                 case List<DynamicMessage> children:
                     for (int i = 0; i < children.Count; i++)
                     {
-                        Collect(children[i], $"{here}[{i}]", paths, depth + 1);
+                        Collect(children[i], $"{here}[{i}]", missing, depth + 1);
                     }
                     break;
                 case OrderedDictionary<object, object> map:
                     foreach ((object key, object value) in map)
                     {
-                        Collect((DynamicMessage)value, $"{here}[{MessageText.OfKey(key)}]", paths, depth + 2);
+                        Collect((DynamicMessage)value, $"{here}[{MessageText.OfKey(key)}]", missing, depth + 2);
                     }
                     break;
             }

@@ -427,6 +427,8 @@ public static class MessageMapperTests
 
         Assert.Equal("TooDeep", e.ErrorId);
         Assert.StartsWith("Leaf.child.child.", e.FieldPath);
+        Assert.EndsWith(" more).child.child", e.FieldPath);
+        Assert.InRange(e.FieldPath!.Length, 20, 100);
     }
 
     [Fact]

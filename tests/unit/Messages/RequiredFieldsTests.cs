@@ -28,6 +28,16 @@ public static class RequiredFieldsTests
     }
 
     [Fact]
+    public static void The_message_that_requires_them_is_named()
+    {
+        RpcException e = Refused("proto2.Required", Bytes("08 01 12 01 61 1B 1C 22 00 30 01"));
+
+        Assert.EndsWith(
+            $"Required.place.x must be set: the field is required in {Type("proto2.Required").FindField("place")!.MessageType!.FullName}.",
+            e.Message);
+    }
+
+    [Fact]
     public static void Writing_checks_them_too()
     {
         DynamicMessage message = new(Type("proto2.Required"));

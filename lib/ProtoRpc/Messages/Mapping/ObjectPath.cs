@@ -8,6 +8,10 @@ namespace ProtoRpc.Messages.Mapping;
 /// <remarks>Only pushed and popped on the way; the text is made when there is an error.</remarks>
 internal sealed class ObjectPath(string root)
 {
+    // The path of an object within itself has hundreds of parts, of which the first ones and the end tell enough.
+    private const int ShownFirst = 8;
+    private const int ShownLast = 2;
+
     private (string? Name, object? Key, int Index)[] _parts = new (string?, object?, int)[8];
     private int _count;
 
@@ -22,8 +26,16 @@ internal sealed class ObjectPath(string root)
     public override string ToString()
     {
         StringBuilder text = new(root);
-        foreach ((string? name, object? key, int index) in _parts.AsSpan(0, _count))
+        int left = _count > 2 * (ShownFirst + ShownLast) ? _count - ShownFirst - ShownLast : 0;
+        for (int i = 0; i < _count; i++)
         {
+            if (left > 0 && i == ShownFirst)
+            {
+                text.Append(CultureInfo.InvariantCulture, $"...({left} more)");
+                i += left;
+            }
+
+            (string? name, object? key, int index) = _parts[i];
             _ = name is not null ? text.Append('.').Append(name)
                 : key is not null ? text.Append('[').Append(MessageText.OfKey(key)).Append(']')
                 : text.Append(CultureInfo.InvariantCulture, $"[{index}]");
