@@ -81,7 +81,8 @@ public sealed class ProtocJudgeTests : IDisposable
     {
         DynamicMessage batch = MakeBatch(seed);
 
-        string theirs = Encoding.UTF8.GetString(_protoc.Decode(batch.ToByteArray()));
+        // protoc ends lines as the system does.
+        string theirs = Encoding.UTF8.GetString(_protoc.Decode(batch.ToByteArray())).Replace("\r\n", "\n");
         string ours = MessageFormats.Text.ToText(batch);
 
         string[] expected = theirs.Split('\n');
