@@ -1,5 +1,6 @@
 using ProtoRpc.Benchmarks;
 using ProtoRpc.Benchmarks.Codec;
+using ProtoRpc.Benchmarks.Transfer;
 using ProtoRpc.Benchmarks.Transport;
 
 const string Usage = """
@@ -11,6 +12,7 @@ const string Usage = """
       --warmup 10                seconds, for each stack
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
 
+    transfer                     sends one message of a GiB in parts, and a GiB through a bare socket
     callers ENDPOINT [options]   calls a listener of Benchmark.SampleService, and prints calls/s
 
     tests/benchmarks/shell.ps1 measures the PowerShell module.
@@ -30,6 +32,8 @@ switch (args[0])
     case "codec":
         CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
         return 0;
+    case "transfer":
+        return TransferBenchmark.Run();
     case "all":
         TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
         CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
