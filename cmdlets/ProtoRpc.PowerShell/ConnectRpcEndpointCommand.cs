@@ -1,5 +1,6 @@
 using System.Collections;
 using System.Management.Automation;
+using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Raw;
 using ProtoRpc.Schema;
@@ -54,6 +55,36 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
     public string? ServicePrincipalName { get; set; }
 
     [Parameter]
+    [ValidateNotNull]
+    public IDictionary? Header { get; set; }
+
+    [Parameter]
+    public RpcCompression Compression { get; set; }
+
+    [Parameter]
+    [Deadline]
+    public TimeSpan? KeepAlive { get; set; }
+
+    [Parameter]
+    [ValidateRange(1, int.MaxValue)]
+    public int? MaxReceiveSize { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public RpcCertificateSource[] CACertificate { get; set; } = [];
+
+    [Parameter]
+    [ValidateNotNull]
+    public RpcCertificateSource? ClientCertificate { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? ServerName { get; set; }
+
+    [Parameter]
+    public SwitchParameter SkipCertificateCheck { get; set; }
+
+    [Parameter]
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     [Parameter]
@@ -90,6 +121,26 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
         ServicePrincipalName = ServicePrincipalName,
     };
 
+    private RpcTlsOptions CreateTls()
+    {
+        X509Certificate2Collection? authorities = CACertificate.Length == 0 ? null : [];
+        foreach (RpcCertificateSource source in CACertificate)
+        {
+            authorities!.AddRange(source.ReadAll(FileOf(source)));
+        }
+
+        return new RpcTlsOptions
+        {
+            CaCertificates = authorities,
+            ClientCertificate = ClientCertificate?.ReadWithKey(FileOf(ClientCertificate)),
+            ServerName = ServerName,
+            SkipCertificateCheck = SkipCertificateCheck,
+        };
+    }
+
+    private string? FileOf(RpcCertificateSource source) =>
+        source.Path is null ? null : GetUnresolvedProviderPathFromPSPath(source.Path);
+
     // Without a schema there is nothing but bytes to send to an interface.
     private Guid? RawInterface => Schema is not null ? null
         : Listener is null ? InterfaceId
@@ -102,7 +153,7 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
         RunspaceStore store = RunspaceStore.Current;
         RpcConnection connection = RawInterface is { } raw
             ? new(store.NextId(), RpcRawClient.Connect(endpoint, raw, Limits, CreateSecurity(), Cancellation))
-            : new(store.NextId(), RpcClient.Connect(endpoint, schema, CreateOptions(), Cancellation));
+            : new(store.NextId(), ConnectClient(endpoint, schema));
         if (CallContext is not null)
         {
             SetCallContext(connection, CallContext);
@@ -129,14 +180,43 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
     {
         RpcClientOptions options = new()
         {
-            Limits = Limits,
+            Limits = MaxReceiveSize is { } size ? Limits with { MaxMessageBytes = size } : Limits,
             Service = Service ?? OnlyService,
             InterfaceId = InterfaceId,
             ExceptionTypes = ExceptionType,
             Security = CreateSecurity(),
+            Tls = CreateTls(),
+            Headers = HeaderMapping.ToMetadata(Header),
+            Compression = Compression,
+            KeepAlive = KeepAlive,
         };
         return MultiPartThreshold is not { } threshold
             ? options
             : options with { MultiPartThreshold = threshold == 0 ? null : threshold };
+    }
+
+    // A gRPC server tells what it serves.
+    private RpcClient ConnectClient(RpcEndpoint endpoint, RpcSchema? schema)
+    {
+        RpcClient client = RpcClient.Connect(endpoint, schema, CreateOptions(), Cancellation);
+        if (schema is not null || !endpoint.IsGrpc)
+        {
+            return client;
+        }
+
+        try
+        {
+            foreach (string warning in client.FetchSchema(Cancellation).Warnings)
+            {
+                WriteWarning(warning);
+            }
+
+            return client;
+        }
+        catch
+        {
+            client.Dispose();
+            throw;
+        }
     }
 }

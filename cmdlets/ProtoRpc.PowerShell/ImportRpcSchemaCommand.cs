@@ -1,4 +1,6 @@
+using System.Collections;
 using System.Management.Automation;
+using ProtoRpc.Calls;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
@@ -9,6 +11,7 @@ public sealed class ImportRpcSchemaCommand : RpcCmdlet
 {
     private const string ByPath = "Path";
     private const string ByLiteralPath = "LiteralPath";
+    private const string ByEndpoint = "Endpoint";
 
     private readonly List<string> _files = [];
 
@@ -22,12 +25,30 @@ public sealed class ImportRpcSchemaCommand : RpcCmdlet
     [Alias("PSPath", "FullName")]
     public string[] LiteralPath { get; set; } = [];
 
-    [Parameter]
+    [Parameter(Mandatory = true, ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(EndpointCompleter))]
+    public string Endpoint { get; set; } = "";
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNull]
+    public IDictionary? Header { get; set; }
+
+    [Parameter(ParameterSetName = ByPath)]
+    [Parameter(ParameterSetName = ByLiteralPath)]
     [ValidateNotNullOrEmpty]
     public string[] ImportPath { get; set; } = [];
 
-    protected override void Process() => _files.AddRange(
-        ResolveFiles(ParameterSetName == ByPath ? Path : LiteralPath.Select(WildcardPattern.Escape)));
+    protected override void Process()
+    {
+        if (ParameterSetName == ByEndpoint)
+        {
+            Guard(Endpoint, Fetch);
+            return;
+        }
+
+        _files.AddRange(ResolveFiles(ParameterSetName == ByPath ? Path : LiteralPath.Select(WildcardPattern.Escape)));
+    }
 
     // All files make one schema, so that they may import each other.
     protected override void End()
@@ -37,7 +58,18 @@ public sealed class ImportRpcSchemaCommand : RpcCmdlet
             return;
         }
 
-        RpcSchema schema = RpcSchema.Load(_files.Distinct(), ResolveFiles(ImportPath));
+        Write(RpcSchema.Load(_files.Distinct(), ResolveFiles(ImportPath)));
+    }
+
+    private void Fetch()
+    {
+        RpcClientOptions options = new() { Headers = HeaderMapping.ToMetadata(Header) };
+        using RpcClient client = RpcClient.Connect(RpcEndpoint.Parse(Endpoint), null, options, Cancellation);
+        Write(client.FetchSchema(Cancellation));
+    }
+
+    private void Write(RpcSchema schema)
+    {
         foreach (string warning in schema.Warnings)
         {
             WriteWarning(warning);

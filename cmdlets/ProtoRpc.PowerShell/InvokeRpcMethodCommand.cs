@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Calls;
 using ProtoRpc.Messages;
@@ -11,6 +12,12 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
 {
     private const string ByMessage = "Message";
     private const string ByBytes = "Bytes";
+
+    private MessageMapper? _mapper;
+    private StreamingInvocation? _stream;
+    private RpcResponseInfo _info = new();
+    private bool _sawInput;
+    private bool _streamEnded;
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByMessage)]
@@ -51,6 +58,28 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
     [Parameter(ParameterSetName = ByMessage)]
     public SwitchParameter AllowUnknownField { get; set; }
 
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByMessage)]
+    [ValidateNotNull]
+    public IDictionary? Header { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByMessage)]
+    [ValidateNotNullOrEmpty]
+    public string? ResponseHeadersVariable { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByMessage)]
+    [ValidateNotNullOrEmpty]
+    public string? TrailersVariable { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByMessage)]
+    public SwitchParameter WaitForReady { get; set; }
+
+    // Objects of the pipeline feed one call of a method that takes a stream, and make a call each of other methods.
+    private bool IsFed => ParameterSetName == ByMessage && MyInvocation.ExpectingInput;
+
     protected override void Process()
     {
         if (ParameterSetName == ByBytes)
@@ -59,26 +88,185 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
         }
         else
         {
-            Guard(Method, Call);
+            Guard(Method, ProcessMessage);
         }
     }
 
-    private void Call()
+    protected override void End() => Guard(Method, () =>
     {
-        RpcConnection connection = ResolveConnection();
-        RpcClient client = connection.Client;
-        if (client.Schema is null)
+        if (ParameterSetName != ByBytes && _stream is null && !_sawInput && MyInvocation.ExpectingInput && FindMethod(out RpcClient client).IsClientStreaming)
         {
-            throw RpcErrors.NoSchema(connection);
+            Begin(client);
         }
 
-        RpcMethodInfo method = client.GetMethod(Method);
-        MessageMapper mapper = MapperFor(AsHashtable, AllowUnknownField);
-        DynamicMessage request = Message is PSObject { BaseObject: DynamicMessage raw }
-            ? raw
-            : mapper.ToMessage(method.RequestType, Message);
+        FinishStream();
+    });
+
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            EndStream();
+        }
+
+        base.Dispose(disposing);
+    }
+
+    private void ProcessMessage()
+    {
+        _sawInput = true;
+        if (_streamEnded)
+        {
+            return;
+        }
+
+        RpcMethodInfo method = FindMethod(out RpcClient client);
+        if (method.IsUnary)
+        {
+            CallUnary(client, method);
+        }
+        else if (IsFed && method.IsClientStreaming)
+        {
+            Feed(client, method);
+        }
+        else
+        {
+            CallStream(client, method);
+        }
+    }
+
+    private void CallUnary(RpcClient client, RpcMethodInfo method)
+    {
+        RpcResponseInfo info = new();
         using TransferProgress progress = new($"Sending to {method.FullName}", WriteProgress);
-        DynamicMessage reply = client.Invoke(method, request, Deadline, Cancellation, progress);
-        WriteObject(Raw ? reply : mapper.ToObject(reply));
+        try
+        {
+            RpcCallOptions options = Options(info) with { Progress = progress };
+            Write(client.Invoke(method, ToRequest(method, Message), options, Cancellation));
+        }
+        finally
+        {
+            SetVariables(info);
+        }
+    }
+
+    // One call with all that -Message gives: a list is a message each where the method takes a stream.
+    private void CallStream(RpcClient client, RpcMethodInfo method)
+    {
+        List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
+        Begin(client);
+        try
+        {
+            requests.TrueForAll(_stream!.Send);
+            _stream.Finish();
+        }
+        finally
+        {
+            EndStream();
+        }
+    }
+
+    private void Feed(RpcClient client, RpcMethodInfo method)
+    {
+        try
+        {
+            if (_stream is null)
+            {
+                Begin(client);
+            }
+
+            if (!_stream!.Send(ToRequest(method, Message)))
+            {
+                _streamEnded = true;
+                FinishStream();
+            }
+        }
+        catch (RpcException)
+        {
+            // A stream that lacks a message is not what was asked for: the call ends, and what else comes is not sent.
+            _streamEnded = true;
+            EndStream();
+            throw;
+        }
+    }
+
+    private void Begin(RpcClient client)
+    {
+        _info = new RpcResponseInfo();
+        _stream = new StreamingInvocation(client.Open(client.GetMethod(Method), Options(_info), Cancellation), Write);
+    }
+
+    private void FinishStream()
+    {
+        try
+        {
+            _stream?.Finish();
+        }
+        finally
+        {
+            EndStream();
+        }
+    }
+
+    private void EndStream()
+    {
+        StreamingInvocation? stream = _stream;
+        _stream = null;
+        if (stream is not null)
+        {
+            stream.Dispose();
+            SetVariables(_info);
+        }
+    }
+
+    private RpcMethodInfo FindMethod(out RpcClient client)
+    {
+        RpcConnection connection = ResolveConnection();
+        client = connection.Client;
+        return client.Schema is null ? throw RpcErrors.NoSchema(connection) : client.GetMethod(Method);
+    }
+
+    private IEnumerable<object?> Requests(RpcMethodInfo method)
+    {
+        if (!method.IsClientStreaming)
+        {
+            return [Message];
+        }
+
+        object? value = Message is PSObject wrapped ? wrapped.BaseObject : Message;
+        return value switch
+        {
+            null => [],
+            IList list and not byte[] => list.Cast<object?>(),
+            _ => [Message],
+        };
+    }
+
+    private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
+        message is PSObject { BaseObject: DynamicMessage raw } ? raw : Mapper.ToMessage(method.RequestType, message);
+
+    private MessageMapper Mapper => _mapper ??= MapperFor(AsHashtable, AllowUnknownField);
+
+    private RpcCallOptions Options(RpcResponseInfo info) => new()
+    {
+        Timeout = Deadline,
+        Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
+        Response = info,
+        WaitForReady = WaitForReady,
+    };
+
+    private void Write(DynamicMessage reply) => WriteObject(Raw ? reply : Mapper.ToObject(reply));
+
+    private void SetVariables(RpcResponseInfo info)
+    {
+        if (ResponseHeadersVariable is not null)
+        {
+            SessionState.PSVariable.Set(ResponseHeadersVariable, HeaderMapping.ToHashtable(info.Headers));
+        }
+
+        if (TrailersVariable is not null)
+        {
+            SessionState.PSVariable.Set(TrailersVariable, HeaderMapping.ToHashtable(info.Trailers));
+        }
     }
 }

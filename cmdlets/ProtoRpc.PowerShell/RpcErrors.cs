@@ -1,12 +1,20 @@
 using System.Management.Automation;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell;
 
 /// <summary>How an <see cref="RpcException"/> looks as an error record, and the failures of cmdlets themselves.</summary>
 internal static class RpcErrors
 {
-    public static ErrorRecord ToRecord(RpcException exception, object? target) => new(
-        exception, exception.ErrorId, CategoryOf(exception.Code), target ?? exception.MethodName);
+    private static readonly MessageMapper Objects = new(PSObjectModel.Instance);
+
+    public static ErrorRecord ToRecord(RpcException exception, object? target)
+    {
+        // What the server adds, as objects of the shell.
+        exception.Details = exception.Details
+            .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail).ToArray();
+        return new(exception, exception.ErrorId, CategoryOf(exception.Code), target ?? exception.MethodName);
+    }
 
     public static ErrorCategory CategoryOf(RpcStatusCode code) =>
         Enum.Parse<ErrorCategory>(RpcStatusTable.CategoryOf(code));

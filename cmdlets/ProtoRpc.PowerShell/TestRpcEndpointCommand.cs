@@ -81,5 +81,7 @@ public sealed class TestRpcEndpointCommand : RpcConnectionCommand
         }
     }
 
-    private void Report(RpcPingResult result) => WriteObject(Quiet ? true : result);
+    // A server that answers, and says that it does not serve, is not well.
+    private void Report(RpcPingResult result) =>
+        WriteObject(Quiet ? result.Health is "" or "Serving" : result);
 }

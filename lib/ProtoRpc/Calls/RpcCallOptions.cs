@@ -16,6 +16,9 @@ public sealed record RpcCallOptions
     /// <summary>How requests are compressed; null as the client is set.</summary>
     public RpcCompression? Compression { get; init; }
 
+    /// <summary>Told how far a large request has come that goes in parts.</summary>
+    public IProgress<RpcProgress>? Progress { get; init; }
+
     /// <summary>Whether a server that cannot be reached is tried again until the call's time is over.</summary>
     public bool WaitForReady { get; init; }
 }

@@ -76,7 +76,8 @@ public sealed class RpcClient : IDisposable
             throw ClientSecurityErrors.NotNative(endpoint);
         }
 
-        RpcServiceInfo? service = ServiceOf(schema, options.Service);
+        // A gRPC server is asked for its schema once there is a connection.
+        RpcServiceInfo? service = schema is null && endpoint.IsGrpc ? null : ServiceOf(schema, options.Service);
         IRpcChannel channel = RpcChannels.Open(endpoint, service, options, cancellation);
         return new RpcClient(endpoint, schema, service, channel, options);
     }
@@ -342,6 +343,7 @@ public sealed class RpcClient : IDisposable
         new(method, options?.Timeout ?? (method.IsUnary ? _limits.CallTimeout : Timeout.InfiniteTimeSpan))
         {
             Options = options,
+            Progress = options?.Progress,
         };
 
     private TReply Run<TReply>(

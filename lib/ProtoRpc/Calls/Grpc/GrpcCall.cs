@@ -68,6 +68,11 @@ internal sealed class GrpcCall : IRpcStream
             _end.CancelAfter(timeout);
         }
 
+        if (options is { WaitForReady: true })
+        {
+            _request.Options.Set(GrpcChannel.WaitsUntil, _end.Token);
+        }
+
         _sending = channel.Http.SendAsync(_request, _end.Token);
     }
 

@@ -15,6 +15,10 @@ internal sealed class GrpcChannel : IRpcChannel
     // servers close those that say nothing.
     private static readonly TimeSpan FreshFor = TimeSpan.FromSeconds(5);
 
+    // Between tries of a call that waits for the server.
+    private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
+
     private readonly Uri _address;
     private Stream? _fresh;
     private long _freshUntil;
@@ -34,9 +38,10 @@ internal sealed class GrpcChannel : IRpcChannel
             UseProxy = false,
             ActivityHeadersPropagator = null,
             EnableMultipleHttp2Connections = true,
-            ConnectTimeout = options.Limits.ConnectTimeout + TimeSpan.FromSeconds(1),
+            // Dialling has a time of its own, and may go on as long as a call waits.
+            ConnectTimeout = Timeout.InfiniteTimeSpan,
             PooledConnectionIdleTimeout = options.Limits.IdleTimeout,
-            ConnectCallback = (_, cancellation) => ConnectAsync(cancellation),
+            ConnectCallback = (context, cancellation) => ConnectAsync(context.InitialRequestMessage, cancellation),
         };
         if (options.KeepAlive is { } interval)
         {
@@ -47,6 +52,9 @@ internal sealed class GrpcChannel : IRpcChannel
 
         Http = new HttpMessageInvoker(handler, disposeHandler: true);
     }
+
+    /// <summary>On a request that waits for a server that is not there: for as long as this is not cancelled.</summary>
+    public static HttpRequestOptionsKey<CancellationToken> WaitsUntil { get; } = new("ProtoRpc.WaitsUntil");
 
     /// <summary>The native protocol's side channel; nothing of gRPC carries it.</summary>
     public Headers.RpcCallContext Context { get; set; } = new();
@@ -155,7 +163,7 @@ internal sealed class GrpcChannel : IRpcChannel
         MayHaveExecuted = true,
     };
 
-    private async ValueTask<Stream> ConnectAsync(CancellationToken cancellation)
+    private async ValueTask<Stream> ConnectAsync(HttpRequestMessage request, CancellationToken cancellation)
     {
         Stream? fresh = Interlocked.Exchange(ref _fresh, null);
         if (fresh is not null && Environment.TickCount64 < _freshUntil)
@@ -164,7 +172,21 @@ internal sealed class GrpcChannel : IRpcChannel
         }
 
         fresh?.Dispose();
-        return await DialAsync(cancellation).ConfigureAwait(false);
+        TimeSpan pause = FirstPause;
+        while (true)
+        {
+            try
+            {
+                return await DialAsync(cancellation).ConfigureAwait(false);
+            }
+            catch (RpcException e) when (e.ErrorId is "RpcStatus.Unavailable" or "ConnectTimeout"
+                && request.Options.TryGetValue(WaitsUntil, out CancellationToken patience)
+                && !patience.IsCancellationRequested)
+            {
+                await Task.Delay(pause, cancellation).ConfigureAwait(false);
+                pause = pause * 2 < LongestPause ? pause * 2 : LongestPause;
+            }
+        }
     }
 
     private async Task<Stream> DialAsync(CancellationToken cancellation)

@@ -6,6 +6,8 @@ namespace ProtoRpc.Transports.Http;
 /// once and by name instead of by what it breaks later.</summary>
 internal sealed class GreetedStream(Stream inner, RpcEndpoint endpoint, PeerGreeting expected, TimeSpan patience) : Stream
 {
+    private const int MaxLine = 80;
+
     private bool _greeted;
 
     public override bool CanRead => true;
@@ -86,10 +88,22 @@ internal sealed class GreetedStream(Stream inner, RpcEndpoint endpoint, PeerGree
         PeerGreeting greeting = PeerGreetings.Judge(first.Span);
         if (greeting != expected)
         {
-            throw HttpErrors.WrongProtocol(endpoint, greeting, PeerGreetings.FirstLine(first.Span));
+            string line = greeting == PeerGreeting.Http1
+                ? await ReadLineAsync(first, end.Token).ConfigureAwait(false)
+                : "";
+            throw HttpErrors.WrongProtocol(endpoint, greeting, line);
         }
 
         _greeted = true;
         return count;
+    }
+
+    // Whoever reads may have asked for the few bytes of a frame's head only.
+    private async Task<string> ReadLineAsync(ReadOnlyMemory<byte> first, CancellationToken cancellationToken)
+    {
+        byte[] line = new byte[first.Length + MaxLine];
+        first.CopyTo(line);
+        int count = first.Length + await inner.ReadAsync(line.AsMemory(first.Length), cancellationToken).ConfigureAwait(false);
+        return PeerGreetings.FirstLine(line.AsSpan(0, count));
     }
 }

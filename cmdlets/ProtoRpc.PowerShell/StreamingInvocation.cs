@@ -1,0 +1,72 @@
+using Google.Protobuf;
+using ProtoRpc.Calls;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>A call of streams in a pipeline: messages go out as objects come in, replies come out as they arrive.</summary>
+/// <remarks>Works on the pipeline's thread alone: replies are written while it waits for the server anyway.</remarks>
+internal sealed class StreamingInvocation : IDisposable
+{
+    private readonly RpcStreamingCall _call;
+    private readonly Action<DynamicMessage> _write;
+    private Task<bool> _next;
+    private bool _over;
+
+    public StreamingInvocation(RpcStreamingCall call, Action<DynamicMessage> write)
+    {
+        _call = call;
+        _write = write;
+        _next = call.ReadAsync().AsTask();
+    }
+
+    /// <summary>Sends a message, and writes the replies that are there.</summary>
+    /// <returns>False when the server has ended the call.</returns>
+    /// <exception cref="RpcException">The call failed.</exception>
+    public bool Send(IMessage message)
+    {
+        Task<bool> sending = _call.SendAsync(message).AsTask();
+        while (!_over)
+        {
+            if (_next.IsCompleted)
+            {
+                TakeReply();
+            }
+            else if (sending.IsCompleted)
+            {
+                return sending.GetAwaiter().GetResult();
+            }
+            else
+            {
+                Task.WhenAny(_next, sending).GetAwaiter().GetResult();
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>Tells the server that there is no further message, and writes replies until the call's end.</summary>
+    /// <exception cref="RpcException">The call failed.</exception>
+    public void Finish()
+    {
+        _call.CompleteAsync().AsTask().GetAwaiter().GetResult();
+        while (!_over)
+        {
+            TakeReply();
+        }
+    }
+
+    public void Dispose() => _call.DisposeAsync().AsTask().GetAwaiter().GetResult();
+
+    private void TakeReply()
+    {
+        _over = true;
+        if (_next.GetAwaiter().GetResult())
+        {
+            _over = false;
+            DynamicMessage reply = _call.Current;
+            _next = _call.ReadAsync().AsTask();
+            _write(reply);
+        }
+    }
+}
