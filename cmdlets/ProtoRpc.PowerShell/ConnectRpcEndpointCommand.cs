@@ -3,6 +3,7 @@ using System.Management.Automation;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Raw;
+using ProtoRpc.Formats;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
 
@@ -57,6 +58,10 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
     [Parameter]
     [ValidateNotNull]
     public IDictionary? Header { get; set; }
+
+    [Parameter]
+    [ValidateSet("Binary", "Json", "Xml", "Form")]
+    public string Format { get; set; } = "Binary";
 
     [Parameter]
     public RpcCompression Compression { get; set; }
@@ -186,6 +191,7 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
             ExceptionTypes = ExceptionType,
             Security = CreateSecurity(),
             Tls = CreateTls(),
+            Format = MessageFormats.TryFind(Format, out MessageFormat? format) ? format : MessageFormats.Binary,
             Headers = HeaderMapping.ToMetadata(Header),
             Compression = Compression,
             KeepAlive = KeepAlive,

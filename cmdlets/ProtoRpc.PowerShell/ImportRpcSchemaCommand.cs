@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Http;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
@@ -47,7 +48,17 @@ public sealed class ImportRpcSchemaCommand : RpcCmdlet
             return;
         }
 
-        _files.AddRange(ResolveFiles(ParameterSetName == ByPath ? Path : LiteralPath.Select(WildcardPattern.Escape)));
+        foreach (string path in ParameterSetName == ByPath ? Path : LiteralPath.Select(WildcardPattern.Escape))
+        {
+            if (Uri.TryCreate(path, UriKind.Absolute, out Uri? address) && address.Scheme is "http" or "https")
+            {
+                Guard(path, () => Write(RpcHttpSchema.Load(address!, cancellation: Cancellation)));
+            }
+            else
+            {
+                _files.AddRange(ResolveFiles([path]));
+            }
+        }
     }
 
     // All files make one schema, so that they may import each other.

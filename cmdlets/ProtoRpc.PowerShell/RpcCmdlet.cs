@@ -138,6 +138,12 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         return [.. all.Where(item => ids.Contains(idOf(item)))];
     }
 
+    /// <summary>The one file that a path names.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not on the file system, or several.</exception>
+    internal string ResolveFile(string path) => ResolveFiles([path]) is [{ } only]
+        ? only
+        : throw RpcErrors.NotAFile(path, "it names several files");
+
     /// <summary>A schema that was given as an object or as paths.</summary>
     internal RpcSchema Resolve(RpcSchemaSource source) =>
         source.Schema ?? RpcSchema.Load(ResolveFiles(source.Paths));

@@ -1,5 +1,6 @@
 using System.Collections;
 using System.Management.Automation;
+using System.Security;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Calls.Raw;
@@ -71,6 +72,33 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public NtlmAccountSource[] NtlmAccount { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public RpcServerCertificateSource? Certificate { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public SecureString? CertificatePassword { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    public SwitchParameter AllowUnencrypted { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNullOrEmpty]
+    public string[] AllowedOrigin { get; set; } = [];
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public ScriptBlock? BasicCheck { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public ScriptBlock? BearerCheck { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public ScriptBlock? CertificateCheck { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
     public RpcErrorDetail? ErrorDetail { get; set; }
 
     protected override void Begin()
@@ -98,7 +126,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     {
         HandlerEnvironment environment = CreateEnvironment();
         HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
-        RpcServer server = CreateServer(schema, CreateOptions(environment, pool));
+        RpcServer server = CreateServer(schema, CreateOptions(environment, pool), environment);
         Dictionary<RpcMethodInfo, ScriptSource> scripts = Handler.Resolve(server, environment);
         pool.Scripts.UnionWith(scripts.Values);
         foreach ((RpcMethodInfo method, ScriptSource script) in scripts)
@@ -186,11 +214,26 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         };
     }
 
-    private RpcServer CreateServer(RpcSchema schema, RpcServerOptions options)
+    // Whoever lets anonymous callers in says so beside the checks.
+    private HttpEndpoints CreateHttp() => new()
+    {
+        Certificate = Certificate?.Load(this, CertificatePassword),
+        AllowUnencrypted = AllowUnencrypted,
+        AllowedOrigins = AllowedOrigin,
+        Basic = BasicCheck,
+        Bearer = BearerCheck,
+        ClientCertificate = CertificateCheck,
+        AllowAnonymous = MyInvocation.BoundParameters.ContainsKey(nameof(Authentication))
+            && Authentication.HasFlag(RpcAuthentication.None),
+    };
+
+    private RpcServer CreateServer(RpcSchema schema, RpcServerOptions options, HandlerEnvironment environment)
     {
         RpcEndpoint[] endpoints = [.. Endpoint.Select(RpcEndpoint.Parse)];
-        options = HttpEndpoints.AddTo(options, endpoints);
-        RpcServer server = RpcServer.Create(schema, Service.FirstOrDefault(), options, InterfaceId);
+        HttpEndpoints http = CreateHttp();
+        RpcServer server = RpcServer.Create(
+            schema, Service.FirstOrDefault(), http.AddTo(options, endpoints, environment), InterfaceId);
+        server.Completion.ContinueWith(_ => http.Dispose(), TaskScheduler.Default);
         foreach (string service in Service.Skip(1))
         {
             server.AddService(schema.GetService(service));

@@ -1,7 +1,10 @@
-using System.Net;
+using System.Security.Authentication;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Https;
 using ProtoRpc.Calls;
 using ProtoRpc.Hosting.Http;
+using ProtoRpc.Security;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting;
 
@@ -19,7 +22,7 @@ internal sealed class HttpFace(HttpServerOptions options) : IServerFace
                 "Give the certificate, or use http:// on 127.0.0.1.");
         }
 
-        if (endpoint.Transport == RpcTransport.Http && !IsLoopback(endpoint.Host) && !options.AllowUnencrypted)
+        if (endpoint.Transport == RpcTransport.Http && !HttpTransport.IsLoopback(endpoint.Host) && !options.AllowUnencrypted)
         {
             throw Refused(
                 endpoint, "it can be reached from other machines, and everybody on the way could read along",
@@ -27,19 +30,29 @@ internal sealed class HttpFace(HttpServerOptions options) : IServerFace
         }
 
         // HTTP/2 without TLS is for gRPC alone: who speaks HTTP to http:// begins with HTTP/1.1.
-        HttpProtocols protocols =
-            endpoint.Transport == RpcTransport.Https ? HttpProtocols.Http1AndHttp2 : HttpProtocols.Http1;
+        // Negotiate proves who a connection is, which HTTP/2 lets many share.
+        SecurityPolicy policy = new(host.Options.Security);
+        HttpProtocols protocols = endpoint.Transport == RpcTransport.Https && !policy.OffersMechanisms
+            ? HttpProtocols.Http1AndHttp2
+            : HttpProtocols.Http1;
         return KestrelEndpoint.Start(
             endpoint,
             host.Options.Limits,
             protocols,
-            endpoint.Transport == RpcTransport.Https ? options.Certificate : null,
-            bound => new HttpService(host, options, bound).HandleAsync);
+            endpoint.Transport == RpcTransport.Https ? Tls() : null,
+            bound => new HttpService(host, options, policy, bound).HandleAsync);
     }
 
-    /// <summary>Whether only this machine reaches a host name.</summary>
-    internal static bool IsLoopback(string host) => host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
-        || (IPAddress.TryParse(host, out IPAddress? address) && IPAddress.IsLoopback(address));
+    // Whether a client's certificate proves anything is for the check to say, which sees it whole.
+    private HttpsConnectionAdapterOptions Tls() => new()
+    {
+        ServerCertificate = options.Certificate,
+        SslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
+        ClientCertificateMode = options.Security.ClientCertificate is null
+            ? ClientCertificateMode.NoCertificate
+            : ClientCertificateMode.AllowCertificate,
+        ClientCertificateValidation = static (_, _, _) => true,
+    };
 
     private static RpcException Refused(RpcEndpoint endpoint, string why, string id, string remedy) => new(
         RpcStatusCode.FailedPrecondition, $"Cannot listen on '{endpoint}': {why}. {remedy}")

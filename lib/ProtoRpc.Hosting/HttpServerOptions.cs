@@ -8,6 +8,9 @@ public sealed record HttpServerOptions
     /// <summary>The certificate of <c>https://</c> endpoints, with its private key.</summary>
     public X509Certificate2? Certificate { get; init; }
 
+    /// <summary>Whom the endpoints let in.</summary>
+    public HttpServerSecurity Security { get; init; } = new();
+
     /// <summary>Whether <c>http://</c> endpoints may be reached from other machines, where everybody on the way reads
     /// along. For listeners behind a proxy that does TLS, and for closed networks.</summary>
     public bool AllowUnencrypted { get; init; }

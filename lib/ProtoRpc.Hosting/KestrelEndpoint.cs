@@ -1,7 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using System.Security.Authentication;
-using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
@@ -36,7 +34,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         RpcEndpoint endpoint,
         RpcLimits limits,
         HttpProtocols protocols,
-        X509Certificate2? certificate,
+        HttpsConnectionAdapterOptions? tls,
         Func<RpcEndpoint, RequestDelegate> service)
     {
         Endpoint = endpoint;
@@ -49,9 +47,10 @@ internal sealed class KestrelEndpoint : IServedEndpoint
             Listen(options, endpoint.Host, endpoint.Port, listen =>
             {
                 listen.Protocols = protocols;
-                if (certificate is not null)
+                if (tls is not null)
                 {
-                    listen.UseHttps(Tls(certificate, limits));
+                    tls.HandshakeTimeout = limits.BindTimeout;
+                    listen.UseHttps(tls);
                 }
 
                 listen.Use(Count);
@@ -71,20 +70,20 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     /// <param name="endpoint">Where.</param>
     /// <param name="limits">The bounds.</param>
     /// <param name="protocols">The versions of HTTP.</param>
-    /// <param name="certificate">Null for no TLS.</param>
+    /// <param name="tls">Null for none.</param>
     /// <param name="service">Makes what handles the requests, when the endpoint as bound is known.</param>
     /// <exception cref="RpcException">It cannot be bound, and why.</exception>
     public static KestrelEndpoint Start(
         RpcEndpoint endpoint,
         RpcLimits limits,
         HttpProtocols protocols,
-        X509Certificate2? certificate,
+        HttpsConnectionAdapterOptions? tls,
         Func<RpcEndpoint, RequestDelegate> service)
     {
         KestrelEndpoint? kestrel = null;
         try
         {
-            kestrel = new KestrelEndpoint(endpoint, limits, protocols, certificate, service);
+            kestrel = new KestrelEndpoint(endpoint, limits, protocols, tls, service);
             kestrel.Start();
             return kestrel;
         }
@@ -125,13 +124,6 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         options.Limits.RequestHeadersTimeout = limits.BindTimeout;
         options.Limits.KeepAliveTimeout = limits.IdleTimeout;
     }
-
-    private static HttpsConnectionAdapterOptions Tls(X509Certificate2 certificate, RpcLimits limits) => new()
-    {
-        ServerCertificate = certificate,
-        SslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
-        HandshakeTimeout = limits.BindTimeout,
-    };
 
     private static void Listen(KestrelServerOptions options, string host, int port, Action<ListenOptions> configure)
     {

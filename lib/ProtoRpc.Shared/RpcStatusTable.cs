@@ -51,6 +51,19 @@ public static class RpcStatusTable
     /// <summary>The HTTP status for a status.</summary>
     public static int HttpStatusOf(RpcStatusCode code) => Row(code).Http;
 
+    /// <summary>What an HTTP status means that came without a status of ours.</summary>
+    public static RpcStatusCode OfHttpStatus(int status) => status switch
+    {
+        404 or 405 or 406 or 415 => RpcStatusCode.Unimplemented,
+        408 => RpcStatusCode.DeadlineExceeded,
+        413 or 414 or 431 => RpcStatusCode.ResourceExhausted,
+        500 => RpcStatusCode.Unknown,
+        502 => RpcStatusCode.Unavailable,
+        _ when Rows.FirstOrDefault(row => row.Http == status) is { Http: > 0 } row => row.Code,
+        >= 400 and < 500 => RpcStatusCode.InvalidArgument,
+        _ => RpcStatusCode.Unknown,
+    };
+
     /// <summary>The name of the <c>System.Management.Automation.ErrorCategory</c> for a status.</summary>
     public static string CategoryOf(RpcStatusCode code) => Row(code).Category;
 

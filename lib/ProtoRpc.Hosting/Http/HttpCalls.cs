@@ -58,6 +58,12 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             await WriteAsync(http, StatusCodes.Status200OK, writer, reply, formats).ConfigureAwait(false);
             failed = false;
         }
+        catch (OperationCanceledException e)
+            when (context is { Deadline: not null, CancellationToken.IsCancellationRequested: true }
+                && !http.RequestAborted.IsCancellationRequested)
+        {
+            throw new RpcException(RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended.", e);
+        }
         finally
         {
             context?.End();

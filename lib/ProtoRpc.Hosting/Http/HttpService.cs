@@ -1,6 +1,5 @@
 using System.Net;
 using System.Text;
-using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Calls;
 using ProtoRpc.Security;
@@ -10,18 +9,19 @@ namespace ProtoRpc.Hosting.Http;
 /// <summary>Answers the requests of one HTTP endpoint: calls, the files of the schema, the page.</summary>
 internal sealed class HttpService
 {
-    // Where a connection keeps who its peer is.
-    private static readonly object PeerKey = new();
-
-    private readonly RpcEndpoint _endpoint;
     private readonly HttpRoutes _routes;
     private readonly HttpCalls _calls;
+    private readonly ServicePage _page;
+    private readonly BrowserPolicy _browsers;
+    private readonly HttpAuthentication _authentication;
 
-    public HttpService(ServerHost host, HttpServerOptions options, RpcEndpoint endpoint)
+    public HttpService(ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
     {
-        _endpoint = endpoint;
         _routes = new HttpRoutes(host.Services, endpoint.Name);
         _calls = new HttpCalls(host, options, endpoint);
+        _page = new ServicePage(host.Services, endpoint.Name);
+        _browsers = new BrowserPolicy(options.AllowedOrigins, endpoint);
+        _authentication = new HttpAuthentication(options.Security, policy, endpoint);
     }
 
     public async Task HandleAsync(HttpContext http)
@@ -30,25 +30,21 @@ internal sealed class HttpService
         try
         {
             HttpRoute route = _routes.Find(http.Request.Path.Value ?? "/");
+            if (route.Method is not null)
+            {
+                _browsers.Check(http);
+            }
+
             if (HttpMethods.IsOptions(http.Request.Method))
             {
+                // A browser asks without saying for whom.
                 http.Response.StatusCode = StatusCodes.Status204NoContent;
                 http.Response.Headers.Allow = route.Allow;
             }
-            else if (route.Method is { } method)
-            {
-                RequireMethod(http, route, HttpMethods.IsPost);
-                await _calls.HandleAsync(http, method, peer).ConfigureAwait(false);
-            }
-            else if (route.FileName is { } file)
-            {
-                RequireMethod(http, route, _ => false);
-                await WriteTextAsync(http, "text/plain; charset=utf-8", route.Schema!.ToProtoText(file))
-                    .ConfigureAwait(false);
-            }
             else
             {
-                throw new HttpRefusal(StatusCodes.Status404NotFound, RpcStatusCode.Unimplemented, route.Missing);
+                peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
+                await AnswerAsync(http, route, peer).ConfigureAwait(false);
             }
         }
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
@@ -58,6 +54,31 @@ internal sealed class HttpService
         catch (Exception) when (http.RequestAborted.IsCancellationRequested)
         {
             // Nobody is there to be told.
+        }
+    }
+
+    private async Task AnswerAsync(HttpContext http, HttpRoute route, PeerIdentity peer)
+    {
+        if (route.Method is { } method)
+        {
+            RequireMethod(http, route, HttpMethods.IsPost);
+            await _calls.HandleAsync(http, method, peer).ConfigureAwait(false);
+        }
+        else if (route.FileName is { } file)
+        {
+            RequireMethod(http, route, _ => false);
+            await WriteTextAsync(http, "text/plain; charset=utf-8", route.Schema!.ToProtoText(file))
+                .ConfigureAwait(false);
+        }
+        else if (route.IsPage)
+        {
+            RequireMethod(http, route, _ => false);
+            http.Response.Headers.ContentSecurityPolicy = ServicePage.ContentSecurityPolicy;
+            await WriteTextAsync(http, "text/html; charset=utf-8", _page.Text).ConfigureAwait(false);
+        }
+        else
+        {
+            throw new HttpRefusal(StatusCodes.Status404NotFound, RpcStatusCode.Unimplemented, route.Missing);
         }
     }
 
@@ -85,17 +106,15 @@ internal sealed class HttpService
 
     private static PeerIdentity PeerOf(HttpContext http)
     {
-        IDictionary<object, object?>? items = http.Features.Get<IConnectionItemsFeature>()?.Items;
-        if (items is not null && items.TryGetValue(PeerKey, out object? known))
+        ConnectionPeer connection = ConnectionPeer.Of(http);
+        if (connection.Identity is { } known)
         {
-            return (PeerIdentity)known!;
+            return known;
         }
 
         string address = http.Connection.RemoteIpAddress is { } ip
             ? new IPEndPoint(ip, http.Connection.RemotePort).ToString()
             : "";
-        PeerIdentity peer = PeerIdentity.Anonymous(address);
-        items?[PeerKey] = peer;
-        return peer;
+        return connection.Identity = PeerIdentity.Anonymous(address);
     }
 }

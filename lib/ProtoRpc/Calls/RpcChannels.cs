@@ -1,4 +1,5 @@
 using ProtoRpc.Calls.Grpc;
+using ProtoRpc.Calls.Http;
 using ProtoRpc.Calls.Native;
 using ProtoRpc.Schema;
 
@@ -20,6 +21,8 @@ internal static class RpcChannels
                 NativeChannel.Open(endpoint, service, options, cancellation),
             RpcTransport.Grpc or RpcTransport.Grpcs or RpcTransport.GrpcUnix =>
                 GrpcChannel.Open(endpoint, options, cancellation),
+            RpcTransport.Http or RpcTransport.Https =>
+                HttpChannel.Open(endpoint, options, cancellation),
             _ => throw new RpcException(
                 RpcStatusCode.Unimplemented, $"No part of this client reaches {endpoint.Transport} endpoints.")
             {

@@ -71,7 +71,7 @@ public sealed class RpcClient : IDisposable
                 $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; use {MultiPartSender.MinThreshold} or more.");
         }
 
-        if (!endpoint.IsNative && options.Security.Authentication > RpcClientAuthentication.Anonymous)
+        if (endpoint.IsGrpc && options.Security.Authentication > RpcClientAuthentication.Anonymous)
         {
             throw ClientSecurityErrors.NotNative(endpoint);
         }

@@ -1,3 +1,4 @@
+using ProtoRpc.Formats;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls;
@@ -8,7 +9,7 @@ public sealed record RpcClientOptions
     /// <summary>The bounds; its CallTimeout is the default deadline.</summary>
     public RpcLimits Limits { get; init; } = RpcLimits.Default;
 
-    /// <summary>As whom native endpoints are called.</summary>
+    /// <summary>As whom endpoints are called.</summary>
     public RpcClientSecurity Security { get; init; } = RpcClientSecurity.Anonymous;
 
     /// <summary>Certificates and names of endpoints on TLS.</summary>
@@ -23,6 +24,9 @@ public sealed record RpcClientOptions
     /// <summary>How often a gRPC connection with calls on it asks whether the server is still there; null for never.
     /// Many servers close connections that ask more often than every five minutes.</summary>
     public TimeSpan? KeepAlive { get; init; }
+
+    /// <summary>The format of requests to HTTP endpoints, and of the replies that are asked for.</summary>
+    public MessageFormat Format { get; init; } = MessageFormats.Binary;
 
     /// <summary>The service for bare method names and for the connection's first binding; null for the schema's only one.</summary>
     public string? Service { get; init; }

@@ -8,4 +8,7 @@ public enum RpcCompression
 
     /// <summary>With gzip.</summary>
     Gzip,
+
+    /// <summary>With Brotli; over HTTP only.</summary>
+    Brotli,
 }

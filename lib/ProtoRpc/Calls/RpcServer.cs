@@ -1,7 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Schema;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls;
 
@@ -220,9 +219,7 @@ public sealed class RpcServer : IRpcServer
     }
 
     private IServerFace FaceOf(RpcEndpoint endpoint) =>
-        !endpoint.IsNative && !_options.Security.Authentication.HasFlag(RpcAuthentication.None)
-        ? throw ServerSecurityErrors.NotNative(endpoint)
-        : _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Transport))
+        _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Transport))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented, $"No part of this server serves {endpoint.Transport} endpoints such as {endpoint}.")
         {

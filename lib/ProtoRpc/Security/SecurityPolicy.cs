@@ -62,6 +62,12 @@ internal sealed class SecurityPolicy
     /// <summary>Whether callers without a proof are served.</summary>
     public bool AllowsAnonymous => Has(RpcAuthentication.None);
 
+    /// <summary>Whether there is anything to prove oneself by.</summary>
+    public bool OffersMechanisms => _mechanisms.Count > 0;
+
+    /// <summary>Whether callers may prove themselves by a package.</summary>
+    public bool Offers(byte package) => _mechanisms.ContainsKey(package);
+
     /// <summary>Begins the authentication of a caller.</summary>
     /// <returns>Null when the package is not offered.</returns>
     public SecurityContext? TryBegin(byte package) =>

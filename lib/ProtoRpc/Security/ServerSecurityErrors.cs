@@ -9,15 +9,6 @@ internal static class ServerSecurityErrors
         ErrorId = "InvalidSecurity",
     };
 
-    public static RpcException NotNative(RpcEndpoint endpoint) => new(
-        RpcStatusCode.Unimplemented,
-        $"'{endpoint}' cannot demand authentication: NTLM and Kerberos are for native endpoints. Serve it by a listener "
-        + "of its own that lets anonymous callers in, or leave it out.")
-    {
-        ErrorId = "AuthenticationNotSupported",
-        Endpoint = endpoint,
-    };
-
     public static RpcException NoNtlmAccounts() => new(
         RpcStatusCode.FailedPrecondition,
         "Nothing on this system verifies NTLM for the listener. Give it the accounts that may call (-NtlmAccount; "

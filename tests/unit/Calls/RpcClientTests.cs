@@ -187,10 +187,10 @@ public static class RpcClientTests
     }
 
     [Fact]
-    public static void An_http_endpoint_is_refused_with_its_name()
+    public static void An_http_endpoint_where_nobody_listens_is_found_out_when_connecting()
     {
         RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect("http://127.0.0.1:1/"));
 
-        Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
     }
 }

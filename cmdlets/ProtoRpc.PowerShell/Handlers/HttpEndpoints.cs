@@ -1,0 +1,95 @@
+using System.Management.Automation;
+using System.Management.Automation.Runspaces;
+using System.Net;
+using System.Runtime.CompilerServices;
+using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Calls;
+using ProtoRpc.Hosting;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Brings HTTP endpoints to a listener that has some, and ASP.NET Core into the process only then.</summary>
+internal sealed class HttpEndpoints : IDisposable
+{
+    private const int MaxChecks = 4;
+
+    private Dictionary<ScriptBlock, ScriptSource> _checks = [];
+    private Lazy<RunspacePool>? _runspaces;
+
+    public X509Certificate2? Certificate { get; init; }
+
+    public bool AllowUnencrypted { get; init; }
+
+    public string[] AllowedOrigins { get; init; } = [];
+
+    public ScriptBlock? Basic { get; init; }
+
+    public ScriptBlock? Bearer { get; init; }
+
+    public ScriptBlock? ClientCertificate { get; init; }
+
+    public bool AllowAnonymous { get; init; }
+
+    /// <summary>Gives the options HTTP endpoints when there are some.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: ASP.NET Core is not on this machine.</exception>
+    public RpcServerOptions AddTo(RpcServerOptions options, IEnumerable<RpcEndpoint> endpoints, HandlerEnvironment environment)
+    {
+        if (endpoints.All(endpoint => endpoint.IsNative))
+        {
+            return options;
+        }
+
+        ModuleLoadContext.RequireAspNetCore();
+        _checks = new[] { Basic, Bearer, ClientCertificate }.OfType<ScriptBlock>()
+            .ToDictionary(script => script, environment.Add);
+        _runspaces = new Lazy<RunspacePool>(() => Open(environment.State));
+        return Add(options);
+    }
+
+    public void Dispose()
+    {
+        if (_runspaces is { IsValueCreated: true })
+        {
+            _runspaces.Value.Dispose();
+        }
+    }
+
+    // When the first caller is checked: most listeners check none.
+    private static RunspacePool Open(InitialSessionState state)
+    {
+        RunspacePool runspaces = RunspaceFactory.CreateRunspacePool(state);
+        runspaces.SetMaxRunspaces(MaxChecks);
+        runspaces.Open();
+        return runspaces;
+    }
+
+    // On its own, so that nothing of ASP.NET Core is looked for before it is known where it is.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private RpcServerOptions Add(RpcServerOptions options) => options.WithHttp(new HttpServerOptions
+    {
+        Certificate = Certificate,
+        AllowUnencrypted = AllowUnencrypted,
+        AllowedOrigins = AllowedOrigins,
+        Security = new HttpServerSecurity
+        {
+            Basic = Check<NetworkCredential>(
+                Basic, "Basic", c => new PSCredential(c.UserName, c.SecurePassword), c => c.UserName),
+            Bearer = Check<string>(Bearer, "Bearer", token => token, _ => "bearer"),
+            ClientCertificate = Check<X509Certificate2>(
+                ClientCertificate, "Certificate", certificate => certificate, certificate => certificate.Subject),
+            AllowAnonymous = AllowAnonymous,
+        },
+    });
+
+    private HttpCallerCheck<TProof>? Check<TProof>(
+        ScriptBlock? script, string type, Func<TProof, object> argument, Func<TProof, string> name)
+    {
+        if (script is null)
+        {
+            return null;
+        }
+
+        CallerCheckScript check = new(_runspaces!, _checks[script], type);
+        return (proof, cancellation) => check.CheckAsync(argument(proof), name(proof), cancellation);
+    }
+}

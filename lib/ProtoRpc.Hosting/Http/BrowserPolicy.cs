@@ -1,0 +1,79 @@
+using System.Collections.Frozen;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.Calls.Http;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Hosting.Http;
+
+/// <summary>Which web pages may call. A browser sends requests for any page that asks, so a page of somewhere else
+/// could otherwise call a listener that only this machine reaches.</summary>
+internal sealed class BrowserPolicy
+{
+    private const string MaxAgeSeconds = "600";
+    private static readonly string Headers =
+        $"Content-Type, Content-Encoding, Accept, Authorization, {HttpNames.CallContext}, {HttpNames.Timeout}, {HttpNames.ConnectVersion}";
+
+    private readonly FrozenSet<string> _origins;
+    private readonly bool _all;
+    private readonly bool _isLoopback;
+
+    public BrowserPolicy(IReadOnlyList<string> origins, RpcEndpoint endpoint)
+    {
+        _all = origins.Contains("*");
+        _origins = origins.Select(origin => origin.TrimEnd('/')).ToFrozenSet(StringComparer.OrdinalIgnoreCase);
+        _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
+    }
+
+    /// <summary>Refuses pages that may not call, and tells the browser of others that they may.</summary>
+    /// <exception cref="HttpRefusal">403.</exception>
+    public void Check(HttpContext http)
+    {
+        HttpRequest request = http.Request;
+        string origin = request.Headers.Origin.ToString();
+        string site = request.Headers["Sec-Fetch-Site"].ToString();
+        if (origin.Length == 0 && site.Length == 0)
+        {
+            // Not a browser.
+            return;
+        }
+
+        if (IsOwn(request, origin, site))
+        {
+            return;
+        }
+
+        if (origin.Length == 0 || !(_all || _origins.Contains(origin)))
+        {
+            throw new HttpRefusal(
+                StatusCodes.Status403Forbidden,
+                RpcStatusCode.PermissionDenied,
+                $"Pages of '{(origin.Length > 0 ? origin : request.Headers.Referer.ToString())}' may not call this "
+                + "listener; it names the origins that may.");
+        }
+
+        IHeaderDictionary headers = http.Response.Headers;
+        headers.AccessControlAllowOrigin = _all ? "*" : origin;
+        headers.AccessControlExposeHeaders = HttpNames.CallContext;
+        headers.Append("Vary", "Origin");
+        if (HttpMethods.IsOptions(request.Method))
+        {
+            headers.AccessControlAllowMethods = "GET, HEAD, POST";
+            headers.AccessControlAllowHeaders = Headers;
+            headers.AccessControlMaxAge = MaxAgeSeconds;
+        }
+    }
+
+    // Our own pages, and what the user himself opens. A name that somebody else's name server gives for this machine
+    // makes a page of theirs look like one of ours, so on loopback the name must be one of this machine.
+    private bool IsOwn(HttpRequest request, string origin, string site)
+    {
+        if (_isLoopback && !HttpTransport.IsLoopback(request.Host.Host.Trim('[', ']')))
+        {
+            return false;
+        }
+
+        return origin.Length > 0
+            ? origin.Equals($"{request.Scheme}://{request.Host.Value}", StringComparison.OrdinalIgnoreCase)
+            : site is "same-origin" or "none";
+    }
+}

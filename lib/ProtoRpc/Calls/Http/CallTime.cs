@@ -1,0 +1,57 @@
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Calls.Http;
+
+/// <summary>The time of one call: ended by the caller or by the deadline, and which of them it was.</summary>
+internal sealed class CallTime : IDisposable
+{
+    private readonly TimeSpan _timeout;
+    private readonly CancellationToken _caller;
+    private readonly CancellationTokenSource _source;
+
+    public CallTime(TimeSpan timeout, CancellationToken caller)
+    {
+        _timeout = timeout;
+        _caller = caller;
+        _source = CancellationTokenSource.CreateLinkedTokenSource(caller);
+        if (timeout != Timeout.InfiniteTimeSpan)
+        {
+            _source.CancelAfter(timeout);
+        }
+    }
+
+    public CancellationToken Token => _source.Token;
+
+    /// <summary>Why a call ended without a reply.</summary>
+    public RpcException Explain(RpcEndpoint endpoint, Exception error)
+    {
+        if (_caller.IsCancellationRequested)
+        {
+            return new RpcException(RpcStatusCode.Cancelled, "The call was cancelled.", error) { MayHaveExecuted = true };
+        }
+
+        if (_source.IsCancellationRequested)
+        {
+            return new RpcException(
+                RpcStatusCode.DeadlineExceeded, $"No reply came within {_timeout.TotalSeconds:0.###} s.", error)
+            {
+                MayHaveExecuted = true,
+            };
+        }
+
+        return error switch
+        {
+            HttpRequestException http => HttpTransport.Failure(endpoint, http),
+
+            // The handler's own limit, on connecting.
+            OperationCanceledException => EndpointErrors.CannotConnect(endpoint, error),
+            _ => new RpcException(
+                RpcStatusCode.Unavailable, $"The connection to '{endpoint}' broke: {error.Message}", error)
+            {
+                MayHaveExecuted = true,
+            },
+        };
+    }
+
+    public void Dispose() => _source.Dispose();
+}

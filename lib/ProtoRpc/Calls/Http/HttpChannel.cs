@@ -1,0 +1,319 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Net.Http.Headers;
+using Google.Protobuf;
+using ProtoRpc.Formats;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+using ProtoRpc.Transports;
+using ProtoRpc.Wire;
+
+namespace ProtoRpc.Calls.Http;
+
+/// <summary>Calls services over HTTP: a POST for each call, in the format that was chosen.</summary>
+internal sealed class HttpChannel : IRpcChannel
+{
+    private readonly RpcEndpoint _endpoint;
+    private readonly RpcLimits _limits;
+    private readonly RpcClientOptions _options;
+    private readonly Uri _address;
+    private readonly HttpMessageInvoker _http;
+    private readonly FormatOptions _format;
+    private Headers.RpcCallContext _context = new();
+
+    private HttpChannel(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        _endpoint = endpoint;
+        _limits = options.Limits;
+        _options = options;
+        _address = HttpTransport.AddressOf(endpoint);
+        _format = new FormatOptions { MaxDepth = _limits.MaxDepth, IgnoreUnknownFields = true };
+        _http = HttpTransport.Create(endpoint, options);
+    }
+
+    /// <summary>Connects; a server that is not there is found out now.</summary>
+    public static HttpChannel Open(RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
+    {
+        HttpChannel channel = new(endpoint, options);
+        try
+        {
+            channel.Ping(service: null, options.Limits.ConnectTimeout, cancellation);
+            return channel;
+        }
+        catch
+        {
+            channel.Dispose();
+            throw;
+        }
+    }
+
+    // Never changed in place, so calls at the same time see one or the other.
+    public Headers.RpcCallContext Context
+    {
+        get => Volatile.Read(ref _context);
+        set => Volatile.Write(ref _context, value);
+    }
+
+    public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        return Run(call, Body(call, request), read, cancellation);
+    }
+
+    public async Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        using HttpRequestMessage message = Request(call, Body(call, request));
+        using CallTime time = new(call.Timeout, cancellation);
+        try
+        {
+            using HttpResponseMessage response = await _http.SendAsync(message, time.Token).ConfigureAwait(false);
+            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
+            await using Stream stream = await response.Content.ReadAsStreamAsync(time.Token).ConfigureAwait(false);
+            int count;
+            while ((count = await stream.ReadAsync(body.GetMemory(), time.Token).ConfigureAwait(false)) > 0)
+            {
+                body.Advance(count);
+            }
+
+            return ReadReply(call, response, body, read);
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException)
+        {
+            throw time.Explain(_endpoint, e);
+        }
+    }
+
+    public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        long total = request.Length - request.Position;
+        StreamContent content = new(request);
+        content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
+        TReply reply = Run(call, content, read, cancellation);
+        call.Progress?.Report(new RpcProgress(total, total));
+        return reply;
+    }
+
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) => throw Streams(call.Method);
+
+    /// <summary>Loads the schema from the file that the endpoint's address names.</summary>
+    public RpcSchema FetchSchema(CancellationToken cancellation) => IsFile
+        ? RpcHttpSchema.Load(new Uri(_address.AbsoluteUri.TrimEnd('/')), _options, cancellation)
+        : throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"'{_endpoint}' does not say what it serves. Give a schema; a listener of ours has it at /FILE.proto below.");
+
+    /// <summary>Asks whether an HTTP server is there; what it says of the address does not matter.</summary>
+    public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation)
+    {
+        using HttpRequestMessage message = new(HttpMethod.Options, _address);
+        AddHeaders(message, null);
+        using CallTime time = new(timeout, cancellation);
+        long start = Stopwatch.GetTimestamp();
+        try
+        {
+            using HttpResponseMessage response = _http.Send(message, time.Token);
+            return new RpcPingResult(
+                _endpoint, Stopwatch.GetElapsedTime(start), response.Headers.Server.ToString(), "", Array.Empty<string>(), null);
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException)
+        {
+            throw time.Explain(_endpoint, e);
+        }
+    }
+
+    public void Dispose() => _http.Dispose();
+
+    // A header of the body, such as Content-Type, takes the place of the client's own.
+    private static void TryAdd(HttpRequestMessage message, string name, string value)
+    {
+        if (!message.Headers.TryAddWithoutValidation(name, value) && message.Content is { } content)
+        {
+            content.Headers.Remove(name);
+            content.Headers.TryAddWithoutValidation(name, value);
+        }
+    }
+
+    private static void RefuseStreams(RpcMethodInfo method)
+    {
+        if (!method.IsUnary)
+        {
+            throw Streams(method);
+        }
+    }
+
+    private static RpcException Streams(RpcMethodInfo method) => new(
+        RpcStatusCode.Unimplemented,
+        $"{method.FullName} streams, and a call over HTTP has one message each way. Use a grpc:// endpoint.");
+
+    private bool IsFile => _address.AbsolutePath.EndsWith(".proto/", StringComparison.OrdinalIgnoreCase);
+
+    // With the address of a file, its methods are below it; else they are below their services.
+    private Uri AddressOf(RpcMethodInfo method) => new(
+        _address,
+        IsFile
+            ? method.Name
+            : $"{method.Service.FullName}/{method.Name}");
+
+    private ByteArrayContent Body(CallSpec call, IMessage request)
+    {
+        MessageFormat format = _options.Format;
+        byte[] bytes = ReferenceEquals(format, MessageFormats.Binary)
+            ? request.ToByteArray()
+            : format.ToArray(request, _format with { Schema = call.Method.Service.Schema });
+        MessageChecks.RequireSize(bytes.Length, _limits.MaxMessageBytes, "request");
+        ByteArrayContent content = HttpCompression.Compress(bytes, call.Options?.Compression ?? _options.Compression);
+        content.Headers.ContentType = MediaTypeHeaderValue.Parse(format.MediaType);
+        return content;
+    }
+
+    private HttpRequestMessage Request(CallSpec call, HttpContent content)
+    {
+        HttpRequestMessage message = new(HttpMethod.Post, AddressOf(call.Method)) { Content = content };
+        if (call.Timeout != Timeout.InfiniteTimeSpan)
+        {
+            long milliseconds = (long)Math.Clamp(call.Timeout.TotalMilliseconds, 1, int.MaxValue);
+            message.Headers.Add(HttpNames.Timeout, milliseconds.ToString(CultureInfo.InvariantCulture));
+        }
+
+        if (Context.CalculateSize() > 0)
+        {
+            message.Headers.Add(HttpNames.CallContext, Convert.ToBase64String(Context.ToByteArray()));
+        }
+
+        AddHeaders(message, call.Options?.Headers);
+        if (message.Headers.Accept.Count == 0)
+        {
+            message.Headers.TryAddWithoutValidation("Accept", _options.Format.MediaTypes[0]);
+        }
+
+        return message;
+    }
+
+    private void AddHeaders(HttpRequestMessage message, RpcMetadata? ofCall)
+    {
+        foreach ((string name, object value) in _options.Headers.Concat(ofCall ?? []))
+        {
+            TryAdd(message, name, value as string ?? Convert.ToBase64String((byte[])value));
+        }
+    }
+
+    private TReply Run<TReply>(CallSpec call, HttpContent content, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        using HttpRequestMessage message = Request(call, content);
+        using CallTime time = new(call.Timeout, cancellation);
+        try
+        {
+            using HttpResponseMessage response = _http.Send(message, time.Token);
+            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
+            using Stream stream = response.Content.ReadAsStream(time.Token);
+
+            // A read that waits is only ended by the end of its connection.
+            using CancellationTokenRegistration ends = time.Token.UnsafeRegister(static s => ((Stream)s!).Dispose(), stream);
+            int count;
+            while ((count = stream.Read(body.GetSpan())) > 0)
+            {
+                body.Advance(count);
+            }
+
+            return ReadReply(call, response, body, read);
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
+            || (e is ObjectDisposedException && time.Token.IsCancellationRequested))
+        {
+            throw time.Explain(_endpoint, e);
+        }
+    }
+
+    private TReply ReadReply<TReply>(
+        CallSpec call, HttpResponseMessage response, MessageBuffer body, ReplyReader<TReply> read)
+    {
+        RpcMethodInfo method = call.Method;
+        ReadOnlyMemory<byte> bytes = body.Whole[..body.Length];
+        ReadContext(response);
+        if (call.Options?.Response is { } info)
+        {
+            info.Headers = ReadHeaders(response);
+        }
+
+        string mediaType = response.Content.Headers.ContentType?.MediaType ?? "";
+        if (!response.IsSuccessStatusCode)
+        {
+            throw HttpErrorReader.Read(method.FullName, (int)response.StatusCode, mediaType, bytes);
+        }
+
+        if (!MessageFormats.TryFind(mediaType, out MessageFormat? format) && bytes.Length > 0)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The reply to {method.FullName} is '{mediaType}' and not a message; is '{_address}' the address of the service?")
+            {
+                ErrorId = "BadReply",
+                MayHaveExecuted = true,
+            };
+        }
+
+        return format is null || ReferenceEquals(format, MessageFormats.Binary)
+            ? read(bytes.Span)
+            : ReadText(method, format, bytes, read);
+    }
+
+    private TReply ReadText<TReply>(
+        RpcMethodInfo method, MessageFormat format, ReadOnlyMemory<byte> bytes, ReplyReader<TReply> read)
+    {
+        DynamicMessage reply;
+        try
+        {
+            reply = format.Read(method.ReplyType, bytes, _format with { Schema = method.Service.Schema });
+        }
+        catch (RpcException e)
+        {
+            // The caller is not at fault, so the status is not the reader's.
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {e.Message}", e)
+            {
+                ErrorId = "BadReply",
+                MayHaveExecuted = true,
+            };
+        }
+
+        return reply is TReply wanted ? wanted : read(reply.ToByteArray());
+    }
+
+    private static RpcMetadata ReadHeaders(HttpResponseMessage response)
+    {
+        RpcMetadata headers = new();
+        foreach ((string name, IEnumerable<string> values) in response.Headers.Concat(response.Content.Headers))
+        {
+            foreach (string value in values)
+            {
+                headers.AddReceived(name, value);
+            }
+        }
+
+        return headers;
+    }
+
+    private void ReadContext(HttpResponseMessage response)
+    {
+        if (!response.Headers.TryGetValues(HttpNames.CallContext, out IEnumerable<string>? values))
+        {
+            return;
+        }
+
+        try
+        {
+            Context = Headers.RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(values.First()));
+        }
+        catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
+        {
+            throw new RpcException(RpcStatusCode.Internal, $"The reply's {HttpNames.CallContext} cannot be read.", e)
+            {
+                ErrorId = "BadHeader",
+                MayHaveExecuted = true,
+            };
+        }
+    }
+}

@@ -1,0 +1,74 @@
+using System.Text.Json;
+using ProtoRpc.Calls.Headers;
+using ProtoRpc.Calls.Native;
+using ProtoRpc.Formats;
+
+namespace ProtoRpc.Calls.Http;
+
+/// <summary>Makes an exception of an HTTP answer that is not a reply: our own ErrorResult in any format, the error of
+/// the Connect protocol, or what a proxy says.</summary>
+internal static class HttpErrorReader
+{
+    private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
+
+    public static RpcException Read(string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body)
+    {
+        ErrorResult error = Parse(mediaType, body) ?? new ErrorResult
+        {
+            ErrorText = $"{method} was answered with HTTP status {httpStatus}"
+                + (mediaType.Length > 0 ? $" and '{mediaType}' instead of an error." : "."),
+        };
+        return new RpcException(ConnectCodes.CodeOf(error.Code) ?? RpcStatusTable.OfHttpStatus(httpStatus), error.ErrorText)
+        {
+            FieldPath = error.HasFieldPath ? error.FieldPath : null,
+            Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
+
+            // 4xx refuses before anything runs, but for the statuses that handlers give.
+            MayHaveExecuted = httpStatus is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431 or 503),
+        };
+    }
+
+    private static ErrorResult? Parse(string mediaType, ReadOnlyMemory<byte> body)
+    {
+        try
+        {
+            if (!MessageFormats.TryFind(mediaType, out MessageFormat? format))
+            {
+                return null;
+            }
+
+            return ReferenceEquals(format, MessageFormats.Json) ? ParseJson(body) : ParseMessage(format, body);
+        }
+        catch (Exception e) when (e is RpcException or JsonException or InvalidOperationException)
+        {
+            // Something in between answered; the status has to do.
+            return null;
+        }
+    }
+
+    private static ErrorResult? ParseMessage(MessageFormat format, ReadOnlyMemory<byte> body)
+    {
+        ErrorResult error = new();
+        format.Read(new(body), error, Lenient);
+        return error;
+    }
+
+    // Connect calls the text message; ours is a message like others.
+    private static ErrorResult? ParseJson(ReadOnlyMemory<byte> body)
+    {
+        using JsonDocument json = JsonDocument.Parse(body);
+        if (json.RootElement.TryGetProperty("error_text", out _))
+        {
+            return ParseMessage(MessageFormats.Json, body);
+        }
+
+        if (!json.RootElement.TryGetProperty("code", out JsonElement code))
+        {
+            return null;
+        }
+
+        string name = code.GetString() ?? "";
+        string? text = json.RootElement.TryGetProperty("message", out JsonElement message) ? message.GetString() : null;
+        return new ErrorResult { Code = name, ErrorText = string.IsNullOrEmpty(text) ? $"The call failed with {name}." : text };
+    }
+}

@@ -1,0 +1,122 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Calls;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>Connections to an HTTP endpoint, kept and used again.</summary>
+internal static class HttpTransport
+{
+    /// <summary>Whether only this machine answers to a host name.</summary>
+    public static bool IsLoopback(string host) => host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
+        || (IPAddress.TryParse(host, out IPAddress? address) && IPAddress.IsLoopback(address));
+
+    /// <summary>The address that an endpoint stands for, with a slash at its end.</summary>
+    public static Uri AddressOf(RpcEndpoint endpoint) =>
+        new(endpoint.Uri.EndsWith('/') ? endpoint.Uri : endpoint.Uri + "/");
+
+    /// <summary>Makes what sends requests to an endpoint.</summary>
+    public static HttpMessageInvoker Create(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        SocketsHttpHandler handler = new()
+        {
+            AllowAutoRedirect = false,
+            UseCookies = false,
+            AutomaticDecompression = DecompressionMethods.All,
+            ConnectTimeout = options.Limits.ConnectTimeout,
+            MaxConnectionsPerServer = options.Limits.MaxClientConnections,
+            // The proxy of the environment is for others: it could not reach this machine's loopback.
+            UseProxy = !IsLoopback(endpoint.Host),
+            PreAuthenticate = true,
+            Credentials = CredentialsOf(endpoint, options.Security),
+        };
+        RpcTlsOptions tls = options.Tls;
+        handler.SslOptions.TargetHost = tls.ServerName;
+        if (tls.ClientCertificate is { } certificate)
+        {
+            handler.SslOptions.ClientCertificates = [certificate];
+        }
+
+        if (tls.CaCertificates is { } authorities)
+        {
+            X509ChainPolicy policy = new()
+            {
+                RevocationMode = X509RevocationMode.NoCheck,
+                TrustMode = X509ChainTrustMode.CustomRootTrust,
+            };
+            policy.CustomTrustStore.AddRange(authorities);
+            handler.SslOptions.CertificateChainPolicy = policy;
+        }
+
+        if (tls.SkipCertificateCheck)
+        {
+            handler.SslOptions.RemoteCertificateValidationCallback = static (_, _, _, _) => true;
+        }
+
+        return new HttpMessageInvoker(handler, disposeHandler: true);
+    }
+
+    /// <summary>What went wrong before a reply came.</summary>
+    public static RpcException Failure(RpcEndpoint endpoint, HttpRequestException error)
+    {
+        if (error.HttpRequestError == HttpRequestError.SecureConnectionError)
+        {
+            return new RpcException(
+                RpcStatusCode.Unavailable,
+                $"'{endpoint}' and this client do not agree on TLS: {Innermost(error).Message} Check that https:// is "
+                + "right for this port and that the certificate is trusted, or skip its check.",
+                error)
+            {
+                ErrorId = "TlsFailed",
+                Endpoint = endpoint,
+            };
+        }
+
+        if (error.HttpRequestError is HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError
+            or HttpRequestError.ProxyTunnelError)
+        {
+            return EndpointErrors.CannotConnect(endpoint, SocketErrorOf(error) ?? (Exception)error);
+        }
+
+        bool isOther = error.HttpRequestError is HttpRequestError.InvalidResponse;
+        return new RpcException(
+            RpcStatusCode.Unavailable,
+            isOther
+                ? $"'{endpoint}' answers, but not in HTTP. Check the port; a TLS port wants https://."
+                : $"The connection to '{endpoint}' broke: {Innermost(error).Message}",
+            error)
+        {
+            Endpoint = endpoint,
+            MayHaveExecuted = !isOther,
+        };
+    }
+
+    // A password goes in clear only where nobody can read along; NTLM and Kerberos send none.
+    private static ICredentials? CredentialsOf(RpcEndpoint endpoint, RpcClientSecurity security)
+    {
+        if (security.Authentication == RpcClientAuthentication.Self)
+        {
+            return CredentialCache.DefaultCredentials;
+        }
+
+        if (security.Authentication != RpcClientAuthentication.User || security.Credential is not { } user)
+        {
+            return null;
+        }
+
+        CredentialCache cache = [];
+        Uri address = AddressOf(endpoint);
+        string[] schemes = endpoint.Transport == RpcTransport.Https || IsLoopback(endpoint.Host)
+            ? ["Negotiate", "NTLM", "Digest", "Basic"]
+            : ["Negotiate", "NTLM", "Digest"];
+        Array.ForEach(schemes, scheme => cache.Add(address, scheme, user));
+        return cache;
+    }
+
+    private static SocketException? SocketErrorOf(Exception error) =>
+        error as SocketException ?? (error.InnerException is { } inner ? SocketErrorOf(inner) : null);
+
+    private static Exception Innermost(Exception error) => error.InnerException is { } inner ? Innermost(inner) : error;
+}

@@ -1,0 +1,119 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'HTTP endpoints' {
+    BeforeAll {
+        $greet = { @{ text = "hi $($Request.name), $($RpcContext.User.Name)" } }
+        $listener = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/', "ncalrpc:[$(New-TestName)]"
+        $address = $listener.Endpoint[0].Uri
+    }
+
+    AfterEach { Get-RpcConnection | Disconnect-RpcEndpoint }
+
+    AfterAll { Clear-Test }
+
+    It 'answers a browser in XML, at the path of the file in any case' {
+        $reply = Invoke-WebRequest "${address}GREETER.proto/sayhello?name=Ann" -Headers @{
+            Accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+        }
+
+        $reply.Headers['Content-Type'] | Should -Match '^application/xml'
+        ([xml]$reply.Content).root.text | Should -Be 'hi Ann, '
+    }
+
+    It 'answers JSON with JSON' {
+        $reply = Invoke-RestMethod "${address}demo.Greeter/SayHello" -Method Post -ContentType application/json -Body '{"name":"Ann"}'
+
+        $reply.text | Should -Be 'hi Ann, '
+    }
+
+    It 'is called by a connection in <Format>' -ForEach @(
+        @{ Format = 'Binary' }
+        @{ Format = 'Json' }
+        @{ Format = 'Xml' }
+        @{ Format = 'Form' }
+    ) {
+        $rpc = Connect-RpcEndpoint $address -Schema $listener.Schema -Service demo.Greeter -Format $Format
+
+        ($rpc | Invoke-RpcMethod SayHello @{ name = 'Ann' }).text | Should -Be 'hi Ann, '
+    }
+
+    It 'gives its schema to whoever calls' {
+        $schema = Import-RpcSchema "${address}greeter.proto"
+
+        $schema.Services.FullName | Should -Contain 'demo.Greeter'
+    }
+
+    It 'counts its calls with those of the others' {
+        $before = $listener.Calls
+        $null = Invoke-RestMethod "${address}demo.Greeter/SayHello?name=Ann"
+        $null = Connect-Test $listener 1 | Invoke-RpcMethod SayHello @{ name = 'Ann' }
+
+        $listener.Calls - $before | Should -Be 2
+    }
+
+    It 'tells the caller by what a script block says of its <Kind>' -ForEach @(
+        @{ Kind = 'password'; With = @{ Credential = $true } }
+        @{ Kind = 'token'; With = @{ Header = @{ Authorization = 'Bearer right' } } }
+    ) {
+        $token = 'right'
+        $asking = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
+            BasicCheck = { param($Credential) $Credential.GetNetworkCredential().Password -eq 'pw' }
+            BearerCheck = { param($Token) if ($Token -eq $using:token) { 'robot' } }
+        }
+        if ($With.Credential) {
+            $With.Credential = [pscredential]::new('ann', (ConvertTo-SecureString pw -AsPlainText))
+        }
+        $rpc = Connect-RpcEndpoint $asking.Endpoint[0] -Schema $asking.Schema -Service demo.Greeter @With
+        $anonymous = Connect-RpcEndpoint $asking.Endpoint[0] -Schema $asking.Schema -Service demo.Greeter
+
+        ($rpc | Invoke-RpcMethod SayHello @{ name = 'x' }).text | Should -Be "hi x, $($With.Credential ? 'ann' : 'robot')"
+        { $anonymous | Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
+        Stop-RpcListener $asking
+    }
+
+    It 'refuses an endpoint that everybody could read' {
+        { Start-TestListener $greet -Endpoint 'http://0.0.0.0:0/' } | Should -Throw -ErrorId 'UnencryptedEndpoint,*'
+    }
+
+    It 'serves TLS with a certificate of a file' {
+        $key = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+        $request = [Security.Cryptography.X509Certificates.CertificateRequest]::new('CN=localhost', $key, 'SHA256')
+        $certificate = $request.CreateSelfSigned([DateTimeOffset]::UtcNow.AddDays(-1), [DateTimeOffset]::UtcNow.AddDays(1))
+        Set-Content TestDrive:/mine.pem ($certificate.ExportCertificatePem() + "`n" + $key.ExportPkcs8PrivateKeyPem())
+        $secure = Start-TestListener @{ SayHello = $greet } -Endpoint 'https://127.0.0.1:0/' -With @{
+            Certificate = (Resolve-Path TestDrive:/mine.pem).ProviderPath
+        }
+
+        $to = @{ Endpoint = $secure.Endpoint[0]; Schema = $secure.Schema; Service = 'demo.Greeter' }
+        { Connect-RpcEndpoint @to -ErrorAction Stop } | Should -Throw -ErrorId 'TlsFailed,*'
+        (Connect-RpcEndpoint @to -SkipCertificateCheck | Invoke-RpcMethod SayHello @{ name = 'x' }).text | Should -Be 'hi x, '
+        Stop-RpcListener $secure
+    }
+
+    It 'says what to install where ASP.NET Core is missing, and serves all else' {
+        $run = Invoke-Pwsh @"
+            `$env:PROTORPC_ASPNETCORE = '/no/such/folder'
+            Import-Module '$ModuleManifest'
+            `$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter'; Handler = { @{ text = 'served' } } }
+            try { Start-RpcListener -Endpoint http://127.0.0.1:0/ @with } catch { `$_.FullyQualifiedErrorId; "`$_" }
+            `$l = Start-RpcListener -Endpoint tcp://127.0.0.1:0 @with
+            (Connect-RpcEndpoint -Listener `$l | Invoke-RpcMethod SayHello @{ name = 'x' }).text
+"@
+
+        $run.Output | Should -Match 'AspNetCoreMissing'
+        $run.Output | Should -Match 'aspnetcore-runtime-10\.0'
+        $run.Output | Should -Match 'served'
+    }
+
+    It 'leaves ASP.NET Core alone until the first such listener starts' {
+        $run = Invoke-Pwsh @"
+            Import-Module '$ModuleManifest'
+            `$l = Start-RpcListener -Endpoint tcp://127.0.0.1:0 -Schema '$TestProtos/greeter.proto' -Service demo.Greeter -Handler {}
+            [AppDomain]::CurrentDomain.GetAssemblies().GetName().Name -like 'Microsoft.AspNetCore.*'
+            'end'
+"@
+
+        $run.Output.Trim() | Should -Be 'end'
+    }
+}
