@@ -56,6 +56,9 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
     public string? ServicePrincipalName { get; set; }
 
     [Parameter]
+    public SwitchParameter Tls { get; set; }
+
+    [Parameter]
     [ValidateNotNull]
     public IDictionary? Header { get; set; }
 
@@ -190,6 +193,7 @@ public sealed class ConnectRpcEndpointCommand : RpcCmdlet
             InterfaceId = InterfaceId,
             ExceptionTypes = ExceptionType,
             Security = CreateSecurity(),
+            UseTls = Tls,
             Tls = CreateTls(),
             Format = MessageFormats.TryFind(Format, out MessageFormat? format) ? format : MessageFormats.Binary,
             Headers = HeaderMapping.ToMetadata(Header),

@@ -72,6 +72,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public NtlmAccountSource[] NtlmAccount { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]
+    public CertificateSource? TlsCertificate { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
     public RpcServerCertificateSource? Certificate { get; set; }
 
@@ -210,6 +213,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             Limits = Limits,
             ErrorDetail = ErrorDetail,
             Interceptors = interceptors,
+            TlsCertificate = TlsCertificate?.Read(this),
             Security = CreateSecurity(),
         };
     }

@@ -92,4 +92,42 @@ Describe 'Authentication' {
         { Start-TestListener { } -With @{ NtlmAccount = @{ UserName = 'ann'; Hash = '' } } } |
             Should -Throw -ExpectedMessage "*'Hash' is not one of its keys*"
     }
+
+    Context 'TLS' {
+        BeforeAll {
+            $key = [System.Security.Cryptography.ECDsa]::Create()
+            $request = [System.Security.Cryptography.X509Certificates.CertificateRequest]::new('CN=127.0.0.1', $key, 'SHA256')
+            $names = [System.Security.Cryptography.X509Certificates.SubjectAlternativeNameBuilder]::new()
+            $names.AddIpAddress([ipaddress]::Loopback)
+            $request.CertificateExtensions.Add($names.Build())
+            $certificate = $request.CreateSelfSigned([datetimeoffset]::Now.AddDays(-1), [datetimeoffset]::Now.AddDays(1))
+            $pfx = Join-Path $TestDrive server.pfx
+            $pem = Join-Path $TestDrive server.pem
+            [IO.File]::WriteAllBytes($pfx, $certificate.Export('Pfx'))
+            [IO.File]::WriteAllText($pem, $certificate.ExportCertificatePem())
+            $secured = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0' -With @{ TlsCertificate = $pfx }
+            $over = @{ Endpoint = $secured.Endpoint[0]; Schema = $secured.Schema; Service = 'demo.Greeter'; Tls = $true }
+        }
+
+        It 'carries calls to a server that is trusted' {
+            $rpc = Connect-RpcEndpoint @over -CACertificate $pem
+
+            ($rpc | Invoke-RpcMethod SayHello).text | Should -Be '||Privacy|False'
+        }
+
+        It 'carries calls to any server when the check is skipped' {
+            $rpc = Connect-RpcEndpoint @over -SkipCertificateCheck
+
+            ($rpc | Invoke-RpcMethod SayHello).text | Should -Be '||Privacy|False'
+        }
+
+        It 'refuses a server that nobody vouches for' {
+            { Connect-RpcEndpoint @over -ErrorAction Stop } | Should -Throw -ErrorId 'CertificateNotTrusted,*'
+        }
+
+        It 'says that there is no such certificate' {
+            { Start-TestListener { } -With @{ TlsCertificate = Join-Path $TestDrive none.pfx } } |
+                Should -Throw -ErrorId 'CertificateNotFound,*'
+        }
+    }
 }

@@ -5,6 +5,7 @@ using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
@@ -69,6 +70,11 @@ public sealed class RpcClient : IDisposable
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; use {MultiPartSender.MinThreshold} or more.");
+        }
+
+        if (options.UseTls && endpoint.Transport != RpcTransport.Tcp)
+        {
+            throw EndpointErrors.NoTls(endpoint);
         }
 
         if (endpoint.IsGrpc && options.Security.Authentication > RpcClientAuthentication.Anonymous)

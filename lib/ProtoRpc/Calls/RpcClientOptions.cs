@@ -15,6 +15,9 @@ public sealed record RpcClientOptions
     /// <summary>Certificates and names of endpoints on TLS.</summary>
     public RpcTlsOptions Tls { get; init; } = new();
 
+    /// <summary>Whether TLS is spoken to a native endpoint on TCP; other endpoints say so by themselves.</summary>
+    public bool UseTls { get; init; }
+
     /// <summary>Headers that go with every call, where the transport has headers.</summary>
     public RpcMetadata Headers { get; init; } = new();
 

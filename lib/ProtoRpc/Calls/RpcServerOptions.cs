@@ -1,3 +1,4 @@
+using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Calls.Native;
 using ProtoRpc.Security;
@@ -18,6 +19,10 @@ public sealed record RpcServerOptions
 
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
+
+    /// <summary>The certificate, with its private key, with which native endpoints on TCP speak TLS; null for none.
+    /// Nobody else sees what local endpoints carry, so they have none.</summary>
+    public X509Certificate2? TlsCertificate { get; init; }
 
     /// <summary>Whom native endpoints let in.</summary>
     public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;

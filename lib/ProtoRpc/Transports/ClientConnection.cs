@@ -183,6 +183,11 @@ internal sealed class ClientConnection : IDisposable
     {
         TransportConnection transport =
             NativeTransports.Of(client.Endpoint).Connect(client.Endpoint, timeout, cancellation);
+        if (client.Tls is { } tls)
+        {
+            transport = TlsConnection.ForClient(transport, client.Endpoint, tls);
+        }
+
         try
         {
             return new ClientConnection(client, transport);

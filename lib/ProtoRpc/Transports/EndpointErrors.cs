@@ -34,6 +34,35 @@ internal static class EndpointErrors
         Endpoint = endpoint,
     };
 
+    /// <summary>An endpoint speaks TLS with one certificate, or none.</summary>
+    public static RpcException OtherCertificate(RpcEndpoint endpoint) => new(
+        RpcStatusCode.FailedPrecondition,
+        $"'{endpoint}' is served by another listener of this process with another certificate, or with none. Use the "
+        + "same, or another port.")
+    {
+        ErrorId = "OtherCertificate",
+        Endpoint = endpoint,
+    };
+
+    /// <summary>TLS is for TCP.</summary>
+    public static RpcException NoTls(RpcEndpoint endpoint) => new(
+        RpcStatusCode.InvalidArgument,
+        $"TLS is for native endpoints on TCP, and '{endpoint}' is none. Local endpoints need no TLS; https:// and "
+        + "grpcs:// have it anyhow.")
+    {
+        ErrorId = "TlsNotSupported",
+        Endpoint = endpoint,
+    };
+
+    /// <summary>A certificate that proves nothing.</summary>
+    public static RpcException NoPrivateKey(RpcEndpoint endpoint, string subject) => new(
+        RpcStatusCode.InvalidArgument,
+        $"Cannot listen on '{endpoint}': the certificate '{subject}' comes without its private key.")
+    {
+        ErrorId = "MissingCertificate",
+        Endpoint = endpoint,
+    };
+
     /// <summary>The endpoint cannot be reached.</summary>
     public static RpcException CannotConnect(RpcEndpoint endpoint, Exception exception)
     {

@@ -33,6 +33,8 @@ public sealed class NativeClient : IDisposable
 
     internal ClientLogin? Login { get; }
 
+    internal RpcTlsOptions? Tls { get; init; }
+
     /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
     internal uint AssociationGroup { get; private set; }
 
@@ -49,12 +51,28 @@ public sealed class NativeClient : IDisposable
     /// cannot be proved.</exception>
     public static NativeClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
-        CancellationToken cancellation = default)
+        CancellationToken cancellation = default) =>
+        Connect(endpoint, interfaceId, limits, security, tls: null, cancellation);
+
+    /// <summary>The same over TLS, where something is said of it.</summary>
+    /// <exception cref="RpcException">As above, Unavailable for a server that is not trusted, and InvalidArgument for
+    /// TLS on another transport than TCP.</exception>
+    public static NativeClient Connect(
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions? tls,
+        CancellationToken cancellation)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(security);
         NativeLimits.Check(limits);
-        NativeClient client = new(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security));
+        if (tls is not null && endpoint.Transport != RpcTransport.Tcp)
+        {
+            throw EndpointErrors.NoTls(endpoint);
+        }
+
+        NativeClient client = new(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
+        {
+            Tls = tls,
+        };
         ClientSlot slot = new(client);
         try
         {

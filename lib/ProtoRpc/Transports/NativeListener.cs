@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Security;
 using ProtoRpc.Wire;
 
@@ -21,6 +22,7 @@ public sealed class NativeListener : IAsyncDisposable
     private readonly ConcurrentDictionary<Guid, ServedInterface> _interfaces = new();
     private readonly ConcurrentDictionary<ServerConnection, bool> _connections = new();
     private readonly CancellationTokenSource _stopAccepting = new();
+    private readonly X509Certificate2? _certificate;
     private readonly Timer _watch;
     private readonly Task _accepting;
     private int _watching;
@@ -31,8 +33,9 @@ public sealed class NativeListener : IAsyncDisposable
     private volatile bool _isClosing;
 
     // It accepts at once, so the first interface must be there.
-    private NativeListener(RpcEndpoint endpoint, ServedInterface first, RpcLimits limits)
+    private NativeListener(RpcEndpoint endpoint, ServedInterface first, RpcLimits limits, X509Certificate2? certificate)
     {
+        _certificate = certificate;
         Limits = limits;
         _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
@@ -56,21 +59,32 @@ public sealed class NativeListener : IAsyncDisposable
     internal bool IsClosing => _isClosing;
 
     /// <summary>Serves an interface on an endpoint, binding the endpoint if no listener of this process has it yet.</summary>
-    /// <remarks>The limits of whoever binds the endpoint hold for all its interfaces.</remarks>
+    /// <remarks>The limits of whoever binds the endpoint hold for all its interfaces. With a certificate, TLS is
+    /// spoken there; all interfaces of an endpoint have the same.</remarks>
     /// <exception cref="RpcException">AlreadyExists where the endpoint is in use by another process, or this
     /// interface is served there already; Unavailable or PermissionDenied where it cannot be bound.</exception>
-    public static NativeListener Serve(RpcEndpoint endpoint, ExecInterface service, RpcLimits limits)
+    public static NativeListener Serve(
+        RpcEndpoint endpoint, ExecInterface service, RpcLimits limits, X509Certificate2? certificate = null)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(service);
         NativeLimits.Check(limits);
+        if (certificate is { HasPrivateKey: false })
+        {
+            throw EndpointErrors.NoPrivateKey(endpoint, certificate.Subject);
+        }
+
         ServedInterface served = new(service, endpoint);
         lock (TableGate)
         {
             if (!Table.TryGetValue(endpoint, out NativeListener? listener))
             {
-                listener = new NativeListener(endpoint, served, limits);
+                listener = new NativeListener(endpoint, served, limits, certificate);
                 Table.Add(listener.Endpoint, listener);
+            }
+            else if (!Equals(listener._certificate, certificate))
+            {
+                throw EndpointErrors.OtherCertificate(endpoint);
             }
             else if (!listener._interfaces.TryAdd(service.InterfaceId, served))
             {
@@ -214,7 +228,9 @@ public sealed class NativeListener : IAsyncDisposable
         {
             try
             {
-                Admit(await _transport.AcceptAsync(_stopAccepting.Token).ConfigureAwait(false));
+                TransportConnection transport =
+                    await _transport.AcceptAsync(_stopAccepting.Token).ConfigureAwait(false);
+                Admit(_certificate is null ? transport : TlsConnection.ForServer(transport, _certificate));
             }
             catch (Exception) when (_isClosing)
             {

@@ -233,7 +233,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
-                client = NativeClient.Connect(endpoint, id, _limits, options.Security, cancellation);
+                client = NativeClient.Connect(endpoint, id, _limits, options.Security, options.UseTls ? options.Tls : null, cancellation);
                 _clients.Add(id, client);
             }
 

@@ -23,7 +23,11 @@ internal sealed class NativeFace : IServerFace
                 };
 
                 // With port 0 the first service finds the port, and the others join it.
-                listener = NativeListener.Serve(listener?.Endpoint ?? endpoint, exec, host.Options.Limits);
+                listener = NativeListener.Serve(
+                    listener?.Endpoint ?? endpoint,
+                    exec,
+                    host.Options.Limits,
+                    endpoint.Transport == RpcTransport.Tcp ? host.Options.TlsCertificate : null);
                 served.Add(service.InterfaceId);
             }
         }

@@ -1,7 +1,5 @@
 using System.Net.Security;
 using System.Net.Sockets;
-using System.Security.Authentication;
-using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Security;
 using ProtoRpc.Wire.Grpc;
 
@@ -101,73 +99,12 @@ internal static class HttpDialer
     private static async Task<Stream> ShakeHandsAsync(
         Stream stream, RpcEndpoint endpoint, RpcTlsOptions tls, CancellationToken cancellation)
     {
-        string? distrust = null;
         SslStream secured = new(stream);
-        SslClientAuthenticationOptions options = new()
-        {
-            TargetHost = tls.ServerName ?? endpoint.Host,
-            ApplicationProtocols = [SslApplicationProtocol.Http2],
-            CertificateChainPolicy = ChainPolicy(tls),
-            ClientCertificates = tls.ClientCertificate is null ? null : [tls.ClientCertificate],
-            LocalCertificateSelectionCallback = tls.ClientCertificate is null
-                ? null
-                : (_, _, _, _, _) => tls.ClientCertificate,
-            RemoteCertificateValidationCallback = (_, certificate, chain, errors) =>
-            {
-                distrust = errors == SslPolicyErrors.None ? null : Describe(certificate, chain, errors);
-                return distrust is null || tls.SkipCertificateCheck;
-            },
-        };
-        try
-        {
-            await secured.AuthenticateAsClientAsync(options, cancellation).ConfigureAwait(false);
-        }
-        catch (AuthenticationException e) when (distrust is not null)
-        {
-            throw HttpErrors.Untrusted(endpoint, distrust, e);
-        }
-        catch (Exception e) when (e is AuthenticationException or IOException)
-        {
-            throw HttpErrors.HandshakeFailed(endpoint, e);
-        }
-
+        TlsTrust trust = new(endpoint, tls, SslApplicationProtocol.Http2);
+        await trust.JudgeAsync(() => secured.AuthenticateAsClientAsync(trust.Options, cancellation))
+            .ConfigureAwait(false);
         return secured.NegotiatedApplicationProtocol == SslApplicationProtocol.Http2
             ? secured
             : throw HttpErrors.NoHttp2(endpoint);
-    }
-
-    // Without revocation lists: they would be fetched from wherever the certificate says.
-    private static X509ChainPolicy ChainPolicy(RpcTlsOptions tls)
-    {
-        X509ChainPolicy policy = new() { RevocationMode = X509RevocationMode.NoCheck };
-        if (tls.CaCertificates is { } authorities)
-        {
-            policy.TrustMode = X509ChainTrustMode.CustomRootTrust;
-            policy.CustomTrustStore.AddRange(authorities);
-        }
-
-        return policy;
-    }
-
-    private static string Describe(X509Certificate? certificate, X509Chain? chain, SslPolicyErrors errors)
-    {
-        List<string> reasons = [];
-        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNotAvailable))
-        {
-            reasons.Add("it shows no certificate");
-        }
-
-        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNameMismatch))
-        {
-            reasons.Add($"its certificate is for another name ({certificate?.Subject})");
-        }
-
-        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateChainErrors))
-        {
-            IEnumerable<string> states = (chain?.ChainStatus ?? []).Select(s => s.StatusInformation.Trim().TrimEnd('.'));
-            reasons.Add($"its certificate ({certificate?.Subject}) is not valid: {string.Join(", ", states.Distinct())}");
-        }
-
-        return string.Join("; ", reasons);
     }
 }

@@ -1,0 +1,107 @@
+using System.Net.Security;
+using System.Security.Authentication;
+using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Security;
+using ProtoRpc.Transports.Http;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>How a client makes the handshake of one TLS connection, and why it trusts no server that it does not.
+/// </summary>
+internal sealed class TlsTrust
+{
+    private readonly RpcEndpoint _endpoint;
+    private string? _distrust;
+
+    /// <param name="endpoint">The server.</param>
+    /// <param name="tls">Whom to trust.</param>
+    /// <param name="protocols">What is spoken over the connection, where that is negotiated.</param>
+    public TlsTrust(RpcEndpoint endpoint, RpcTlsOptions tls, params SslApplicationProtocol[] protocols)
+    {
+        _endpoint = endpoint;
+        Options = new SslClientAuthenticationOptions
+        {
+            TargetHost = tls.ServerName ?? endpoint.Host,
+            ApplicationProtocols = protocols.Length == 0 ? null : [.. protocols],
+            CertificateChainPolicy = ChainPolicy(tls),
+            ClientCertificates = tls.ClientCertificate is null ? null : [tls.ClientCertificate],
+            LocalCertificateSelectionCallback = tls.ClientCertificate is null
+                ? null
+                : (_, _, _, _, _) => tls.ClientCertificate,
+            RemoteCertificateValidationCallback = (_, certificate, chain, errors) =>
+            {
+                _distrust = errors == SslPolicyErrors.None ? null : Describe(certificate, chain, errors);
+                return _distrust is null || tls.SkipCertificateCheck;
+            },
+        };
+    }
+
+    /// <summary>What the handshake is made with.</summary>
+    public SslClientAuthenticationOptions Options { get; }
+
+    /// <summary>Makes the handshake.</summary>
+    /// <exception cref="RpcException">Unavailable, with the reason.</exception>
+    public void Judge(Action handshake)
+    {
+        try
+        {
+            handshake();
+        }
+        catch (Exception e) when (e is AuthenticationException or IOException)
+        {
+            throw Failure(e);
+        }
+    }
+
+    /// <summary>The same without holding a thread.</summary>
+    public async Task JudgeAsync(Func<Task> handshake)
+    {
+        try
+        {
+            await handshake().ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is AuthenticationException or IOException)
+        {
+            throw Failure(e);
+        }
+    }
+
+    private RpcException Failure(Exception e) => e is AuthenticationException && _distrust is { } why
+        ? HttpErrors.Untrusted(_endpoint, why, e)
+        : HttpErrors.HandshakeFailed(_endpoint, e);
+
+    // Without revocation lists: they would be fetched from wherever the certificate says.
+    private static X509ChainPolicy ChainPolicy(RpcTlsOptions tls)
+    {
+        X509ChainPolicy policy = new() { RevocationMode = X509RevocationMode.NoCheck };
+        if (tls.CaCertificates is { } authorities)
+        {
+            policy.TrustMode = X509ChainTrustMode.CustomRootTrust;
+            policy.CustomTrustStore.AddRange(authorities);
+        }
+
+        return policy;
+    }
+
+    private static string Describe(X509Certificate? certificate, X509Chain? chain, SslPolicyErrors errors)
+    {
+        List<string> reasons = [];
+        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNotAvailable))
+        {
+            reasons.Add("it shows no certificate");
+        }
+
+        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNameMismatch))
+        {
+            reasons.Add($"its certificate is for another name ({certificate?.Subject})");
+        }
+
+        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateChainErrors))
+        {
+            IEnumerable<string> states = (chain?.ChainStatus ?? []).Select(s => s.StatusInformation.Trim().TrimEnd('.'));
+            reasons.Add($"its certificate ({certificate?.Subject}) is not valid: {string.Join(", ", states.Distinct())}");
+        }
+
+        return string.Join("; ", reasons);
+    }
+}
