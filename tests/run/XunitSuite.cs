@@ -20,6 +20,8 @@ internal sealed class XunitSuite(string name, string root, string project, TimeS
                 "test", Path.Combine(root, project), "--no-build", "--nologo",
                 "--logger", $"trx;LogFileName={name}.trx", "--logger", "console;verbosity=quiet",
                 "--results-directory", folder.FullName,
+                // A hang names the test that hung, instead of running into the limit of the whole suite.
+                "--blame-hang-timeout", "2m", "--blame-hang-dump-type", "none",
             ];
             if (filter is not null)
             {

@@ -58,11 +58,9 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             await WriteAsync(http, StatusCodes.Status200OK, writer, reply, formats).ConfigureAwait(false);
             failed = false;
         }
-        catch (OperationCanceledException e)
-            when (context is { Deadline: not null, CancellationToken.IsCancellationRequested: true }
-                && !http.RequestAborted.IsCancellationRequested)
+        catch (OperationCanceledException e) when (context?.Explain(e) is RpcException late)
         {
-            throw new RpcException(RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended.", e);
+            throw late;
         }
         finally
         {

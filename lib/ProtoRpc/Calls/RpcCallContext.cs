@@ -99,6 +99,13 @@ public sealed class RpcCallContext : RpcPeerContext
         return outgoing.Equals(incoming) ? null : outgoing;
     }
 
+    /// <summary>What a failure is: a handler that gives up when its time is over was not cancelled, it was late.</summary>
+    internal Exception Explain(Exception failure) =>
+        failure is OperationCanceledException && _withDeadline is { IsCancellationRequested: true }
+            && !_cancellation.IsCancellationRequested
+            ? new RpcException(RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended.", failure)
+            : failure;
+
     internal void End()
     {
         _withDeadline?.Dispose();

@@ -3,6 +3,9 @@ namespace ProtoRpc.Transports;
 /// <summary>Makes exceptions of calls that ended without an answer.</summary>
 internal static class CallErrors
 {
+    /// <summary>The error id of a connection that ended before its answer.</summary>
+    public const string ConnectionLostId = "ConnectionLost";
+
     public static RpcException Cancelled(RpcEndpoint endpoint, bool sent) => new(
         RpcStatusCode.Cancelled, $"The call to '{endpoint}' was cancelled by the caller.")
     {
@@ -25,7 +28,7 @@ internal static class CallErrors
         + "call again if running it twice does no harm.",
         cause)
     {
-        ErrorId = "ConnectionLost",
+        ErrorId = ConnectionLostId,
         Endpoint = endpoint,
         MayHaveExecuted = true,
     };
@@ -34,7 +37,7 @@ internal static class CallErrors
         RpcStatusCode.Unavailable,
         $"'{endpoint}' closed the connection before the request was sent; the call did not run. Call again.")
     {
-        ErrorId = "ConnectionLost",
+        ErrorId = ConnectionLostId,
         Endpoint = endpoint,
     };
 

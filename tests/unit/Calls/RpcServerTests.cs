@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Headers;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Tests.Calls.Messages;
@@ -21,6 +22,19 @@ public static class RpcServerTests
 
         Assert.Equal("hello", reply.Text);
         Assert.Equal(transport == RpcTransport.Tcp ? "" : Environment.UserName, reply.User.Split('\\')[^1]);
+    }
+
+    [Fact]
+    public static void A_handler_that_gives_up_at_the_deadline_was_late_and_not_cancelled()
+    {
+        using RpcServer server = EchoServer.Start(RpcTransport.Local);
+        using WireCaller caller = new(server.Endpoints[0], server.Services[0].Value);
+
+        RpcResponseHeader reply = caller.Call(
+            "Wait", new EchoRequest { Text = "x" }, timeout: TimeSpan.FromMilliseconds(50));
+
+        Assert.Equal(
+            (int)RpcStatusCode.DeadlineExceeded, reply.GetExtension(ProtorpcTransportExtensions.StatusCode));
     }
 
     [Fact]

@@ -13,12 +13,18 @@ internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisp
     private readonly RpcRawClient _raw = RpcRawClient.Connect(endpoint, interfaceId);
 
     /// <summary>Calls a method with a context, or with none.</summary>
-    public RpcResponseHeader Call(string method, IMessage body, HeaderContext? context = null, byte[]? id = null)
+    public RpcResponseHeader Call(
+        string method, IMessage body, HeaderContext? context = null, byte[]? id = null, TimeSpan? timeout = null)
     {
         RpcRequestHeader header = new() { MethodName = method, MessageId = ByteString.CopyFrom(id ?? new byte[16]) };
         if (context is not null)
         {
             header.CallContext = context;
+        }
+
+        if (timeout is { } time)
+        {
+            header.SetExtension(ProtorpcTransportExtensions.TimeoutMs, (uint)time.TotalMilliseconds);
         }
 
         ArrayBufferWriter<byte> request = new();

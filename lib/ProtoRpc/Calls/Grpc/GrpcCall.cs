@@ -283,8 +283,10 @@ internal sealed class GrpcCall : IRpcStream
 
         return exception is OperationCanceledException
             ? CallErrors.Cancelled(_channel.Endpoint, sent)
-            : GrpcFailures.Translate(exception, _channel.Endpoint);
+            : _channel.Explain(exception);
     }
 
-    private bool IsLate => _timeout != Timeout.InfiniteTimeSpan && Stopwatch.GetElapsedTime(_started) >= _timeout;
+    // The timer that cancels may be a little earlier than the clock, and what it cancelled later than both.
+    private bool IsLate => _timeout != Timeout.InfiniteTimeSpan
+        && (_end.IsCancellationRequested || Stopwatch.GetElapsedTime(_started) >= _timeout);
 }

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Net;
 using Google.Protobuf;
 using ProtoRpc.Schema;
+using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Calls.Grpc;
@@ -21,6 +22,7 @@ internal sealed class GrpcChannel : IRpcChannel
 
     private readonly Uri _address;
     private Stream? _fresh;
+    private RpcException? _refusal;
     private long _freshUntil;
 
     private GrpcChannel(RpcEndpoint endpoint, RpcClientOptions options)
@@ -69,6 +71,15 @@ internal sealed class GrpcChannel : IRpcChannel
 
     /// <summary>Whether there ever was a connection, so that a call may have been sent.</summary>
     public bool HasConnected { get; private set; }
+
+    /// <summary>The status of what went wrong below a call.</summary>
+    public RpcException Explain(Exception exception)
+    {
+        RpcException explained = GrpcFailures.Translate(exception, Endpoint);
+        return exception is HttpRequestException && explained.ErrorId == CallErrors.ConnectionLostId
+            ? _refusal ?? explained
+            : explained;
+    }
 
     /// <summary>Connects once, so that a server that is not there, or not trusted, is found out now.</summary>
     public static GrpcChannel Open(RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
@@ -191,8 +202,9 @@ internal sealed class GrpcChannel : IRpcChannel
 
     private async Task<Stream> DialAsync(CancellationToken cancellation)
     {
+        _refusal = null;
         Stream stream = await HttpDialer.DialAsync(
-            Endpoint, Options.Tls, Options.Limits.ConnectTimeout, cancellation).ConfigureAwait(false);
+            Endpoint, Options.Tls, Options.Limits.ConnectTimeout, why => _refusal = why, cancellation).ConfigureAwait(false);
         HasConnected = true;
         return stream;
     }

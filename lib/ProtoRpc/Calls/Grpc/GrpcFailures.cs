@@ -51,7 +51,7 @@ internal static class GrpcFailures
         };
         return new RpcException(code, $"'{endpoint}' {what} (HTTP/2 error 0x{reset.ErrorCode:x}).", reset)
         {
-            ErrorId = reset.ErrorCode == NoError ? "ConnectionLost" : $"RpcStatus.{code}",
+            ErrorId = reset.ErrorCode == NoError ? Transports.CallErrors.ConnectionLostId : $"RpcStatus.{code}",
             MayHaveExecuted = reset.ErrorCode != RefusedStream,
         };
     }

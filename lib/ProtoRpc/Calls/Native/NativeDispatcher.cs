@@ -76,10 +76,11 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
     private void Fail(ExecCall call, RpcRequestHeader? header, RpcCallContext? context, Exception error)
     {
         call.ResetReply();
+        Exception told = context?.Explain(error) ?? error;
         RpcResponseHeader response = new()
         {
             Success = false,
-            Exception = ExceptionInfoCodec.Encode(error, host.DetailFor(call.Peer)),
+            Exception = ExceptionInfoCodec.Encode(told, host.DetailFor(call.Peer)),
         };
         if (header is { HasMessageId: true })
         {
@@ -92,7 +93,7 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
             response.CallContext = changed;
         }
 
-        response.SetExtension(ProtorpcTransportExtensions.StatusCode, (int)ExceptionInfoCodec.StatusOf(error));
+        response.SetExtension(ProtorpcTransportExtensions.StatusCode, (int)ExceptionInfoCodec.StatusOf(told));
         NativeHeaders.Write(call.Reply, response, body: null);
         context?.End();
         host.EndCall(failed: true);

@@ -4,7 +4,14 @@ namespace ProtoRpc.Transports.Http;
 
 /// <summary>A connection whose first incoming bytes are looked at, so that a server of another protocol is told at
 /// once and by name instead of by what it breaks later.</summary>
-internal sealed class GreetedStream(Stream inner, RpcEndpoint endpoint, PeerGreeting expected, TimeSpan patience) : Stream
+/// <param name="inner">The connection.</param>
+/// <param name="endpoint">For errors.</param>
+/// <param name="expected">What the server should speak.</param>
+/// <param name="patience">How long it may take to say something.</param>
+/// <param name="refused">Gets what is thrown, since the HTTP client forgets why a new connection was no good when no
+/// call has been given to it yet.</param>
+internal sealed class GreetedStream(
+    Stream inner, RpcEndpoint endpoint, PeerGreeting expected, TimeSpan patience, Action<RpcException> refused) : Stream
 {
     private const int MaxLine = 80;
 
@@ -72,16 +79,16 @@ internal sealed class GreetedStream(Stream inner, RpcEndpoint endpoint, PeerGree
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            throw HttpErrors.Silent(endpoint, patience);
+            throw Refuse(HttpErrors.Silent(endpoint, patience));
         }
         catch (IOException e)
         {
-            throw HttpErrors.HungUp(endpoint, e);
+            throw Refuse(HttpErrors.HungUp(endpoint, e));
         }
 
         if (count == 0)
         {
-            throw HttpErrors.HungUp(endpoint, null);
+            throw Refuse(HttpErrors.HungUp(endpoint, null));
         }
 
         ReadOnlyMemory<byte> first = buffer[..count];
@@ -91,11 +98,17 @@ internal sealed class GreetedStream(Stream inner, RpcEndpoint endpoint, PeerGree
             string line = greeting == PeerGreeting.Http1
                 ? await ReadLineAsync(first, end.Token).ConfigureAwait(false)
                 : "";
-            throw HttpErrors.WrongProtocol(endpoint, greeting, line);
+            throw Refuse(HttpErrors.WrongProtocol(endpoint, greeting, line));
         }
 
         _greeted = true;
         return count;
+    }
+
+    private RpcException Refuse(RpcException why)
+    {
+        refused(why);
+        return why;
     }
 
     // Whoever reads may have asked for the few bytes of a frame's head only.

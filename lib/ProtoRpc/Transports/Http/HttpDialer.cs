@@ -9,9 +9,18 @@ namespace ProtoRpc.Transports.Http;
 internal static class HttpDialer
 {
     /// <summary>Connects and shakes hands.</summary>
+    /// <param name="endpoint">Where to.</param>
+    /// <param name="tls">Whom to trust.</param>
+    /// <param name="timeout">For connecting, and then for the server's first word.</param>
+    /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
+    /// <param name="cancellation">Ends the try.</param>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled; says what is wrong.</exception>
     public static async Task<Stream> DialAsync(
-        RpcEndpoint endpoint, RpcTlsOptions tls, TimeSpan timeout, CancellationToken cancellation)
+        RpcEndpoint endpoint,
+        RpcTlsOptions tls,
+        TimeSpan timeout,
+        Action<RpcException> refused,
+        CancellationToken cancellation)
     {
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         end.CancelAfter(timeout);
@@ -20,7 +29,7 @@ internal static class HttpDialer
         {
             stream = await ConnectAsync(endpoint, end.Token).ConfigureAwait(false);
             PeerGreeting expected = endpoint.IsTls ? PeerGreeting.Tls : PeerGreeting.Http2;
-            GreetedStream greeted = new(stream, endpoint, expected, timeout);
+            GreetedStream greeted = new(stream, endpoint, expected, timeout, refused);
             return endpoint.IsTls
                 ? await ShakeHandsAsync(greeted, endpoint, tls, end.Token).ConfigureAwait(false)
                 : greeted;

@@ -132,27 +132,29 @@ internal sealed class Http2Peer : IAsyncDisposable
         }
     }
 
+    // With the token throughout: a connection taken while the test ends is one that Dispose cannot close.
     private async Task TalkAsync()
     {
         if (_certificate is not null)
         {
             SslStream secured = new(_stream);
             _stream = secured;
-            await secured.AuthenticateAsServerAsync(new SslServerAuthenticationOptions
+            SslServerAuthenticationOptions options = new()
             {
                 ServerCertificate = _certificate,
                 ApplicationProtocols = _offersHttp2 ? [SslApplicationProtocol.Http2] : [SslApplicationProtocol.Http11],
-            });
+            };
+            await secured.AuthenticateAsServerAsync(options, _end.Token);
         }
 
         await SendAsync(Settings, 0, 0, []);
-        await _stream.ReadExactlyAsync(new byte[PrefaceLength]);
+        await _stream.ReadExactlyAsync(new byte[PrefaceLength], _end.Token);
         byte[] header = new byte[9];
         while (true)
         {
-            await _stream.ReadExactlyAsync(header);
+            await _stream.ReadExactlyAsync(header, _end.Token);
             byte[] payload = new byte[(header[0] << 16) | (header[1] << 8) | header[2]];
-            await _stream.ReadExactlyAsync(payload);
+            await _stream.ReadExactlyAsync(payload, _end.Token);
             if (header[3] == Settings && header[4] != Ack)
             {
                 await SendAsync(Settings, Ack, 0, []);
