@@ -7,6 +7,7 @@ namespace ProtoRpc.Transports;
 internal sealed class SocketConnection : TransportConnection
 {
     private readonly Socket _socket;
+    private readonly ReceiveSpin _spin = new();
 
     public SocketConnection(Socket socket)
     {
@@ -18,7 +19,11 @@ internal sealed class SocketConnection : TransportConnection
     }
 
     /// <inheritdoc/>
-    public override int Receive(Memory<byte> buffer) => _socket.Receive(buffer.Span, SocketFlags.None);
+    public override int Receive(Memory<byte> buffer)
+    {
+        _spin.Wait(_socket);
+        return _socket.Receive(buffer.Span, SocketFlags.None);
+    }
 
     /// <inheritdoc/>
     public override void Send(ReadOnlyMemory<byte> bytes)
