@@ -134,7 +134,14 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         pool.Scripts.UnionWith(scripts.Values);
         foreach ((RpcMethodInfo method, ScriptSource script) in scripts)
         {
-            server.Handle(method.FullName, (context, request) => pool.HandleAsync(context, request, script));
+            if (method.IsUnary)
+            {
+                server.Handle(method.FullName, (context, request) => pool.HandleAsync(context, request, script));
+            }
+            else
+            {
+                server.HandleStreaming(method.FullName, (context, stream) => pool.HandleAsync(context, stream, script));
+            }
         }
 
         Start(pool, server.StartListening, id => new RpcListener(id, schema, server, pool));

@@ -71,6 +71,21 @@ internal sealed class HandlerPool : IDisposable
             : HandleAsync(call, blocking);
     }
 
+    /// <summary>Runs a handler for a call of a method that streams.</summary>
+    public async ValueTask HandleAsync(RpcCallContext context, RpcServerStream stream, ScriptSource script)
+    {
+        bool blocking = IsBlocking;
+        StreamCall call = new(context, stream, script, blocking);
+        if (HasFilters && FindWorkerHere(context) is { } worker)
+        {
+            call.Execute(worker);
+        }
+        else
+        {
+            await HandleAsync(call, blocking).ConfigureAwait(false);
+        }
+    }
+
     /// <summary>Runs a handler for a call of the raw layer; its failure is shown here, for the caller sees a bare
     /// return code.</summary>
     public async ValueTask<ReadOnlyMemory<byte>?> HandleAsync(

@@ -32,6 +32,13 @@ internal static class HandlerReply
                 + "what is not the reply.", inner: null);
         }
 
+        return Of(method, reply);
+    }
+
+    /// <summary>The reply that an object stands for; null stands for an empty message.</summary>
+    /// <exception cref="RpcException">Internal: one that does not fit the reply's type.</exception>
+    public static IMessage Of(RpcMethodInfo method, PSObject? reply)
+    {
         if (reply?.BaseObject is IMessage message)
         {
             return message;

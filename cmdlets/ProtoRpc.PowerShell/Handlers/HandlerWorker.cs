@@ -16,12 +16,19 @@ internal sealed class HandlerWorker
     private const int SpinCount = 20;
 
     private static readonly CmdletInfo LoopCommand = new("Invoke-RpcHandlerLoop", typeof(HandlerLoopCommand));
+    private static readonly CmdletInfo SinkCommand = new("Send-RpcReply", typeof(ReplySinkCommand));
 
     private readonly HandlerPool _pool;
     private readonly Thread _thread;
     private readonly ManualResetEventSlim _wake = new(false, SpinCount);
     private readonly TaskCompletionSource _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Dictionary<ScriptSource, ScriptBlock> _blocks = [];
+
+    // What a block outputs leaves it at once only when something stands behind it in a pipeline.
+    // In $args, which every scope has of its own, so that the block finds no variables of ours.
+    private readonly ScriptBlock _streaming = ScriptBlock.Create("& $args[2] $args[3] | & $args[0] -Send $args[1]");
+    private readonly ScriptBlock _streamingWithContext =
+        ScriptBlock.Create("& $args[2] $args[3] $args[4] | & $args[0] -Send $args[1]");
 
     private readonly Lock _shellGate = new();
 
@@ -110,7 +117,10 @@ internal sealed class HandlerWorker
     }
 
     /// <summary>Runs a script for the call that runs now; one within another sees variables of its own.</summary>
-    public Collection<PSObject> Invoke(ScriptSource script, HandlerVariables variables)
+    /// <param name="script">The script.</param>
+    /// <param name="variables">What it finds in its variables.</param>
+    /// <param name="send">What takes each object that it outputs, when it does; null to have them all at the end.</param>
+    public Collection<PSObject> Invoke(ScriptSource script, HandlerVariables variables, Action<PSObject>? send = null)
     {
         HandlerVariables? outer = _variables;
         SetVariables(variables);
@@ -118,8 +128,8 @@ internal sealed class HandlerWorker
         {
             // The innermost script is within the outermost one's impersonation already.
             return _pool.Impersonates && outer is null
-                ? InvokeAsCaller(script, variables)
-                : InvokeBlock(script, variables);
+                ? InvokeAsCaller(script, variables, send)
+                : InvokeBlock(script, variables, send);
         }
         finally
         {
@@ -243,17 +253,25 @@ internal sealed class HandlerWorker
         }
     }
 
-    private Collection<PSObject> InvokeAsCaller(ScriptSource script, HandlerVariables variables)
+    private Collection<PSObject> InvokeAsCaller(
+        ScriptSource script, HandlerVariables variables, Action<PSObject>? send)
     {
         Collection<PSObject> output = [];
-        _running!.Context.Impersonate(() => output = InvokeBlock(script, variables));
+        _running!.Context.Impersonate(() => output = InvokeBlock(script, variables, send));
         return output;
     }
 
-    private Collection<PSObject> InvokeBlock(ScriptSource script, HandlerVariables variables) =>
-        script.ParameterCount > 1
-            ? _blocks[script].Invoke(variables.Request, variables.Context)
-            : _blocks[script].Invoke(variables.Request);
+    private Collection<PSObject> InvokeBlock(ScriptSource script, HandlerVariables variables, Action<PSObject>? send)
+    {
+        ScriptBlock block = _blocks[script];
+        return (script.ParameterCount > 1, send) switch
+        {
+            (false, null) => block.Invoke(variables.Request),
+            (true, null) => block.Invoke(variables.Request, variables.Context),
+            (false, _) => _streaming.Invoke(SinkCommand, send, block, variables.Request),
+            (true, _) => _streamingWithContext.Invoke(SinkCommand, send, block, variables.Request, variables.Context),
+        };
+    }
 
     private void SetVariables(HandlerVariables? variables)
     {

@@ -17,14 +17,12 @@ internal sealed class MethodCall(
     : HandlerCall<IMessage>(context, script, blocking)
 {
     private readonly RpcCallContext _context = context;
+    private bool _passedStreamOn;
 
     /// <inheritdoc/>
     public override IMessage Execute(HandlerWorker worker)
     {
-        // What a filter did to the call context is seen by the handler, and the other way round.
-        RpcMethodContext shown = worker.Shown as RpcMethodContext is { } outer && outer.IsOf(_context)
-            ? outer
-            : new RpcMethodContext(_context);
+        RpcMethodContext shown = ContextOf(worker, _context);
         HandlerVariables variables = new(shown)
         {
             Request = ToShell(request),
@@ -32,17 +30,33 @@ internal sealed class MethodCall(
             Next = next is null ? null : new RpcFilterNext(PassOn),
         };
         Collection<PSObject> output = worker.Invoke(Script, variables);
-        IMessage reply = HandlerReply.Of(_context.Method, output);
+        IMessage reply = _passedStreamOn
+            ? new DynamicMessage(_context.Method.ReplyType)
+            : HandlerReply.Of(_context.Method, output);
         shown.Flush();
         return reply;
     }
 
-    private static object ToShell(IMessage message) => message is DynamicMessage dynamic
+    /// <summary>What a script sees of a call: the same for a filter and the handler within it, so that each sees
+    /// what the other did.</summary>
+    public static RpcMethodContext ContextOf(HandlerWorker worker, RpcCallContext context) =>
+        worker.Shown as RpcMethodContext is { } outer && outer.IsOf(context) ? outer : new RpcMethodContext(context);
+
+    /// <summary>A message as scripts see it.</summary>
+    public static object ToShell(IMessage message) => message is DynamicMessage dynamic
         ? RpcCmdlet.MapperFor(asHashtable: false).ToObject(dynamic)
         : message;
 
+    // The replies of a method that streams are sent when the handler ends; a filter sees none of them.
+    private object? PassOn(object? changed)
+    {
+        object reply = PassOnRequest(changed);
+        _passedStreamOn = !_context.Method.IsUnary;
+        return _passedStreamOn ? null : reply;
+    }
+
     // A handler of this pool runs on this very thread; what else there is may take its time.
-    private object PassOn(object? changed)
+    private object PassOnRequest(object? changed)
     {
         ValueTask<IMessage> reply = next!(_context, changed is null ? request : ToMessage(changed));
         return ToShell(reply.IsCompleted ? reply.GetAwaiter().GetResult() : reply.AsTask().GetAwaiter().GetResult());

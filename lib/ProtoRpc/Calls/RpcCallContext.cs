@@ -14,6 +14,9 @@ public sealed class RpcCallContext : RpcPeerContext
     private CancellationTokenSource? _withDeadline;
     private DynamicMessage? _callContext;
     private RpcSession? _session;
+    private RpcMetadata? _requestHeaders;
+    private RpcMetadata? _responseHeaders;
+    private RpcMetadata? _responseTrailers;
 
     internal RpcCallContext(
         ServerHost host,
@@ -58,6 +61,30 @@ public sealed class RpcCallContext : RpcPeerContext
 
     /// <summary>The request's bytes, for a handler that reads them itself; else null.</summary>
     public Stream? Body { get; internal set; }
+
+    /// <summary>What came beside the request: the headers of HTTP and gRPC; empty on native endpoints.</summary>
+    public RpcMetadata RequestHeaders => _requestHeaders ??= HeaderSource?.Invoke() ?? new RpcMetadata();
+
+    /// <summary>What is sent before the first reply, on gRPC endpoints.</summary>
+    public RpcMetadata ResponseHeaders => _responseHeaders ??= new RpcMetadata();
+
+    /// <summary>What is sent after the last reply, also of a call that fails, on gRPC endpoints.</summary>
+    public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
+
+    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it; set before the first one.</summary>
+    public RpcCompression ResponseCompression { get; set; }
+
+    /// <summary>Whether the request that was read last came compressed, on gRPC endpoints.</summary>
+    public bool IsRequestCompressed { get; internal set; }
+
+    /// <summary>Where the request's headers are read from, when somebody asks for them.</summary>
+    internal Func<RpcMetadata>? HeaderSource { get; init; }
+
+    /// <summary>The headers that the handler set, or null.</summary>
+    internal RpcMetadata? SetHeaders => _responseHeaders;
+
+    /// <summary>The trailers that the handler set, or null.</summary>
+    internal RpcMetadata? SetTrailers => _responseTrailers;
 
     internal override CancellationToken Aborted => _cancellation;
 

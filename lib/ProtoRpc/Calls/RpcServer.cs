@@ -85,8 +85,44 @@ public sealed class RpcServer : IRpcServer
     {
         ArgumentNullException.ThrowIfNull(handler);
         (ServerService service, RpcMethodInfo info) = Find(method);
+        RequireOneRequest(info);
         service.Add(new ServerMethod(info, handler));
         return this;
+    }
+
+    /// <summary>Handles a method of any kind by the streams of its messages.</summary>
+    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second handler.</exception>
+    public RpcServer HandleStreaming(string method, RpcStreamHandler handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        service.Add(new ServerMethod(info, handler));
+        return this;
+    }
+
+    /// <summary>Handles a method of any kind with generated message types: what the handler yields is sent at once.
+    /// A side that does not stream has one message.</summary>
+    /// <exception cref="RpcException">NotFound; InvalidArgument when the types are not the method's.</exception>
+    public RpcServer HandleStreaming<TRequest, TReply>(
+        string method, Func<RpcCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        RequireType<TRequest>(info, "takes", info.RequestType);
+        RequireType<TReply>(info, "returns", info.ReplyType);
+        service.Add(new ServerMethod(info, RunAsync, new MessageParser<TRequest>(() => new TRequest())));
+        return this;
+
+        async ValueTask RunAsync(RpcCallContext context, RpcServerStream stream)
+        {
+            IAsyncEnumerable<TRequest> requests = stream.ReadAllAsync(context.CancellationToken).Select(request => (TRequest)request);
+            await foreach (TReply reply in handler(context, requests).ConfigureAwait(false))
+            {
+                await stream.WriteAsync(reply).ConfigureAwait(false);
+            }
+        }
     }
 
     /// <summary>Handles a method whose requests may be too large for memory: the handler reads the request's bytes
@@ -96,11 +132,12 @@ public sealed class RpcServer : IRpcServer
     {
         ArgumentNullException.ThrowIfNull(handler);
         (ServerService service, RpcMethodInfo info) = Find(method);
+        RequireOneRequest(info);
         service.Add(new ServerMethod(info, (context, _) => handler(context, context.Body!)) { TakesStream = true });
         return this;
     }
 
-    /// <summary>Handles every method that has no handler of its own.</summary>
+    /// <summary>Handles every method that has no handler of its own, but those whose requests stream.</summary>
     public RpcServer HandleAll(RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -119,6 +156,7 @@ public sealed class RpcServer : IRpcServer
         (ServerService service, RpcMethodInfo info) = Find(method);
         RequireType<TRequest>(info, "takes", info.RequestType);
         RequireType<TReply>(info, "returns", info.ReplyType);
+        RequireOneRequest(info);
         service.Add(new ServerMethod(
             info,
             (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request)),
@@ -187,6 +225,16 @@ public sealed class RpcServer : IRpcServer
             RpcStatusCode.InvalidArgument,
             $"The schema declares several services; name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
     };
+
+    private static void RequireOneRequest(RpcMethodInfo method)
+    {
+        if (method.IsClientStreaming)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The requests of {method.FullName} stream; handle it with {nameof(HandleStreaming)}.");
+        }
+    }
 
     private static void RequireType<TMessage>(RpcMethodInfo method, string verb, RpcMessageInfo wanted)
         where TMessage : class, IMessage<TMessage>, new()

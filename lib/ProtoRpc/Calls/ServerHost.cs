@@ -74,12 +74,20 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     /// <summary>Runs a handler with the interceptors around it.</summary>
     public ValueTask<IMessage> InvokeAsync(ServerMethod method, RpcCallContext context, IMessage request)
     {
-        if (!method.Info.IsUnary && context.Endpoint.IsNative)
+        if (!method.Info.IsUnary)
         {
             throw NativeStreaming.Refusal(method.Info, context.Endpoint);
         }
 
         return method.Chain(context, request);
+    }
+
+    /// <summary>The same for a method of any kind, on an endpoint that carries its streams. The replies are in the
+    /// stream when it ends.</summary>
+    public async ValueTask InvokeAsync(ServerMethod method, RpcCallContext context, RpcServerStream stream)
+    {
+        await method.StreamChain(context, stream).ConfigureAwait(false);
+        stream.CheckEnd();
     }
 
     /// <summary>Ends every session and forgets what is half sent.</summary>

@@ -8,16 +8,49 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Calls;
 
 /// <summary>A method with what handles it: every face of a server (native, HTTP, gRPC) calls through here.</summary>
-internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, MessageParser? requestParser = null)
+internal sealed class ServerMethod
 {
-    public RpcMethodInfo Info { get; } = info;
+    private readonly MessageParser? _requestParser;
 
-    /// <summary>The handler, with the server's interceptors around it once the server listens.</summary>
-    public RpcHandler Chain { get; private set; } = handler;
+    /// <summary>A method whose handler takes a message and gives one.</summary>
+    public ServerMethod(RpcMethodInfo info, RpcHandler handler, MessageParser? requestParser = null)
+    {
+        Info = info;
+        Chain = handler;
+        StreamChain = async (context, stream) =>
+        {
+            if (await stream.ReadAsync().ConfigureAwait(false) is { } request)
+            {
+                await stream.WriteAsync(await handler(context, request).ConfigureAwait(false)).ConfigureAwait(false);
+            }
+        };
+        _requestParser = requestParser;
+    }
+
+    /// <summary>A method whose handler has the streams of its messages.</summary>
+    public ServerMethod(RpcMethodInfo info, RpcStreamHandler handler, MessageParser? requestParser = null)
+    {
+        Info = info;
+        Chain = static (context, _) => throw NativeStreaming.Refusal(context.Method, context.Endpoint);
+        StreamChain = handler;
+        _requestParser = requestParser;
+    }
+
+    public RpcMethodInfo Info { get; }
+
+    /// <summary>The handler for a message that gives a message, with the server's interceptors around it once the
+    /// server listens.</summary>
+    public RpcHandler Chain { get; private set; }
+
+    /// <summary>The same for streams of messages.</summary>
+    public RpcStreamHandler StreamChain { get; private set; }
 
     /// <summary>Puts interceptors around the handler, the first one outermost.</summary>
-    public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors) =>
+    public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors)
+    {
         Chain = InterceptorChain.Around(Chain, interceptors);
+        StreamChain = InterceptorChain.Around(StreamChain, interceptors);
+    }
 
     /// <summary>Whether the handler reads the request's bytes itself, from <see cref="RpcCallContext.Body"/>.</summary>
     public bool TakesStream { get; init; }
@@ -32,14 +65,14 @@ internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, Messa
             return new DynamicMessage(Info.RequestType);
         }
 
-        if (requestParser is null)
+        if (_requestParser is null)
         {
             return DynamicMessage.Parse(Info.RequestType, body);
         }
 
         try
         {
-            return Checked(requestParser.ParseFrom(body));
+            return Checked(_requestParser.ParseFrom(body));
         }
         catch (InvalidProtocolBufferException e)
         {
@@ -56,7 +89,7 @@ internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, Messa
             return new DynamicMessage(Info.RequestType);
         }
 
-        if (requestParser is null)
+        if (_requestParser is null)
         {
             byte[] bytes = new byte[body.Length];
             body.ReadExactly(bytes);
@@ -65,7 +98,7 @@ internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, Messa
 
         try
         {
-            return Checked(requestParser.ParseFrom(body));
+            return Checked(_requestParser.ParseFrom(body));
         }
         catch (InvalidProtocolBufferException e)
         {
@@ -89,7 +122,7 @@ internal sealed class ServerMethod(RpcMethodInfo info, RpcHandler handler, Messa
             return ReadRequest(format.Read(Info.RequestType, body, options).ToByteArray(), context);
         }
 
-        IMessage request = requestParser?.ParseFrom(ReadOnlySequence<byte>.Empty) ?? new DynamicMessage(Info.RequestType);
+        IMessage request = _requestParser?.ParseFrom(ReadOnlySequence<byte>.Empty) ?? new DynamicMessage(Info.RequestType);
         format.Read(body, request, options);
         return request;
     }

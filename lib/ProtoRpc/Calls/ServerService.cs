@@ -29,7 +29,8 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
     {
         foreach (RpcMethodInfo method in Info.Methods)
         {
-            _methods.TryAdd(method.Name, new ServerMethod(method, _fallback ?? NotHandled));
+            _methods.TryAdd(
+                method.Name, new ServerMethod(method, method.IsClientStreaming ? NotHandled : _fallback ?? NotHandled));
             _methods[method.Name].Intercept(interceptors);
         }
     }

@@ -14,6 +14,18 @@ public static class BadCallerTests
     private static readonly ByteString Transaction = ByteString.CopyFrom(new byte[16]);
 
     [Fact]
+    public static void A_call_that_streams_is_refused_with_the_endpoints_that_carry_it()
+    {
+        using RpcServer server = EchoServer.Start(RpcTransport.Tcp);
+        using WireCaller caller = Caller(server);
+
+        RpcResponseHeader reply = caller.Call("Watch", new EchoRequest { Text = "x" });
+
+        Assert.Equal((int)RpcStatusCode.Unimplemented, reply.GetExtension(ProtorpcTransportExtensions.StatusCode));
+        Assert.Contains("grpc://", reply.Exception.Message);
+    }
+
+    [Fact]
     public static void A_session_that_was_guessed_is_not_made()
     {
         Guid guess = Guid.NewGuid();

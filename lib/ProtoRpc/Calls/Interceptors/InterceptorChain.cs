@@ -16,4 +16,18 @@ internal static class InterceptorChain
 
         return chain;
     }
+
+    /// <summary>The same for a handler of streams.</summary>
+    public static RpcStreamHandler Around(RpcStreamHandler handler, IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        RpcStreamHandler chain = handler;
+        for (int i = interceptors.Count - 1; i >= 0; i--)
+        {
+            IRpcInterceptor interceptor = interceptors[i];
+            RpcStreamHandler next = chain;
+            chain = (context, stream) => interceptor.InvokeStreamAsync(context, stream, next);
+        }
+
+        return chain;
+    }
 }

@@ -42,6 +42,14 @@ public sealed class RpcAuthorization : IRpcInterceptor
         return Allows(context) ? next(context, request) : throw Refusal(context);
     }
 
+    /// <inheritdoc/>
+    public ValueTask InvokeStreamAsync(RpcCallContext context, RpcServerStream stream, RpcStreamHandler next)
+    {
+        ArgumentNullException.ThrowIfNull(context);
+        ArgumentNullException.ThrowIfNull(next);
+        return Allows(context) ? next(context, stream) : throw Refusal(context);
+    }
+
     private static string[] Names(DictionaryEntry rule) => rule.Value switch
     {
         null => [],

@@ -1,0 +1,23 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+// Not public, so that the module does not export it: the end of the pipeline of a handler whose replies stream.
+[Cmdlet(VerbsCommunications.Send, "RpcReply")]
+internal sealed class ReplySinkCommand : PSCmdlet
+{
+    [Parameter(Mandatory = true)]
+    public Action<PSObject> Send { get; set; } = null!;
+
+    [Parameter(ValueFromPipeline = true)]
+    [AllowNull]
+    public PSObject? InputObject { get; set; }
+
+    protected override void ProcessRecord()
+    {
+        if (InputObject is not null)
+        {
+            Send(InputObject);
+        }
+    }
+}

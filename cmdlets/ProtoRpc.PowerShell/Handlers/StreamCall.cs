@@ -1,0 +1,71 @@
+using System.Management.Automation;
+using Google.Protobuf;
+using ProtoRpc.Calls;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>A call of a method that streams: the handler takes requests as they come, and what it outputs is sent at
+/// once.</summary>
+/// <param name="context">Who calls what.</param>
+/// <param name="stream">The messages both ways.</param>
+/// <param name="script">The handler.</param>
+/// <param name="blocking">Whether a thread waits for the end, and not a task.</param>
+internal sealed class StreamCall(RpcCallContext context, RpcServerStream stream, ScriptSource script, bool blocking)
+    : HandlerCall<bool>(context, script, blocking)
+{
+    private readonly RpcCallContext _context = context;
+
+    /// <inheritdoc/>
+    public override bool Execute(HandlerWorker worker)
+    {
+        RpcMethodContext shown = MethodCall.ContextOf(worker, _context);
+        object request = _context.Method.IsClientStreaming ? Requests() : ToShell(Wait(stream.PeekAsync()));
+        HandlerVariables variables = new(shown) { Request = request, Method = _context.Method };
+        if (_context.Method.IsServerStreaming)
+        {
+            worker.Invoke(Script, variables, output => Send(shown, output));
+        }
+        else
+        {
+            IMessage reply = HandlerReply.Of(_context.Method, worker.Invoke(Script, variables));
+            shown.Flush();
+            Wait(stream.WriteAsync(reply));
+        }
+
+        shown.Flush();
+        return true;
+    }
+
+    private static object ToShell(IMessage message) => MethodCall.ToShell(message);
+
+    private static T Wait<T>(ValueTask<T> task) =>
+        task.IsCompleted ? task.GetAwaiter().GetResult() : task.AsTask().GetAwaiter().GetResult();
+
+    private static void Wait(ValueTask task)
+    {
+        if (task.IsCompleted)
+        {
+            task.GetAwaiter().GetResult();
+        }
+        else
+        {
+            task.AsTask().GetAwaiter().GetResult();
+        }
+    }
+
+    // The worker's thread waits for each: it has nothing else to do.
+    private IEnumerable<object> Requests()
+    {
+        while (Wait(stream.ReadAsync()) is { } request)
+        {
+            yield return ToShell(request);
+        }
+    }
+
+    private void Send(RpcMethodContext shown, PSObject output)
+    {
+        IMessage reply = HandlerReply.Of(_context.Method, output);
+        shown.Flush();
+        Wait(stream.WriteAsync(reply));
+    }
+}
