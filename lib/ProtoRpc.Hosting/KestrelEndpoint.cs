@@ -22,6 +22,11 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     // Whoever heeds the cancellation can still answer.
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
 
+    // Whoever sends a body more slowly keeps a connection busy for its own sake; after some seconds it is given up.
+    private const int MinBytesPerSecond = 240;
+    private const double MinPatienceSeconds = 1.5;
+    private const double MaxPatienceSeconds = 5;
+
     private readonly WebApplication _application;
     private readonly IServer _server;
     private readonly Func<RpcEndpoint, RequestDelegate> _service;
@@ -123,7 +128,12 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         options.Limits.MaxConcurrentConnections = limits.MaxConnections;
         options.Limits.RequestHeadersTimeout = limits.BindTimeout;
         options.Limits.KeepAliveTimeout = limits.IdleTimeout;
+        options.Limits.MinRequestBodyDataRate = new MinDataRate(MinBytesPerSecond, Patience(limits.FragmentTimeout));
     }
+
+    // Kestrel looks once a second.
+    private static TimeSpan Patience(TimeSpan timeout) =>
+        TimeSpan.FromSeconds(Math.Clamp(timeout.TotalSeconds, MinPatienceSeconds, MaxPatienceSeconds));
 
     private static void Listen(KestrelServerOptions options, string host, int port, Action<ListenOptions> configure)
     {

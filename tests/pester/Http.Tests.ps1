@@ -72,6 +72,35 @@ Describe 'HTTP endpoints' {
         Stop-RpcListener $asking
     }
 
+    It 'says when to come again while too many calls wait, and goes on when they are done' {
+        $gate = [Threading.ManualResetEventSlim]::new()
+        $busy = Start-TestListener @{ SayHello = { $null = ($using:gate).Wait(20000); @{ text = 'done' } } } -Endpoint 'http://127.0.0.1:0/' -With @{
+            ThrottleLimit = 1
+            Limits = @{ MaxQueuedCalls = 1 } -as [ProtoRpc.RpcLimits]
+        }
+        $http = [Net.Http.HttpClient]::new()
+        try {
+            $path = "$($busy.Endpoint[0].Uri)demo.Greeter/SayHello?name=x"
+            $calls = 1..8 | ForEach-Object { $http.GetAsync($path) }
+            Wait-Until { ($calls.IsCompleted -eq $true).Count -ge 6 } | Should -BeTrue
+            $refused = $calls.Where({ $_.IsCompleted }).Result
+            $schema = Invoke-WebRequest "$($busy.Endpoint[0].Uri)greeter.proto"
+            $gate.Set()
+            $null = [Threading.Tasks.Task]::WaitAll($calls, 20000)
+
+            $refused.StatusCode | Sort-Object -Unique | Should -Be 'ServiceUnavailable'
+            $refused[0].Headers.RetryAfter.Delta.TotalSeconds | Should -BeGreaterThan 0
+            $schema.StatusCode | Should -Be 200
+            ($calls.Result.StatusCode -eq 'OK').Count | Should -BeGreaterThan 0
+            (Invoke-WebRequest $path).StatusCode | Should -Be 200
+        }
+        finally {
+            $gate.Set()
+            $http.Dispose()
+            Stop-RpcListener $busy
+        }
+    }
+
     It 'refuses an endpoint that everybody could read' {
         { Start-TestListener $greet -Endpoint 'http://0.0.0.0:0/' } | Should -Throw -ErrorId 'UnencryptedEndpoint,*'
     }

@@ -8,6 +8,8 @@ namespace ProtoRpc.Hosting.Http;
 /// <summary>A failure with the HTTP status that it is answered with.</summary>
 internal sealed record HttpFailure(int HttpStatus, RpcStatusCode Code, Exception Error)
 {
+    private const int MaxTextLength = 16 * 1024;
+
     /// <summary>The status as Connect writes it: not_found.</summary>
     public string ConnectCode => ConnectCodes.NameOf(Code);
 
@@ -39,10 +41,14 @@ internal sealed record HttpFailure(int HttpStatus, RpcStatusCode Code, Exception
 
     /// <summary>What a caller is told. What is said of his own request is no secret.</summary>
     public string TextFor(RpcErrorDetail detail) => detail >= RpcErrorDetail.Message || HttpStatus < 500
-        ? Error.Message
+        ? Shortened(Error.Message)
         : detail == RpcErrorDetail.Type
             ? $"The call failed with {Error.GetType().FullName}."
             : "The call failed.";
+
+    // Whatever a handler says, it must not be more than a reply may hold.
+    private static string Shortened(string text) =>
+        text.Length <= MaxTextLength ? text : string.Concat(text.AsSpan(0, MaxTextLength), "...");
 
     private static HttpFailure OfCode(RpcStatusCode code, Exception error) =>
         new(RpcStatusTable.HttpStatusOf(code), code, error);

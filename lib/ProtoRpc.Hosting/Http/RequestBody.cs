@@ -69,7 +69,18 @@ internal sealed class RequestBody : IDisposable
     {
         while (true)
         {
-            ReadResult result = await reader.ReadAsync(cancellation).ConfigureAwait(false);
+            ReadResult result;
+            try
+            {
+                result = await reader.ReadAsync(cancellation).ConfigureAwait(false);
+            }
+            catch (IOException e) when (e is not BadHttpRequestException)
+            {
+                // So Kestrel says that the size of a chunk is too large for any number.
+                throw new HttpRefusal(
+                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument, $"The body cannot be read: {e.Message}");
+            }
+
             if (result.Buffer.Length > maxBytes)
             {
                 throw TooLarge(maxBytes);

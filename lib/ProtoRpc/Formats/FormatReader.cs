@@ -47,7 +47,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
         Path.PushField(name);
         return Error(
             MessageErrors.UnknownField,
-            $"the message {layout.Type.FullName} has no field '{name}'.{hint}");
+            $"the message {layout.Type.FullName} has no field '{ValueText.OfName(name)}'.{hint}");
     }
 
     protected void CheckDepth(int depth)
@@ -199,7 +199,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
         string fullName = typeUrl[(slash + 1)..];
         RpcMessageInfo? type = Options.Schema?.FindMessage(fullName) ?? any.Type.Schema.FindMessage(fullName);
         return MessageLayout.For(type ?? throw Invalid(
-            $"the schema has no message '{fullName}', which the Any names. Import the .proto that declares it."));
+            $"the schema has no message '{ValueText.OfName(fullName)}', which the Any names. Import the .proto that declares it."));
     }
 
     protected void Pack(DynamicMessage any, string typeUrl, DynamicMessage inner)

@@ -8,6 +8,7 @@ internal static class ValueText
 {
     private const int MaxLength = 60;
     private const int MaxNames = 12;
+    private const int MaxNameLength = 200;
 
     /// <summary>The value, shortened, and its type: <c>'abc' (String)</c>.</summary>
     public static string Of(object? value) => value switch
@@ -28,6 +29,10 @@ internal static class ValueText
         string more = all.Length > MaxNames ? $" and {all.Length - MaxNames} more" : "";
         return all.Length == 0 ? none : $"{introduction} {string.Join(", ", all.Take(MaxNames))}{more}";
     }
+
+    /// <summary>A name that somebody gave: whole, unless nobody would name anything so.</summary>
+    public static string OfName(string name) =>
+        name.Length <= MaxNameLength ? name : string.Concat(name.AsSpan(0, MaxNameLength), "...");
 
     private static string TypeName(object value) => value.GetType() is { IsEnum: true } type
         ? type.FullName ?? type.Name

@@ -36,8 +36,8 @@ internal sealed class ObjectPath(string root)
             }
 
             (string? name, object? key, int index) = _parts[i];
-            _ = name is not null ? text.Append('.').Append(name)
-                : key is not null ? text.Append('[').Append(MessageText.OfKey(key)).Append(']')
+            _ = name is not null ? text.Append('.').Append(ValueText.OfName(name))
+                : key is not null ? text.Append('[').Append(ValueText.OfName(MessageText.OfKey(key))).Append(']')
                 : text.Append(CultureInfo.InvariantCulture, $"[{index}]");
         }
         return text.ToString();
