@@ -31,23 +31,17 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         try
         {
             CancellationToken aborted = http.RequestAborted;
-            (MessageFormat? reader, ReadOnlySequence<byte> query) = ReaderOf(http.Request);
-            (MessageFormat Format, string MediaType) writer = WriterOf(http.Request, reader)
-                ?? throw new HttpRefusal(
-                    StatusCodes.Status406NotAcceptable,
-                    RpcStatusCode.InvalidArgument,
-                    $"None of the media types in Accept can be written; there are {MediaTypes.Known}.");
+            ConnectQuery? connect = ConnectQuery.Of(http.Request);
+            MessageFormat? reader = connect is null ? ReaderOf(http.Request) : connect.Format;
+            (MessageFormat Format, string MediaType) writer = connect is null
+                ? WriterOf(http.Request, reader) ?? throw NotAcceptable()
+                : (connect.Format, connect.MediaType);
             context = new RpcCallContext(
                 host, method.Info, endpoint, peer, IncomingContext(http.Request), DeadlineOf(http.Request), aborted);
             FormatOptions formats = _format with { Schema = method.Info.Service.Schema };
             IMessage request;
-            if (IsQuery(http.Request))
+            using (RequestBody body = await ReadAsync(http.Request, connect, aborted).ConfigureAwait(false))
             {
-                request = method.ReadRequest(reader!, query, formats, context);
-            }
-            else
-            {
-                using RequestBody body = await RequestBody.ReadAsync(http.Request, _maxBytes, aborted).ConfigureAwait(false);
                 request = method.ReadRequest(
                     reader ?? EmptyReader(http.Request, body.Bytes), body.Bytes, formats, context);
             }
@@ -86,7 +80,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         }
 
         RpcErrorDetail detail = host.DetailFor(peer);
-        if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion))
+        if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion) || ConnectQuery.IsIn(http.Request))
         {
             await WriteConnectErrorAsync(http, failure, detail).ConfigureAwait(false);
             return;
@@ -99,21 +93,31 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
 
     private static bool IsQuery(HttpRequest request) => !HttpMethods.IsPost(request.Method);
 
-    private static (MessageFormat? Reader, ReadOnlySequence<byte> Query) ReaderOf(HttpRequest request)
+    private static MessageFormat? ReaderOf(HttpRequest request)
     {
         if (IsQuery(request))
         {
-            string query = request.QueryString.Value ?? "";
-            return (MessageFormats.Form, new(Encoding.UTF8.GetBytes(query.Length > 0 ? query[1..] : "")));
+            return MessageFormats.Form;
         }
 
         string? mediaType = request.ContentType;
-        if (string.IsNullOrEmpty(mediaType))
+        return string.IsNullOrEmpty(mediaType)
+            ? null
+            : MediaTypes.ReaderOf(mediaType) ?? throw Unsupported($"The media type '{mediaType}' is not known");
+    }
+
+    private ValueTask<RequestBody> ReadAsync(HttpRequest request, ConnectQuery? connect, CancellationToken aborted)
+    {
+        if (connect is not null)
         {
-            return default;
+            return connect.Compression is { Length: > 0 } and not "identity"
+                ? RequestBody.InflateAsync(new MemoryStream(connect.Message()), connect.Compression, _maxBytes, aborted)
+                : new(RequestBody.Of(connect.Message()));
         }
 
-        return (MediaTypes.ReaderOf(mediaType) ?? throw Unsupported($"The media type '{mediaType}' is not known"), default);
+        return IsQuery(request)
+            ? new(RequestBody.Of(Encoding.UTF8.GetBytes(request.QueryString.Value ?? "")))
+            : RequestBody.ReadAsync(request, _maxBytes, aborted);
     }
 
     // No body needs no media type: it is the empty message.
@@ -124,6 +128,11 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         StatusCodes.Status415UnsupportedMediaType,
         RpcStatusCode.InvalidArgument,
         $"{what}; send Content-Type with one of {MediaTypes.Known}.");
+
+    private static HttpRefusal NotAcceptable() => new(
+        StatusCodes.Status406NotAcceptable,
+        RpcStatusCode.InvalidArgument,
+        $"None of the media types in Accept can be written; there are {MediaTypes.Known}.");
 
     private static (MessageFormat Format, string MediaType)? WriterOf(HttpRequest request, MessageFormat? reader) =>
         MediaTypes.WriterOf(request.Headers.Accept, IsQuery(request) ? null : reader);

@@ -32,11 +32,22 @@ internal sealed class RequestBody : IDisposable
             return await ReadPlainAsync(request.BodyReader, maxBytes, cancellation).ConfigureAwait(false);
         }
 
+        return await InflateAsync(request.Body, encoding, maxBytes, cancellation).ConfigureAwait(false);
+    }
+
+    /// <summary>Bytes that are there already, as a body.</summary>
+    public static RequestBody Of(byte[] bytes) => new(new ReadOnlySequence<byte>(bytes), reader: null, inflated: null);
+
+    /// <summary>Reads compressed bytes to their end.</summary>
+    /// <inheritdoc cref="ReadAsync"/>
+    public static async ValueTask<RequestBody> InflateAsync(
+        Stream compressed, string encoding, int maxBytes, CancellationToken cancellation)
+    {
         // Kestrel bounds what comes, this what becomes of it.
         MessageBuffer inflated = new(0, maxBytes, "request");
         try
         {
-            await using Stream stream = Decompress(request.Body, encoding);
+            await using Stream stream = Decompress(compressed, encoding);
             int read;
             while ((read = await stream.ReadAsync(inflated.GetMemory(), cancellation).ConfigureAwait(false)) > 0)
             {
