@@ -57,9 +57,14 @@ internal class PSObjectModel : IObjectModel
     public DynamicMessage? TryGetSource(object value) =>
         _sources.TryGetValue(value, out DynamicMessage? source) ? source : PlainObjectModel.Instance.TryGetSource(value);
 
+    // Such an object's members are its own. Those of one without a capacity go to a table of weak references, and
+    // cost more than all the rest of a reply. The constructor is public, but newer than the reference assembly.
+    [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
+    private static extern PSObject NewObject(int instanceMemberCapacity);
+
     private static PSObject Create(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)
     {
-        PSObject result = new();
+        PSObject result = NewObject(names.Count);
         for (int i = 0; i < names.Count; i++)
         {
             result.Properties.Add(new PSNoteProperty(names[i], values[i]), preValidated: true);
