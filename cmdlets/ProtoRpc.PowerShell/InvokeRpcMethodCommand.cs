@@ -94,7 +94,8 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
 
     protected override void End() => Guard(Method, () =>
     {
-        if (ParameterSetName != ByBytes && _stream is null && !_sawInput && MyInvocation.ExpectingInput && FindMethod(out RpcClient client).IsClientStreaming)
+        if (ParameterSetName != ByBytes && _stream is null && !_sawInput && MyInvocation.ExpectingInput
+            && FindMethod(out RpcClient client).IsClientStreaming)
         {
             Begin(client);
         }
@@ -223,6 +224,7 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
     {
         RpcConnection connection = ResolveConnection();
         client = connection.Client;
+        EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
         return client.Schema is null ? throw RpcErrors.NoSchema(connection) : client.GetMethod(Method);
     }
 

@@ -71,7 +71,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [ValidateNotNullOrEmpty]
     public NtlmAccountSource[] NtlmAccount { get; set; } = [];
 
-    [Parameter(ParameterSetName = ByHandler)]
+    [Parameter]
     public CertificateSource? TlsCertificate { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
@@ -157,6 +157,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         {
             Limits = Limits,
             Security = CreateSecurity(),
+            TlsCertificate = TlsCertificate?.Read(this),
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
         };

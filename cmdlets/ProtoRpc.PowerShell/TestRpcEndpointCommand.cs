@@ -6,31 +6,14 @@ namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsDiagnostic.Test, "RpcEndpoint", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(RpcPingResult), typeof(bool))]
-public sealed class TestRpcEndpointCommand : RpcConnectionCommand
+public sealed class TestRpcEndpointCommand : RpcEndpointCommand
 {
-    private const string ByEndpoint = "Endpoint";
-
-    private RpcSchema? _schema;
-
-    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(EndpointCompleter))]
-    public string[] Endpoint { get; set; } = [];
-
-    [Parameter(Position = 1, ParameterSetName = ByEndpoint)]
-    public RpcSchemaSource? Schema { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ArgumentCompleter(typeof(ServiceCompleter))]
-    public string? Service { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public Guid? InterfaceId { get; set; }
+    private const string ByConnection = "Connection";
 
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
-    public override RpcConnection? Connection { get; set; }
+    public RpcConnection? Connection { get; set; }
 
     [Parameter]
     [Deadline]
@@ -39,31 +22,33 @@ public sealed class TestRpcEndpointCommand : RpcConnectionCommand
     [Parameter]
     public SwitchParameter Quiet { get; set; }
 
-    private protected override string Alternative => "-Endpoint";
-
-    protected override void Begin() => _schema = Schema is null ? null : Resolve(Schema);
-
     protected override void Process()
     {
         if (ParameterSetName == ByConnection)
         {
-            Ping(ResolveConnection().Client);
+            RpcClient client = RunspaceStore.Current.Resolve(Connection, "-Endpoint").Client;
+            TryPing(client.Endpoint.ToString(), () => Report(client.Ping(Deadline, Cancellation)));
             return;
         }
 
-        RpcClientOptions options = new() { Service = Service, InterfaceId = InterfaceId };
-        foreach (string endpoint in Endpoint)
+        RpcSchema? schema = FindSchema();
+        foreach (string endpoint in Endpoints)
         {
-            TryPing(endpoint, () =>
-            {
-                using RpcClient client = RpcClient.Connect(RpcEndpoint.Parse(endpoint), _schema, options, Cancellation);
-                Report(client.Ping(Deadline, Cancellation));
-            });
+            Guard(endpoint, () => Ping(RpcEndpoint.Parse(endpoint), schema));
         }
     }
 
-    private void Ping(RpcClient client) =>
-        TryPing(client.Endpoint.ToString(), () => Report(client.Ping(Deadline, Cancellation)));
+    // What was asked for wrongly says nothing about the endpoint, so it is an error with -Quiet too.
+    private void Ping(RpcEndpoint endpoint, RpcSchema? schema)
+    {
+        CheckParameters(endpoint);
+        RpcClientOptions options = CreateOptions();
+        TryPing(endpoint.ToString(), () =>
+        {
+            using RpcClient client = RpcClient.Connect(endpoint, schema, options, Cancellation);
+            Report(client.Ping(Deadline, Cancellation));
+        });
+    }
 
     private void TryPing(string endpoint, Action ping)
     {

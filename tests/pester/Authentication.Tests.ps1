@@ -88,6 +88,13 @@ Describe 'Authentication' {
             Should -Throw -ErrorId 'NoNtlmAccounts,*'
     }
 
+    It 'does not leave accounts or a name unused' {
+        { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ NtlmAccount = $bob } } |
+            Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*-NtlmAccount*NTLM or Negotiate*'
+        { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ ServicePrincipalName = 'host/x' } } |
+            Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*-ServicePrincipalName*'
+    }
+
     It 'says what is wrong with an account' {
         { Start-TestListener { } -With @{ NtlmAccount = @{ UserName = 'ann'; Hash = '' } } } |
             Should -Throw -ExpectedMessage "*'Hash' is not one of its keys*"
@@ -123,6 +130,18 @@ Describe 'Authentication' {
 
         It 'refuses a server that nobody vouches for' {
             { Connect-RpcEndpoint @over -ErrorAction Stop } | Should -Throw -ErrorId 'CertificateNotTrusted,*'
+        }
+
+        It 'is refused where no endpoint would speak it' {
+            { Start-TestListener { } -With @{ TlsCertificate = $pfx } } |
+                Should -Throw -ErrorId 'TlsNotSupported,*' -ExpectedMessage '*tcp://*'
+        }
+
+        It 'carries the bytes of a raw interface, and nothing goes out in plain instead' {
+            $to = @{ Endpoint = $secured.Endpoint[0]; InterfaceId = $secured.InterfaceId[0] }
+
+            { Connect-RpcEndpoint @to -ErrorAction Stop } | Should -Throw
+            (Connect-RpcEndpoint @to -Tls -CACertificate $pem).State | Should -Be 'Open'
         }
 
         It 'says that there is no such certificate' {

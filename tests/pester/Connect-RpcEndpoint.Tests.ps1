@@ -81,6 +81,82 @@ Describe 'Connect-RpcEndpoint' {
             Should -Throw -ErrorId 'ServiceNotFound,*' -ExpectedMessage '*demo.Greeter*'
     }
 
+    Context 'parameters that mean nothing' {
+        # Nothing listens there: they are refused before anything is connected.
+        It 'refuses -<Name> at <Endpoint>' -ForEach @(
+            @{ Name = 'Header'; Value = @{ a = 'b' }; Endpoint = 'tcp://127.0.0.1:1'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
+            @{ Name = 'Header'; Value = @{ a = 'b' }; Endpoint = 'ncalrpc:[nobody-is-here]'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
+            @{ Name = 'Compression'; Value = 'Gzip'; Endpoint = 'ncacn_np:[\pipe\nobody]'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
+            @{ Name = 'KeepAlive'; Value = 60; Endpoint = 'tcp://127.0.0.1:1'; For = 'gRPC endpoints' }
+            @{ Name = 'KeepAlive'; Value = 60; Endpoint = 'http://127.0.0.1:1'; For = 'gRPC endpoints' }
+            @{ Name = 'Format'; Value = 'Json'; Endpoint = 'tcp://127.0.0.1:1'; For = 'HTTP endpoints' }
+            @{ Name = 'Format'; Value = 'Json'; Endpoint = 'grpc://127.0.0.1:1'; For = 'HTTP endpoints' }
+            @{ Name = 'SkipCertificateCheck'; Value = $true; Endpoint = 'tcp://127.0.0.1:1'; For = 'tcp:// with -Tls' }
+            @{ Name = 'SkipCertificateCheck'; Value = $true; Endpoint = 'http://127.0.0.1:1'; For = 'https://' }
+            @{ Name = 'CACertificate'; Value = 'ca.pem'; Endpoint = 'ncalrpc:[nobody-is-here]'; For = 'https://' }
+            @{ Name = 'ClientCertificate'; Value = 'me.pem'; Endpoint = 'grpc://127.0.0.1:1'; For = 'grpcs://' }
+            @{ Name = 'ServerName'; Value = 'me'; Endpoint = 'ncacn_np:[\pipe\nobody]'; For = 'gRPC endpoints' }
+            @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'https://127.0.0.1:1'; For = 'native endpoints' }
+            @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'grpc://127.0.0.1:1'; For = 'native endpoints' }
+            @{ Name = 'CallContext'; Value = @{ }; Endpoint = 'grpc://127.0.0.1:1'; For = 'native endpoints with -Schema' }
+            @{ Name = 'ExceptionType'; Value = 'None'; Endpoint = 'http://127.0.0.1:1'; For = 'native endpoints with -Schema' }
+            @{ Name = 'MultiPartThreshold'; Value = 4096; Endpoint = 'grpc://127.0.0.1:1'; For = 'native endpoints with -Schema' }
+        ) {
+            $parameter = @{ $Name = $Value }
+
+            { Connect-RpcEndpoint $Endpoint -Schema $listener.Schema -Service demo.Greeter @parameter -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
+        }
+
+        It 'refuses -<Name> for an interface of the raw layer' -ForEach @(
+            @{ Name = 'Service'; Value = 'demo.Greeter' }
+            @{ Name = 'MultiPartThreshold'; Value = 4096 }
+        ) {
+            $parameter = @{ $Name = $Value }
+
+            { Connect-RpcEndpoint tcp://127.0.0.1:1 -InterfaceId (New-Guid) @parameter -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name*with -Schema*"
+        }
+
+        It 'refuses -<Name> of anonymous callers, whose calls it would not protect' -ForEach @(
+            @{ Name = 'ProtectionLevel'; Value = 'Privacy' }
+            @{ Name = 'Mechanism'; Value = 'Ntlm' }
+            @{ Name = 'ServicePrincipalName'; Value = 'host/x' }
+        ) {
+            $parameter = @{ $Name = $Value }
+
+            { Connect-RpcEndpoint tcp://127.0.0.1:1 -Schema $listener.Schema -Service demo.Greeter @parameter -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name*-Credential*"
+        }
+
+        It 'refuses a mechanism where the kernel says who calls' {
+            { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -Authentication Self -Mechanism Kerberos -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*kernel*'
+        }
+
+        It 'refuses Brotli at a gRPC endpoint' {
+            { Connect-RpcEndpoint grpc://127.0.0.1:1 -Compression Brotli -ErrorAction Stop } |
+                Should -Throw -ErrorId 'CompressionNotSupported,*'
+        }
+
+        It 'refuses a credential that would not be sent over HTTP' {
+            $bob = [pscredential]::new('bob', (ConvertTo-SecureString 'x' -AsPlainText))
+
+            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -Authentication None -Credential $bob -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidCredential,*'
+            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -Authentication User -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidCredential,*'
+        }
+
+        It 'goes on with the endpoints that take it' {
+            $errors = $null
+            $rpc = Connect-RpcEndpoint grpc://127.0.0.1:1, $listener.Endpoint[1] -Schema $listener.Schema -Service demo.Greeter -ExceptionType None -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $errors.Count | Should -Be 1
+            "$($rpc.Endpoint)" | Should -Be "$($listener.Endpoint[1])"
+        }
+    }
+
     It 'ends at once when it is stopped' {
         # Accepts connections, and says nothing.
         $socket = [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)

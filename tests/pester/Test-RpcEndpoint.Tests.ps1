@@ -41,6 +41,53 @@ Describe 'Test-RpcEndpoint' {
             Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
     }
 
+    It 'pings the endpoints of a listener' {
+        ($listener | Test-RpcEndpoint).Endpoint | Should -Be $listener.Endpoint
+        (Test-RpcEndpoint -Listener $listener).Product | Should -Be 'ProtoRpc'
+    }
+
+    Context 'with authentication' {
+        BeforeAll {
+            function New-Credential([string] $Password) {
+                [pscredential]::new('bob', (ConvertTo-SecureString $Password -AsPlainText))
+            }
+
+            $secured = Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{
+                Authentication = 'NTLM'
+                NtlmAccount = New-Credential 'Pa55word'
+            }
+            $to = @{ Endpoint = $secured.Endpoint[0]; Schema = $secured.Schema; Service = 'demo.Greeter' }
+        }
+
+        It 'pings as a user' {
+            (Test-RpcEndpoint @to -Credential (New-Credential 'Pa55word')).Product | Should -Be 'ProtoRpc'
+            ($secured | Test-RpcEndpoint -Credential (New-Credential 'Pa55word') -ProtectionLevel Integrity).Product | Should -Be 'ProtoRpc'
+        }
+
+        It 'finds out that the password is wrong, or that there is none' {
+            { Test-RpcEndpoint @to -Credential (New-Credential 'guessed') -ErrorAction Stop } | Should -Throw -ErrorId 'AuthenticationFailed,*'
+            { Test-RpcEndpoint @to -ErrorAction Stop } | Should -Throw -ErrorId 'AuthenticationRequired,*'
+            Test-RpcEndpoint @to -Credential (New-Credential 'guessed') -Quiet | Should -BeFalse
+        }
+
+        It 'says that a user is proved to a service' {
+            { Test-RpcEndpoint $secured.Endpoint[0] -Credential (New-Credential 'Pa55word') -ErrorAction Stop } |
+                Should -Throw -ErrorId 'NoSchema,*'
+        }
+    }
+
+    It 'finds an interface without a schema, or that it is not there' {
+        (Test-RpcEndpoint $listener.Endpoint[0] -InterfaceId $listener.InterfaceId[0]).Endpoint | Should -Be $listener.Endpoint[0]
+        { Test-RpcEndpoint $listener.Endpoint[0] -InterfaceId (New-Guid) -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
+    }
+
+    It 'says what a parameter is for, with -Quiet too' {
+        { Test-RpcEndpoint $listener.Endpoint[0] -Header @{ a = 'b' } -Quiet -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-Header*http://*'
+        { Test-RpcEndpoint $listener.Endpoint[0] -SkipCertificateCheck -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*'
+    }
+
     It 'answers while all workers are busy' {
         $busy = Start-TestListener { while ($true) { } } -With @{ ThrottleLimit = 1 }
         $endpoint = "$($busy.Endpoint)"

@@ -79,6 +79,42 @@ internal sealed class RunspaceStore
         }
     }
 
+    /// <summary>The given connection, or the only open one.</summary>
+    /// <param name="given">The connection; null for none given.</param>
+    /// <param name="alternative">The parameters that would do instead of an open connection, for the error.</param>
+    /// <exception cref="RpcException">FailedPrecondition: it is closed, or there is not exactly one.</exception>
+    public RpcConnection Resolve(RpcConnection? given, string alternative)
+    {
+        if (given is not null)
+        {
+            return given.IsOpen ? given : throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"The connection to {given} was closed. Run Connect-RpcEndpoint again.")
+            {
+                ErrorId = "ConnectionClosed",
+            };
+        }
+
+        IReadOnlyList<RpcConnection> open = Connections;
+        return open.Count switch
+        {
+            1 => open[0],
+            0 => throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"There is no open connection. Run Connect-RpcEndpoint first, or give {alternative}.")
+            {
+                ErrorId = "NoConnection",
+            },
+            _ => throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"There are {open.Count} open connections ({string.Join(", ", open.Take(5))}). "
+                + "Say which with -Connection, or pipe it in.")
+            {
+                ErrorId = "AmbiguousConnection",
+            },
+        };
+    }
+
     private void Close()
     {
         foreach (RpcConnection connection in Connections)

@@ -77,6 +77,17 @@ public sealed class RpcClient : IDisposable
             throw EndpointErrors.NoTls(endpoint);
         }
 
+        ClientLogin.Check(options.Security);
+        if (endpoint.IsGrpc && options.Compression == RpcCompression.Brotli)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.")
+            {
+                ErrorId = "CompressionNotSupported",
+                Endpoint = endpoint,
+            };
+        }
+
         if (endpoint.IsGrpc && options.Security.Authentication > RpcClientAuthentication.Anonymous)
         {
             throw ClientSecurityErrors.NotNative(endpoint);

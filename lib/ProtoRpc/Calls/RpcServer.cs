@@ -1,6 +1,7 @@
 using Google.Protobuf;
 using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Schema;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
@@ -189,6 +190,7 @@ public sealed class RpcServer : IRpcServer
                 throw new RpcException(RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
             }
 
+            EndpointErrors.RequireTcp(_wanted, _options.TlsCertificate);
             _services.ForEach(s => s.Complete(_options.Interceptors));
             ServerHost host = new(_services, _options);
             _served = BindAll(host);

@@ -41,8 +41,37 @@ internal sealed class ClientLogin
         {
             RpcClientAuthentication.User => WithCredential(endpoint, security),
             RpcClientAuthentication.Self when endpoint.Transport == RpcTransport.Tcp => AsSelf(endpoint, security),
+            RpcClientAuthentication.Self when security is not { Mechanism: 0, ServicePrincipalName: null } =>
+                throw ClientSecurityErrors.KernelKnows(endpoint),
             _ => null,
         };
+    }
+
+    /// <summary>Checks what makes no sense whatever the endpoint is.</summary>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    public static void Check(RpcClientSecurity security)
+    {
+        if (!Enum.IsDefined(security.Authentication))
+        {
+            throw ClientSecurityErrors.Invalid(nameof(RpcClientSecurity.Authentication), security.Authentication);
+        }
+
+        if (!Enum.IsDefined(security.Mechanism))
+        {
+            throw ClientSecurityErrors.Invalid(nameof(RpcClientSecurity.Mechanism), security.Mechanism);
+        }
+
+        if (!Enum.IsDefined(security.ProtectionLevel) || security.ProtectionLevel == RpcProtectionLevel.None)
+        {
+            throw ClientSecurityErrors.Invalid(nameof(RpcClientSecurity.ProtectionLevel), security.ProtectionLevel);
+        }
+
+        // The original took a missing credential for the own account, and a needless one for nothing.
+        bool needsCredential = security.Authentication == RpcClientAuthentication.User;
+        if (needsCredential != security.Credential is { UserName.Length: > 0 })
+        {
+            throw ClientSecurityErrors.Credential(security.Authentication);
+        }
     }
 
     // With the tickets that the account has; NTLM would need its password.
@@ -95,29 +124,4 @@ internal sealed class ClientLogin
     private static bool MayHaveTickets(NetworkCredential credential) =>
         GssApi.IsAvailable
         && (credential.UserName.Contains('@') || credential.Domain.Contains('.'));
-
-    private static void Check(RpcClientSecurity security)
-    {
-        if (!Enum.IsDefined(security.Authentication))
-        {
-            throw ClientSecurityErrors.Invalid(nameof(RpcClientSecurity.Authentication), security.Authentication);
-        }
-
-        if (!Enum.IsDefined(security.Mechanism))
-        {
-            throw ClientSecurityErrors.Invalid(nameof(RpcClientSecurity.Mechanism), security.Mechanism);
-        }
-
-        if (!Enum.IsDefined(security.ProtectionLevel) || security.ProtectionLevel == RpcProtectionLevel.None)
-        {
-            throw ClientSecurityErrors.Invalid(nameof(RpcClientSecurity.ProtectionLevel), security.ProtectionLevel);
-        }
-
-        // The original took a missing credential for the own account, and a needless one for nothing.
-        bool needsCredential = security.Authentication == RpcClientAuthentication.User;
-        if (needsCredential != security.Credential is { UserName.Length: > 0 })
-        {
-            throw ClientSecurityErrors.Credential(security.Authentication);
-        }
-    }
 }

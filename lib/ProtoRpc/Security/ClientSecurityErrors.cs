@@ -18,6 +18,31 @@ internal static class ClientSecurityErrors
         ErrorId = "InvalidCredential",
     };
 
+    public static RpcException NothingToCall(RpcEndpoint endpoint) => new(
+        RpcStatusCode.FailedPrecondition,
+        $"Who calls is proved to a service, and none of '{endpoint}' is known. Give a schema.")
+    {
+        ErrorId = "NoSchema",
+        Endpoint = endpoint,
+    };
+
+    public static RpcException KernelKnows(RpcEndpoint endpoint) => new(
+        RpcStatusCode.InvalidArgument,
+        $"'{endpoint}' learns from the kernel who this account is, and not by NTLM or Kerberos. Leave the mechanism and "
+        + "the service principal name out, or authenticate as User with a credential.")
+    {
+        ErrorId = "InvalidSecurity",
+        Endpoint = endpoint,
+    };
+
+    public static RpcException NotOverHttp(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented,
+        $"HTTP agrees with '{endpoint}' on Kerberos by Negotiate, and has no name for Kerberos alone. Use Negotiate.")
+    {
+        ErrorId = "InvalidSecurity",
+        Endpoint = endpoint,
+    };
+
     public static RpcException NotNative(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
         $"Nobody can be authenticated to '{endpoint}': NTLM and Kerberos are for native endpoints.")

@@ -115,5 +115,21 @@ internal sealed class SecurityPolicy
         {
             throw ServerSecurityErrors.Invalid(nameof(RpcServerSecurity.MinimumLevel), security.MinimumLevel);
         }
+
+        // Whoever gives accounts or a name believes that callers are asked who they are.
+        if (security.NtlmAccounts.Count > 0
+            && (security.Authentication & (RpcAuthentication.Ntlm | RpcAuthentication.Negotiate)) == 0)
+        {
+            throw ServerSecurityErrors.Unused(
+                nameof(RpcServerSecurity.NtlmAccounts), "-NtlmAccount", security.Authentication, "NTLM or Negotiate");
+        }
+
+        if (security.ServicePrincipalName is not null
+            && (security.Authentication & (RpcAuthentication.Kerberos | RpcAuthentication.Negotiate)) == 0)
+        {
+            throw ServerSecurityErrors.Unused(
+                nameof(RpcServerSecurity.ServicePrincipalName), "-ServicePrincipalName", security.Authentication,
+                "Kerberos or Negotiate");
+        }
     }
 }

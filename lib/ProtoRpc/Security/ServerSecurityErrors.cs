@@ -9,6 +9,15 @@ internal static class ServerSecurityErrors
         ErrorId = "InvalidSecurity",
     };
 
+    public static RpcException Unused(
+        string property, string parameter, RpcAuthentication authentication, string needed) => new(
+        RpcStatusCode.InvalidArgument,
+        $"Callers are not asked for a proof that needs {parameter} ({nameof(RpcServerSecurity)}.{property}): "
+        + $"authentication is {authentication}. Add {needed} to it, or leave {parameter} out.")
+    {
+        ErrorId = "InvalidSecurity",
+    };
+
     public static RpcException NoNtlmAccounts() => new(
         RpcStatusCode.FailedPrecondition,
         "Nothing on this system verifies NTLM for the listener. Give it the accounts that may call (-NtlmAccount; "

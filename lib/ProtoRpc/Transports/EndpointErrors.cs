@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Transports;
 
@@ -53,6 +54,24 @@ internal static class EndpointErrors
         ErrorId = "TlsNotSupported",
         Endpoint = endpoint,
     };
+
+    /// <summary>Refuses a certificate for TLS on native endpoints that none of the endpoints would use.</summary>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    public static void RequireTcp(IReadOnlyList<RpcEndpoint> endpoints, X509Certificate2? certificate)
+    {
+        if (certificate is not null && !endpoints.Any(endpoint => endpoint.Transport == RpcTransport.Tcp))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The certificate '{certificate.Subject}' (-TlsCertificate) is for tcp:// endpoints, and none of "
+                + $"'{string.Join("', '", endpoints)}' is one. Leave it out, or add one; https:// and grpcs:// have "
+                + "-Certificate.")
+            {
+                ErrorId = "TlsNotSupported",
+                Endpoint = endpoints[0],
+            };
+        }
+    }
 
     /// <summary>A certificate that proves nothing.</summary>
     public static RpcException NoPrivateKey(RpcEndpoint endpoint, string subject) => new(

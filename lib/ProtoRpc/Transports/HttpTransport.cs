@@ -96,21 +96,30 @@ internal static class HttpTransport
     // A password goes in clear only where nobody can read along; NTLM and Kerberos send none.
     private static ICredentials? CredentialsOf(RpcEndpoint endpoint, RpcClientSecurity security)
     {
-        if (security.Authentication == RpcClientAuthentication.Self)
+        NetworkCredential? user = security.Authentication switch
         {
-            return CredentialCache.DefaultCredentials;
-        }
-
-        if (security.Authentication != RpcClientAuthentication.User || security.Credential is not { } user)
+            RpcClientAuthentication.Self => CredentialCache.DefaultNetworkCredentials,
+            RpcClientAuthentication.User => security.Credential,
+            _ => null,
+        };
+        if (user is null)
         {
             return null;
         }
 
+        bool isSelf = security.Authentication == RpcClientAuthentication.Self;
+        string[] schemes = security.Mechanism switch
+        {
+            RpcMechanism.Kerberos => throw ClientSecurityErrors.NotOverHttp(endpoint),
+            RpcMechanism.Negotiate => ["Negotiate"],
+            RpcMechanism.Ntlm => ["NTLM"],
+            _ when isSelf => ["Negotiate", "NTLM"],
+            _ when endpoint.Transport == RpcTransport.Https || IsLoopback(endpoint.Host) =>
+                ["Negotiate", "NTLM", "Digest", "Basic"],
+            _ => ["Negotiate", "NTLM", "Digest"],
+        };
         CredentialCache cache = [];
         Uri address = AddressOf(endpoint);
-        string[] schemes = endpoint.Transport == RpcTransport.Https || IsLoopback(endpoint.Host)
-            ? ["Negotiate", "NTLM", "Digest", "Basic"]
-            : ["Negotiate", "NTLM", "Digest"];
         Array.ForEach(schemes, scheme => cache.Add(address, scheme, user));
         return cache;
     }

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Calls.Raw;
 using ProtoRpc.Security;
 using ProtoRpc.Transports;
 
@@ -23,6 +24,31 @@ public static class TlsTests
             Assert.Equal(bytes, client.Call(bytes));
             Assert.Equal(bytes, await client.CallAsync(bytes));
         }
+    }
+
+    [Fact]
+    public static void Raw_interfaces_have_it_too()
+    {
+        using RpcRawServer server = RpcRawServer.Create(Guid.NewGuid(), new RpcRawServerOptions { TlsCertificate = Own })
+            .OnExecute((_, bytes) => bytes)
+            .AddEndpoint("tcp://127.0.0.1:0")
+            .StartListening();
+        using RpcRawClient client = RpcRawClient.Connect(server.Endpoints[0], server.InterfaceId, tls: Trusting);
+
+        Assert.Equal([1, 2], client.Execute([1, 2]));
+        Assert.Throws<RpcException>(() => RpcRawClient.Connect(server.Endpoints[0], server.InterfaceId).Execute([1]));
+    }
+
+    [Fact]
+    public static void A_certificate_that_no_endpoint_would_use_is_refused()
+    {
+        RpcRawServer server = RpcRawServer.Create(Guid.NewGuid(), new RpcRawServerOptions { TlsCertificate = Own })
+            .AddEndpoint($"local://t{Guid.NewGuid():N}");
+
+        RpcException e = Assert.Throws<RpcException>(server.StartListening);
+
+        Assert.Equal("TlsNotSupported", e.ErrorId);
+        Assert.Contains("tcp://", e.Message, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -4,6 +4,7 @@ using Google.Protobuf;
 using ProtoRpc.Calls.Headers;
 using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Schema;
+using ProtoRpc.Security;
 using ProtoRpc.Transports;
 using ProtoRpc.Wire;
 
@@ -150,16 +151,22 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
     }
 
-    // A server that refuses an interface that nobody serves is a server.
+    // A server that refuses an interface that nobody serves is a server. Who calls, it is not told like that.
     private RpcPingResult Probe(TimeSpan timeout, CancellationToken cancellation)
     {
+        if (options.Security.Authentication > RpcClientAuthentication.Anonymous)
+        {
+            throw ClientSecurityErrors.NothingToCall(endpoint);
+        }
+
         long start = Stopwatch.GetTimestamp();
         try
         {
             RpcLimits within = _limits with { ConnectTimeout = timeout };
-            NativeClient.Connect(endpoint, Guid.NewGuid(), within, cancellation).Dispose();
+            NativeClient.Connect(
+                endpoint, options.InterfaceId ?? Guid.NewGuid(), within, options.Security, Tls, cancellation).Dispose();
         }
-        catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented)
+        catch (RpcException e) when (options.InterfaceId is null && e.Code == RpcStatusCode.Unimplemented)
         {
         }
 
@@ -207,6 +214,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return ReadReply(exchange, id, code, fullName, read);
     }
 
+    private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
+
     private bool GoesInParts(IMessage request) =>
         options.MultiPartThreshold is { } threshold && request.CalculateSize() >= threshold;
 
@@ -233,7 +242,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
-                client = NativeClient.Connect(endpoint, id, _limits, options.Security, options.UseTls ? options.Tls : null, cancellation);
+                client = NativeClient.Connect(endpoint, id, _limits, options.Security, Tls, cancellation);
                 _clients.Add(id, client);
             }
 

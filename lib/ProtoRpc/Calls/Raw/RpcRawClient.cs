@@ -39,21 +39,24 @@ public sealed class RpcRawClient : IDisposable
     /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
     /// <param name="limits">Null for the defaults; their call timeout is the default one.</param>
     /// <param name="security">As whom to call; null for nobody.</param>
+    /// <param name="tls">How to trust the server of an endpoint on TCP that speaks TLS; null for no TLS.</param>
     /// <param name="cancellation">Gives up.</param>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented (the interface is not served
-    /// there, or the endpoint is not of the native protocol).</exception>
+    /// there, or the endpoint is not of the native protocol), InvalidArgument (TLS on another transport than TCP).
+    /// </exception>
     public static RpcRawClient Connect(
         RpcEndpoint endpoint,
         Guid interfaceId,
         RpcLimits? limits = null,
         RpcClientSecurity? security = null,
+        RpcTlsOptions? tls = null,
         CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         RawEndpoints.RequireNative(endpoint);
         limits ??= RpcLimits.Default;
         NativeClient client = NativeClient.Connect(
-            endpoint, interfaceId, limits, security ?? RpcClientSecurity.Anonymous, cancellation);
+            endpoint, interfaceId, limits, security ?? RpcClientSecurity.Anonymous, tls, cancellation);
         return new RpcRawClient(interfaceId, client, limits);
     }
 

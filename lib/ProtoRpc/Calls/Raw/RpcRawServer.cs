@@ -111,6 +111,7 @@ public sealed class RpcRawServer : IRpcServer
                 throw new RpcException(RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
             }
 
+            EndpointErrors.RequireTcp(_wanted, _options.TlsCertificate);
             ExecInterface service = new(InterfaceId, HandleAsync)
             {
                 Security = _options.Security,
@@ -119,7 +120,11 @@ public sealed class RpcRawServer : IRpcServer
             };
             try
             {
-                _wanted.ForEach(endpoint => _listeners.Add(NativeListener.Serve(endpoint, service, _options.Limits)));
+                _wanted.ForEach(endpoint => _listeners.Add(NativeListener.Serve(
+                    endpoint,
+                    service,
+                    _options.Limits,
+                    endpoint.Transport == RpcTransport.Tcp ? _options.TlsCertificate : null)));
             }
             catch
             {

@@ -1,3 +1,4 @@
+using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls.Raw;
@@ -10,6 +11,10 @@ public sealed record RpcRawServerOptions
 
     /// <summary>Whom the endpoints let in.</summary>
     public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
+
+    /// <summary>The certificate, with its private key, of endpoints on TCP, which then speak TLS; null for plain TCP.
+    /// </summary>
+    public X509Certificate2? TlsCertificate { get; init; }
 
     /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
     public int MaxCalls { get; init; } = 255;

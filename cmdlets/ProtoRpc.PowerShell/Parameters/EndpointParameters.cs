@@ -1,0 +1,72 @@
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Which parameters mean something to which endpoints. The others are refused: who gives one counts on
+/// it.</summary>
+internal static class EndpointParameters
+{
+    private static readonly Dictionary<string, EndpointKind[]> Takers = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["Service"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
+        ["InterfaceId"] = [EndpointKind.Native],
+        ["Mechanism"] = [EndpointKind.Native, EndpointKind.Http],
+        ["ProtectionLevel"] = [EndpointKind.Native],
+        ["ServicePrincipalName"] = [EndpointKind.Native],
+        ["CACertificate"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpcs],
+        ["ClientCertificate"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpcs],
+        ["SkipCertificateCheck"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpcs],
+        // Without TLS it is still what a gRPC server is called by.
+        ["ServerName"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpc],
+        ["Header"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["Format"] = [EndpointKind.Http],
+        ["Compression"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["KeepAlive"] = [EndpointKind.Grpc],
+        ["CallContext"] = [EndpointKind.NativeWithSchema, EndpointKind.Http],
+        ["ExceptionType"] = [EndpointKind.NativeWithSchema],
+        ["MultiPartThreshold"] = [EndpointKind.NativeWithSchema],
+        ["ResponseHeadersVariable"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["TrailersVariable"] = [EndpointKind.Grpc],
+        ["WaitForReady"] = [EndpointKind.Grpc],
+    };
+
+    private static readonly string[] OfAuthentication = ["Mechanism", "ProtectionLevel", "ServicePrincipalName"];
+
+    /// <summary>Checks the parameters that were given.</summary>
+    /// <exception cref="RpcException">InvalidArgument: one means nothing there.</exception>
+    public static void Check(IEnumerable<string> given, EndpointUse use)
+    {
+        foreach (string name in given)
+        {
+            if (Takers.TryGetValue(name, out EndpointKind[]? kinds) && !kinds.Any(kind => kind.Includes(use)))
+            {
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"-{name} means nothing to '{use.Endpoint}'. It is for {Join([.. kinds.Select(kind => kind.Name)])}.")
+                {
+                    ErrorId = "ParameterNotSupported",
+                    Endpoint = use.Endpoint,
+                };
+            }
+        }
+    }
+
+    /// <summary>Checks that nothing is said of an authentication that nobody asked for: the calls would go out
+    /// unprotected.</summary>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    public static void CheckAnonymous(IEnumerable<string> given, RpcEndpoint endpoint)
+    {
+        if (given.FirstOrDefault(name => OfAuthentication.Contains(name, StringComparer.OrdinalIgnoreCase)) is { } name)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"-{name} means nothing to an anonymous caller of '{endpoint}'. Give -Credential, or -Authentication Self.")
+            {
+                ErrorId = "ParameterNotSupported",
+                Endpoint = endpoint,
+            };
+        }
+    }
+
+    private static string Join(string[] names) => names.Length == 1
+        ? names[0]
+        : $"{string.Join(", ", names[..^1])} and {names[^1]}";
+}
