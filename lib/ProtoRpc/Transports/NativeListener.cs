@@ -39,7 +39,7 @@ public sealed class NativeListener : IAsyncDisposable
         Limits = limits;
         _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
-        _watch = new Timer(static state => ((NativeListener)state!).Watch(), this, WatchPeriod, WatchPeriod);
+        _watch = new Timer(static state => ((NativeListener)state!).Watch(), this, Timeout.Infinite, Timeout.Infinite);
         _accepting = Task.Run(AcceptAsync);
     }
 
@@ -270,6 +270,7 @@ public sealed class NativeListener : IAsyncDisposable
     {
         bool ownsThread = !connection.IsRefused && TryTakeThread();
         _connections.TryAdd(connection, ownsThread);
+        StartWatch();
         if (!ownsThread)
         {
             _ = Task.Run(connection.RunAsync);
@@ -300,24 +301,45 @@ public sealed class NativeListener : IAsyncDisposable
         return false;
     }
 
+    // The timer runs only while there are connections, so that a listener that nobody uses sleeps.
+    private void StartWatch()
+    {
+        if (Interlocked.Exchange(ref _watching, 1) == 0)
+        {
+            SetWatch();
+        }
+    }
+
+    private void SetWatch()
+    {
+        try
+        {
+            _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
+        }
+        catch (ObjectDisposedException)
+        {
+            // Closed in this moment: every connection is cut off already.
+        }
+    }
+
     private void Watch()
     {
-        if (_connections.IsEmpty || Interlocked.Exchange(ref _watching, 1) != 0)
+        long now = Environment.TickCount64;
+        foreach ((ServerConnection connection, _) in _connections)
         {
+            connection.Check(now);
+        }
+
+        if (!_connections.IsEmpty)
+        {
+            SetWatch();
             return;
         }
 
-        try
+        Volatile.Write(ref _watching, 0);
+        if (!_connections.IsEmpty)
         {
-            long now = Environment.TickCount64;
-            foreach ((ServerConnection connection, _) in _connections)
-            {
-                connection.Check(now);
-            }
-        }
-        finally
-        {
-            Volatile.Write(ref _watching, 0);
+            StartWatch();
         }
     }
 }
