@@ -1,23 +1,30 @@
 using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Raw;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsLifecycle.Invoke, "RpcMethod", DefaultParameterSetName = ByConnection)]
-[OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary), typeof(byte[]))]
-public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
+[OutputType(
+    typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary), typeof(byte[]), typeof(RpcCallJob))]
+public sealed class InvokeRpcMethodCommand : RpcCmdlet
 {
+    private const string ByConnection = "Connection";
     private const string ByMessage = "Message";
     private const string ByBytes = "Bytes";
+    private const string EndpointTag = "PSRpcEndpoint";
+
+    private readonly List<FanOutCall> _jobCalls = [];
 
     private MessageMapper? _mapper;
     private StreamingInvocation? _stream;
     private RpcResponseInfo _info = new();
     private bool _sawInput;
     private bool _streamEnded;
+    private FanOut? _fanOut;
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByMessage)]
@@ -40,7 +47,7 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByBytes)]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
-    public override RpcConnection? Connection { get; set; }
+    public RpcConnection[]? Connection { get; set; }
 
     [Parameter]
     [Deadline]
@@ -77,14 +84,32 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
     [Parameter(ParameterSetName = ByMessage)]
     public SwitchParameter WaitForReady { get; set; }
 
+    [Parameter]
+    [ValidateRange(1, 10_000)]
+    public int ThrottleLimit { get; set; } = 32;
+
+    [Parameter]
+    public SwitchParameter AsJob { get; set; }
+
+    // Several calls at the same time; without, each waits for the one before.
+    private bool FansOut => AsJob || Connection is { Length: > 1 }
+        || MyInvocation.BoundParameters.ContainsKey(nameof(ThrottleLimit));
+
     // Objects of the pipeline feed one call of a method that takes a stream, and make a call each of other methods.
     private bool IsFed => ParameterSetName == ByMessage && MyInvocation.ExpectingInput;
 
     protected override void Process()
     {
-        if (ParameterSetName == ByBytes)
+        if (FansOut)
         {
-            Guard(null, () => WriteObject(ResolveConnection().Raw.Execute(Bytes, Deadline, Cancellation)));
+            foreach (RpcConnection? connection in (IEnumerable<RpcConnection?>?)Connection ?? [null])
+            {
+                Guard(connection, () => StartCall(Resolve(connection)));
+            }
+        }
+        else if (ParameterSetName == ByBytes)
+        {
+            Guard(null, () => WriteObject(Resolve(Connection?[0]).Raw.Execute(Bytes, Deadline, Cancellation)));
         }
         else
         {
@@ -94,6 +119,12 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
 
     protected override void End() => Guard(Method, () =>
     {
+        if (FansOut)
+        {
+            FinishCalls();
+            return;
+        }
+
         if (ParameterSetName != ByBytes && _stream is null && !_sawInput && MyInvocation.ExpectingInput
             && FindMethod(out RpcClient client).IsClientStreaming)
         {
@@ -108,6 +139,7 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
         if (disposing)
         {
             EndStream();
+            _fanOut?.Dispose();
         }
 
         base.Dispose(disposing);
@@ -220,12 +252,100 @@ public sealed class InvokeRpcMethodCommand : RpcConnectionCommand
         }
     }
 
-    private RpcMethodInfo FindMethod(out RpcClient client)
+    private RpcConnection Resolve(RpcConnection? given) => RunspaceStore.Current.Resolve(given, "-Connection");
+
+    private RpcMethodInfo FindMethod(out RpcClient client) => FindMethod(Resolve(Connection?[0]), out client);
+
+    private RpcMethodInfo FindMethod(RpcConnection connection, out RpcClient client)
     {
-        RpcConnection connection = ResolveConnection();
         client = connection.Client;
         EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
         return client.Schema is null ? throw RpcErrors.NoSchema(connection) : client.GetMethod(Method);
+    }
+
+    private void StartCall(RpcConnection connection)
+    {
+        FanOutCall call = new(connection, ParameterSetName == ByBytes ? ExecuteOver(connection) : InvokeOver(connection));
+        if (AsJob)
+        {
+            _jobCalls.Add(call);
+            return;
+        }
+
+        _fanOut ??= new FanOut(ThrottleLimit, WriteResult, Cancellation);
+        _fanOut.Start(call);
+    }
+
+    private void FinishCalls()
+    {
+        if (AsJob)
+        {
+            RpcCallJob job = new(MyInvocation.Line.Trim(), _jobCalls, Tagged);
+            JobRepository.Add(job);
+            job.Start(ThrottleLimit);
+            WriteObject(job);
+        }
+
+        _fanOut?.Finish();
+    }
+
+    private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
+    {
+        RpcRawClient client = connection.Raw;
+        return cancellation => OneOf(client.ExecuteAsync(Bytes, Deadline, cancellation));
+    }
+
+    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(RpcConnection connection)
+    {
+        RpcMethodInfo method = FindMethod(connection, out RpcClient client);
+        if (ResponseHeadersVariable is not null || TrailersVariable is not null || (IsFed && method.IsClientStreaming))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                "Calls at the same time have no common headers, trailers or stream of requests. Leave out -ThrottleLimit, "
+                + "-AsJob and all but one -Connection, or -ResponseHeadersVariable and -TrailersVariable; the messages of "
+                + "a stream can be given as a list with -Message.")
+            {
+                ErrorId = "NotForManyCalls",
+            };
+        }
+
+        List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
+        RpcCallOptions options = Options(new RpcResponseInfo());
+        return method.IsUnary
+            ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
+            : cancellation => client.InvokeStreamAsync(method, requests.ToAsyncEnumerable(), options, cancellation);
+    }
+
+    private static async IAsyncEnumerable<object> OneOf<T>(Task<T> reply)
+        where T : class
+    {
+        yield return await reply.ConfigureAwait(false);
+    }
+
+    private void WriteResult(FanOutResult result)
+    {
+        if (result.Error is { } error)
+        {
+            WriteError(RpcErrors.ToRecord(error, result.Connection));
+        }
+        else
+        {
+            WriteObject(Tagged(result));
+        }
+    }
+
+    // As Invoke-Command does with PSComputerName, so that one knows who answered.
+    private PSObject Tagged(FanOutResult result)
+    {
+        object reply = result.Reply is DynamicMessage message && !Raw ? Mapper.ToObject(message) : result.Reply!;
+        PSObject tagged = PSObject.AsPSObject(reply);
+        if (tagged.Properties[EndpointTag] is null)
+        {
+            tagged.Properties.Add(new PSNoteProperty(EndpointTag, result.Connection.Endpoint.ToString()));
+        }
+
+        return tagged;
     }
 
     private IEnumerable<object?> Requests(RpcMethodInfo method)

@@ -205,18 +205,22 @@ public sealed class RpcClient : IDisposable
         }
     }
 
-    /// <summary>The same without holding a thread.</summary>
+    /// <summary>Calls a method without holding a thread.</summary>
+    /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
+    public Task<DynamicMessage> InvokeAsync(
+        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        InvokeAsync(method, request, new RpcCallOptions { Timeout = timeout }, cancellation);
+
+    /// <summary>Calls a method with headers and other options, without holding a thread.</summary>
+    /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public async Task<DynamicMessage> InvokeAsync(
-        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
+        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation = default)
     {
         CheckRequest(method, request);
         try
         {
             return await _channel.InvokeAsync(
-                new CallSpec(method, timeout ?? _limits.CallTimeout),
-                request,
-                body => ParseReply(method, body),
-                cancellation).ConfigureAwait(false);
+                SpecOf(method, options), request, body => ParseReply(method, body), cancellation).ConfigureAwait(false);
         }
         catch (RpcException e)
         {

@@ -1,0 +1,116 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Invoke-RpcMethod over many connections' {
+    BeforeAll {
+        $handlers = @{
+            SayHello = {
+                param($Request)
+                if ($Request.name -eq 'meet') {
+                    # Ends only when all are here at the same time.
+                    if (-not ($using:meeting).SignalAndWait(20000)) { throw 'nobody came' }
+                }
+                if ($Request.name -eq 'forever') { while ($true) { } }
+                if ($Request.name -eq 'fail') { throw 'out of paper' }
+                @{ text = "hi $($Request.name)" }
+            }
+        }
+        $meeting = [Threading.Barrier]::new(4)
+        $listeners = 1..4 | ForEach-Object { Start-TestListener $handlers }
+        $many = $listeners | ForEach-Object { Connect-Test $_ }
+        $gone = Start-TestListener $handlers
+        $lost = Connect-Test $gone
+        $gone | Stop-RpcListener
+    }
+
+    AfterAll {
+        Get-Job | Remove-Job -Force
+        Clear-Test
+    }
+
+    It 'calls all of them, and says who answered' {
+        $replies = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $many
+
+        $replies.text | Should -Be (@('hi Ann') * 4)
+        $replies.PSRpcEndpoint | Sort-Object | Should -Be ($many.Endpoint | ForEach-Object ToString | Sort-Object)
+        $replies[0].PSTypeNames[0] | Should -Be 'demo.HelloReply'
+    }
+
+    It 'calls them at the same time' {
+        (Invoke-RpcMethod SayHello @{ name = 'meet' } -Connection $many -Deadline 30).Count | Should -Be 4
+    }
+
+    It 'calls only so many at once' {
+        $replies = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $many -ThrottleLimit 1
+
+        $replies.PSRpcEndpoint | Should -Be ($many.Endpoint | ForEach-Object ToString)
+    }
+
+    It 'tells the failures one by one, with the connection, and gives the replies of the others' {
+        $replies = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection ($many + $lost) `
+            -ErrorAction SilentlyContinue -ErrorVariable errors
+
+        $replies.Count | Should -Be 4
+        $errors.Count | Should -Be 1
+        $errors[0].TargetObject | Should -Be $lost
+        $errors[0].FullyQualifiedErrorId | Should -BeLike 'RpcStatus.Unavailable,*'
+    }
+
+    It 'takes connections from the pipeline' {
+        ($many | Invoke-RpcMethod SayHello @{ name = 'Ann' } -ThrottleLimit 3).Count | Should -Be 4
+    }
+
+    It 'sends each message of the pipeline to all of them' {
+        $replies = 'Ann', 'Ben' | ForEach-Object { @{ name = $_ } } | Invoke-RpcMethod SayHello -Connection $many
+
+        $replies.text | Sort-Object | Should -Be (@('hi Ann') * 4 + @('hi Ben') * 4)
+    }
+
+    It 'tags messages and hashtables too' {
+        (Invoke-RpcMethod SayHello -Connection $many -AsHashtable)[0].PSRpcEndpoint | Should -Match '^ncalrpc:'
+        (Invoke-RpcMethod SayHello -Connection $many -Raw)[0].PSRpcEndpoint | Should -Match '^ncalrpc:'
+    }
+
+    It 'refuses what there is only one of' {
+        { Invoke-RpcMethod SayHello -Connection $many -TrailersVariable trailers -ErrorAction Stop } |
+            Should -Throw -ErrorId '*,*' -ExpectedMessage '*-TrailersVariable*'
+    }
+
+    It 'leaves the others when the pipeline has enough' {
+        Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $many | Select-Object -First 1 |
+            ForEach-Object text | Should -Be 'hi Ann'
+    }
+
+    Context 'as a job' {
+        It 'gives a job whose output are the replies' {
+            $job = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $many -AsJob
+
+            $job | Should -BeOfType System.Management.Automation.Job
+            (Get-Job -Id $job.Id) | Should -Be $job
+            $replies = $job | Receive-Job -Wait
+            $replies.text | Should -Be (@('hi Ann') * 4)
+            $job.State | Should -Be Completed
+            $job.HasMoreData | Should -BeFalse
+        }
+
+        It 'works with one connection' {
+            (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $many[0] -AsJob | Receive-Job -Wait).text |
+                Should -Be 'hi Ann'
+        }
+
+        It 'has the errors' {
+            $job = Invoke-RpcMethod SayHello @{ name = 'fail' } -Connection $many[0] -AsJob
+            $null = $job | Receive-Job -Wait -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $errors[0].Exception.Message | Should -BeLike '*out of paper*'
+            $job.State | Should -Be Failed
+        }
+
+        It 'can be stopped' {
+            $job = Invoke-RpcMethod SayHello @{ name = 'forever' } -Connection $many -AsJob -Deadline 60
+            $job.State | Should -Be Running
+            $job | Stop-Job
+
+            $job.State | Should -Be Stopped
+        }
+    }
+}
