@@ -158,6 +158,34 @@ public static class HttpAuthenticationTests
         Assert.Contains("bob", text, StringComparison.Ordinal);
     }
 
+    [Fact]
+    public static async Task The_runtime_proves_itself_by_its_own_ntlm()
+    {
+        RpcServerOptions options = new()
+        {
+            Security = new RpcServerSecurity
+            {
+                Authentication = RpcAuthentication.Ntlm,
+                NtlmAccounts = [NtlmAccount.From(new NetworkCredential("bob", "Pa55word", "CORP"))],
+            },
+        };
+        using SearchServer server = new(options: options);
+
+        HttpStatusCode right = await AskAsync(server, new NetworkCredential("bob", "Pa55word", "CORP"));
+        HttpStatusCode wrong = await AskAsync(server, new NetworkCredential("bob", "guess", "CORP"));
+
+        Assert.Equal(HttpStatusCode.OK, right);
+        Assert.Equal(HttpStatusCode.Unauthorized, wrong);
+        Assert.Equal(1, server.Server.Counters.Calls);
+    }
+
+    private static async Task<HttpStatusCode> AskAsync(SearchServer server, NetworkCredential credential)
+    {
+        using HttpClient http = new(new SocketsHttpHandler { UseProxy = false, Credentials = credential });
+        using HttpResponseMessage response = await http.GetAsync(new Uri(new Uri(server.Endpoint.Uri), Who));
+        return response.StatusCode;
+    }
+
     // All on one connection, since nobody else uses the client.
     private static async Task<HttpResponseMessage> SendTokenAsync(SearchServer server, byte[] token)
     {

@@ -4,14 +4,15 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>A realm on loopback for the tests of one class: a KDC with a port and a folder of its own, a user, a
-/// service, and the service's keytab.</summary>
+/// <summary>A realm on loopback: a KDC with a port and a folder of its own, a user, a service that is also found as
+/// that of a web server, and the service's keytab.</summary>
 public sealed partial class KerberosRealm : IDisposable
 {
     public const string Realm = "TEST.EXAMPLE";
     public const string User = "alice";
     public const string Password = "Pa55word";
     public const string Service = "host/127.0.0.1";
+    public const string WebService = "HTTP/127.0.0.1";
 
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("realm");
@@ -61,8 +62,12 @@ public sealed partial class KerberosRealm : IDisposable
         SetVariable("KRB5RCACHEDIR", _folder.FullName);
         Run("kdb5_util", "create", "-s", "-r", Realm, "-P", "master");
         Run("kadmin.local", "-r", Realm, "-q", $"addprinc -pw {Password} +requires_preauth {User}");
-        Run("kadmin.local", "-r", Realm, "-q", $"addprinc -randkey {Service}");
-        Run("kadmin.local", "-r", Realm, "-q", $"ktadd -k {Keytab} {Service}");
+        foreach (string service in new[] { Service, WebService })
+        {
+            Run("kadmin.local", "-r", Realm, "-q", $"addprinc -randkey {service}");
+            Run("kadmin.local", "-r", Realm, "-q", $"ktadd -k {Keytab} {service}");
+        }
+
         _kdc = Start("krb5kdc", "-n");
         WaitForKdc();
     }

@@ -7,7 +7,8 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Interop;
 
 /// <summary>Kerberos with a real KDC: our client and listener with each other.</summary>
-public sealed class KerberosTests(KerberosRealm realm) : IClassFixture<KerberosRealm>
+[Collection(nameof(KerberosRealm))]
+public sealed class KerberosTests(KerberosRealm realm)
 {
     private const int BindNak = 13;
     private const int PduType = 2;

@@ -17,4 +17,10 @@ public enum Peer
 
     /// <summary>Protocol Buffers for Python.</summary>
     PythonProtobuf,
+
+    /// <summary>A web browser.</summary>
+    Chromium,
+
+    /// <summary>The HTTP client of the command line, with what it needs for SPNEGO.</summary>
+    Curl,
 }

@@ -27,6 +27,8 @@ internal static class Peers
         Peer.PythonProtobuf => Works(Python, "-c", "import google.protobuf.json_format")
             ? null
             : $"protobuf is not installed for {Python}: apt-get install python3-protobuf",
+        Peer.Chromium => FindProgram("chromium") is null ? "there is no browser: apt-get install chromium" : null,
+        Peer.Curl => FindProgram("curl") is null ? "curl is not installed: apt-get install curl" : null,
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });
 

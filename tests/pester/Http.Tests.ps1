@@ -120,6 +120,37 @@ Describe 'HTTP endpoints' {
         Stop-RpcListener $secure
     }
 
+    It 'serves TLS with a certificate of a store, and knows callers by theirs' {
+        $made = 'CN=localhost', 'CN=caller' | ForEach-Object {
+            $key = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+            $request = [Security.Cryptography.X509Certificates.CertificateRequest]::new($_, $key, 'SHA256')
+            $signed = $request.CreateSelfSigned([DateTimeOffset]::UtcNow.AddDays(-1), [DateTimeOffset]::UtcNow.AddDays(1))
+            [Security.Cryptography.X509Certificates.X509CertificateLoader]::LoadPkcs12(
+                $signed.Export('Pkcs12'), $null, 'Exportable, PersistKeySet')
+        }
+        $store = [Security.Cryptography.X509Certificates.X509Store]::new('My', 'CurrentUser', 'ReadWrite')
+        $made | ForEach-Object { $store.Add($_) }
+        try {
+            $secure = Start-TestListener @{ SayHello = $greet } -Endpoint 'https://127.0.0.1:0/' -With @{
+                Certificate = $made[0].Thumbprint
+                CertificateCheck = { param($Certificate) if ($Certificate.Subject -eq 'CN=caller') { 'caller' } }
+            }
+            $to = @{ Endpoint = $secure.Endpoint[0]; Schema = $secure.Schema; Service = 'demo.Greeter'; SkipCertificateCheck = $true }
+
+            (Connect-RpcEndpoint @to -ClientCertificate $made[1] | Invoke-RpcMethod SayHello @{ name = 'x' }).text |
+                Should -Be 'hi x, caller'
+            { Connect-RpcEndpoint @to -ClientCertificate $made[0] | Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
+            { Connect-RpcEndpoint @to | Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
+            Stop-RpcListener $secure
+        }
+        finally {
+            $made | ForEach-Object { $store.Remove($_) }
+            $store.Dispose()
+        }
+    }
+
     It 'says what to install where ASP.NET Core is missing, and serves all else' {
         $run = Invoke-Pwsh @"
             `$env:PROTORPC_ASPNETCORE = '/no/such/folder'

@@ -1,0 +1,81 @@
+using ProtoRpc.Hosting;
+using ProtoRpc.Http.Tests;
+
+namespace ProtoRpc.Interop;
+
+/// <summary>What a real browser makes of the page of a listener, and of pages of others that would call it.</summary>
+public static class BrowserTests
+{
+    // Fills the form of a method, sends it, and waits for what comes out.
+    private const string Try = """
+        (async (method, request) => {
+          const form = document.querySelector(`form[data-path$="/${method}"]`);
+          const output = form.querySelector('output');
+          form.querySelector('textarea').value = request;
+          const done = new Promise(resolve => new MutationObserver(() => {
+            if (output.textContent !== '...') resolve();
+          }).observe(output, { childList: true, characterData: true, subtree: true }));
+          form.querySelector('button').click();
+          await done;
+          return output.className + '|' + output.textContent;
+        })
+        """;
+
+    private const string Fetch = """
+        (async (address, headers) => {
+          try {
+            const reply = await fetch(address, { method: 'POST', headers, body: '{"query":"x"}' });
+            return reply.status + ' ' + await reply.text();
+          } catch (error) { return 'blocked'; }
+        })
+        """;
+
+    [PeerFact(Peer.Chromium)]
+    public static async Task A_method_can_be_tried_on_the_page()
+    {
+        using SearchServer server = new();
+        await using Browser browser = await Browser.StartAsync();
+
+        await browser.OpenAsync(server.Endpoint.Uri);
+        string title = await browser.EvaluateAsync("document.title");
+        string example = await browser.EvaluateAsync("document.querySelector('form textarea').value");
+        string found = await browser.EvaluateAsync($$"""{{Try}}('Search', '{"query":"from a browser"}')""");
+        string failed = await browser.EvaluateAsync($$"""{{Try}}('Fail', '{"query":"<b>oh</b> dear"}')""");
+        string unread = await browser.EvaluateAsync($$"""{{Try}}('Search', '{')""");
+        byte[] picture = await browser.CaptureAsync();
+
+        Assert.Equal("ProtoService.SearchService", title);
+        Assert.Contains("\"query\"", example, StringComparison.Ordinal);
+        Assert.StartsWith("|{", found, StringComparison.Ordinal);
+        Assert.Contains("\"url\": \"http://example.com/from a browser\"", found, StringComparison.Ordinal);
+        Assert.StartsWith("bad|{", failed, StringComparison.Ordinal);
+        Assert.Contains("<b>oh</b> dear", failed, StringComparison.Ordinal);
+        Assert.StartsWith("bad|{", unread, StringComparison.Ordinal);
+        Assert.Equal("0", await browser.EvaluateAsync("document.querySelectorAll('b').length"));
+        Assert.Equal("PNG"u8, picture.AsSpan(1, 3));
+    }
+
+    [PeerFact(Peer.Chromium)]
+    public static async Task A_page_of_another_origin_calls_only_what_allows_it()
+    {
+        using SearchServer others = new();
+        using SearchServer closed = new();
+        using SearchServer open = new(
+            new HttpServerOptions { AllowedOrigins = [$"http://127.0.0.1:{others.Endpoint.Port}"] });
+        await using Browser browser = await Browser.StartAsync();
+
+        // A page that may run what it likes; ours has a policy that forbids even the attempt.
+        await browser.OpenAsync($"{others.Endpoint.Uri}ProtoService.proto");
+        string refused = await browser.EvaluateAsync($"{Fetch}('{MethodOf(closed)}', {{'Content-Type': 'text/plain'}})");
+        string asked = await browser.EvaluateAsync($"{Fetch}('{MethodOf(closed)}', {{'Content-Type': 'application/json'}})");
+        string allowed = await browser.EvaluateAsync($"{Fetch}('{MethodOf(open)}', {{'Content-Type': 'application/json'}})");
+
+        Assert.Equal("blocked", refused);
+        Assert.Equal("blocked", asked);
+        Assert.Equal(0, closed.Server.Counters.Calls);
+        Assert.StartsWith("200 ", allowed, StringComparison.Ordinal);
+        Assert.Equal(1, open.Server.Counters.Calls);
+    }
+
+    private static string MethodOf(SearchServer server) => $"{server.Endpoint.Uri}ProtoService.SearchService/Search";
+}
