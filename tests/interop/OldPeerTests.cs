@@ -74,6 +74,30 @@ public static class OldPeerTests
     }
 
     [PeerFact(Peer.Impacket)]
+    public static async Task A_method_that_there_is_not_is_told_by_the_type_that_an_old_client_knows()
+    {
+        using RpcServer server = ShopSchema.Start((_, text) => text, RpcErrorDetail.Full);
+        using OldClient client = await OldClient.ConnectAsync(server.Endpoints[0]);
+        byte[] part = [.. OldClient.Field(1, 3), .. OldClient.Field(2, new byte[16]), .. OldClient.Field(3, "Sell")];
+
+        foreach ((string name, byte[] body) in new[] { ("Sell", []), (".sell", []), (".multi", part) })
+        {
+            OldReply reply = await client.CallAsync(name, body);
+
+            Assert.False(reply.Success);
+            Assert.Empty(reply.Body);
+            Dictionary<int, byte[]> told = OldClient.Fields(reply.Exception!);
+            Assert.Equal(CoreLibrary, TextOf(told, 1));
+            Assert.Equal("System.MissingMethodException", TextOf(told, 2));
+            Assert.Contains("'", TextOf(told, 5));
+
+            // COR_E_MISSINGMETHOD, and what the constructor of the type asks for.
+            Assert.Equal(unchecked((int)0x80131513), HResultOf(told));
+            Assert.Contains("MMSignature", TextOf(told, 14));
+        }
+    }
+
+    [PeerFact(Peer.Impacket)]
     public static async Task An_old_client_gets_a_session_keeps_it_and_closes_it()
     {
         using RpcServer server = ShopSchema.Start((context, _) =>

@@ -36,10 +36,10 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
     }
 
     /// <summary>The method of a bare name, spelt as in the .proto.</summary>
+    /// <exception cref="MissingMethodException">There is none; this type is what the original's clients know.</exception>
     public ServerMethod Get(string name) => _methods.TryGetValue(name, out ServerMethod? method)
         ? method
-        : throw new RpcException(
-            RpcStatusCode.Unimplemented,
+        : throw new MissingMethodException(
             $"Method '{Info.FullName}.{name}' not found. The service has: "
             + $"{string.Join(", ", Info.Methods.Select(m => m.Name))}.");
 

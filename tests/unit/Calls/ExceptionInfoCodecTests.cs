@@ -60,6 +60,29 @@ public static class ExceptionInfoCodecTests
     }
 
     [Fact]
+    public static void Members_of_the_type_are_told_as_its_serialization_constructor_wants_them()
+    {
+        RpcExceptionInfo argument = ExceptionInfoCodec.Encode(
+            new ArgumentException("no such order", "order"), RpcErrorDetail.Full);
+        RpcExceptionInfo method = ExceptionInfoCodec.Encode(new MissingMethodException("no"), RpcErrorDetail.Full);
+
+        Assert.Equal("order", ExceptionInfoCodec.Decode(argument).Data["ParamName"]);
+        Assert.Equal(
+            ["MMClassName", "MMMemberName", "MMSignature"], method.ExceptionData.Select(data => data.Member).Order());
+        Assert.All(method.ExceptionData, data => Assert.Equal("System.Object", data.Type));
+    }
+
+    [Fact]
+    public static void A_type_that_does_not_serialize_is_told_by_what_all_have()
+    {
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(new Unserializable(), RpcErrorDetail.Full);
+
+        Assert.Equal("not today", info.Message);
+        Assert.True(info.HasFullDetails);
+        Assert.Empty(info.ExceptionData);
+    }
+
+    [Fact]
     public static void A_chain_of_inner_exceptions_is_cut_before_it_hurts()
     {
         Exception error = new("innermost");
@@ -85,6 +108,15 @@ public static class ExceptionInfoCodecTests
     [InlineData("Whatever.Exception", RpcStatusCode.Unknown)]
     public static void An_exception_without_a_status_gets_one_by_its_type(string type, RpcStatusCode expected) =>
         Assert.Equal(expected, ExceptionInfoCodec.StatusOf(new RpcExceptionInfo { FullTypeName = type }));
+
+#pragma warning disable CS0672, SYSLIB0051
+    private sealed class Unserializable() : Exception("not today")
+    {
+        public override void GetObjectData(
+            System.Runtime.Serialization.SerializationInfo info, System.Runtime.Serialization.StreamingContext context) =>
+            throw new NotSupportedException();
+    }
+#pragma warning restore CS0672, SYSLIB0051
 
     private static InvalidOperationException Thrown()
     {

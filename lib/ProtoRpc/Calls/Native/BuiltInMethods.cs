@@ -42,7 +42,7 @@ internal sealed class BuiltInMethods
     public static bool IsBuiltIn(string name) => name.StartsWith('.');
 
     /// <summary>The method of a name of the wire.</summary>
-    /// <exception cref="RpcException">Unimplemented when there is none.</exception>
+    /// <exception cref="MissingMethodException">There is none.</exception>
     public ServerMethod Get(string name) => _methods.Get(name[1..]);
 
     private void Add<TRequest>(string name, Func<RpcCallContext, TRequest, ValueTask<IMessage>> handler)

@@ -81,7 +81,12 @@ internal static class ExceptionInfoCodec
 
         foreach (DictionaryEntry entry in error.Data)
         {
-            AddData(info, entry);
+            AddData(info, Convert.ToString(entry.Key, CultureInfo.InvariantCulture) ?? "", entry.Value);
+        }
+
+        foreach ((string name, object? value) in SerializedMembers.Of(error))
+        {
+            AddData(info, name, value);
         }
 
         if (error.InnerException is { } inner && depth > 0)
@@ -90,16 +95,13 @@ internal static class ExceptionInfoCodec
         }
     }
 
-    private static void AddData(RpcExceptionInfo info, DictionaryEntry entry)
+    private static void AddData(RpcExceptionInfo info, string member, object? value)
     {
-        RpcExceptionInfo.Types.RpcExceptionData data = new()
+        RpcExceptionInfo.Types.RpcExceptionData data = new() { Member = member };
+        if (value is string || value?.GetType().IsPrimitive == true)
         {
-            Member = Convert.ToString(entry.Key, CultureInfo.InvariantCulture) ?? "",
-        };
-        if (entry.Value is string || entry.Value?.GetType().IsPrimitive == true)
-        {
-            data.Type = entry.Value.GetType().FullName;
-            data.Value = Convert.ToString(entry.Value, CultureInfo.InvariantCulture) ?? "";
+            data.Type = value.GetType().FullName;
+            data.Value = Convert.ToString(value, CultureInfo.InvariantCulture) ?? "";
         }
         else
         {
