@@ -89,6 +89,29 @@ public static class ClientSecurityTests
         Assert.True(error.MayHaveExecuted);
     }
 
+    [Theory]
+    [InlineData(RpcProtectionLevel.Integrity)]
+    [InlineData(RpcProtectionLevel.Privacy)]
+    public static void Any_turned_bit_of_a_reply_is_refused(RpcProtectionLevel level)
+    {
+        int length = int.MaxValue;
+        for (int i = 0; i < length; i++)
+        {
+            using ClientAssociation client = SecuredClient.New(level);
+            using ServerAssociation server = NewServer();
+            SecuredClient.Converse(client, server, client.Bind(0));
+            byte[] response = server.Feed(SecuredClient.Request(client, "Hi"u8));
+            length = response.Length;
+            response[i] ^= 0x10;
+            ClientStep step = ClientStep.Receive;
+
+            Exception? refusal = Record.Exception(() => step = SecuredClient.Deliver(client, response));
+
+            // A length that grew leaves the client waiting, for its deadline; what is no reply is never one.
+            Assert.True(refusal is RpcException || step == ClientStep.Receive, $"octet {i}: {step} {refusal}");
+        }
+    }
+
     [Fact]
     public static void A_server_that_knows_nobody_is_told_by_name_to_anonymous_callers()
     {

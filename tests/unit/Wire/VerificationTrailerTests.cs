@@ -54,6 +54,27 @@ public static class VerificationTrailerTests
         Assert.False(IsServed([.. Magic, .. Command(2 | End, [.. Syntaxes(Conversation.Service), 0])]));
     }
 
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    public static void A_length_of_a_command_that_lies_is_denied(int type)
+    {
+        byte[] value = type switch { 1 => [1, 0, 0, 0], 2 => Syntaxes(Conversation.Service), _ => Header(2, 0, 0) };
+        for (int length = 0; length < value.Length; length++)
+        {
+            Assert.False(IsServed([.. Magic, .. Command(type | End, value[..length])]), $"{length} octets");
+        }
+
+        foreach (ushort lie in new ushort[] { (ushort)(value.Length + 1), 0x7FFF, 0x8000, 0xFFFF })
+        {
+            byte[] command = Command(type | End, value);
+            BinaryPrimitives.WriteUInt16LittleEndian(command.AsSpan(2), lie);
+
+            Assert.False(IsServed([.. Magic, .. command]), $"{lie}");
+        }
+    }
+
     [Fact]
     public static void Octets_that_are_no_trailer_are_padding()
     {
