@@ -9,6 +9,7 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using ProtoRpc.Calls;
 using ProtoRpc.Transports;
@@ -46,10 +47,14 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         _service = service;
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
+        builder.Services.Configure<SocketTransportOptions>(
+            sockets => sockets.CreateBoundListenSocket = place => place is UnixDomainSocketEndPoint path
+                ? OwnerSocket.Bind(endpoint, path)
+                : SocketTransportOptions.CreateDefaultBoundListenSocket(place));
         builder.WebHost.ConfigureKestrel(options =>
         {
             Configure(options, limits);
-            Listen(options, endpoint.Host, endpoint.Port, listen =>
+            Listen(options, endpoint, listen =>
             {
                 listen.Protocols = protocols;
                 if (tls is not null)
@@ -91,6 +96,11 @@ internal sealed class KestrelEndpoint : IServedEndpoint
             kestrel = new KestrelEndpoint(endpoint, limits, protocols, tls, service);
             kestrel.Start();
             return kestrel;
+        }
+        catch (ArgumentOutOfRangeException e) when (endpoint.Transport == RpcTransport.GrpcUnix)
+        {
+            kestrel?.Release();
+            throw OwnerSocket.TooLong(endpoint, e);
         }
         catch (Exception e) when (SocketErrorOf(e) is { } error)
         {
@@ -135,9 +145,14 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     private static TimeSpan Patience(TimeSpan timeout) =>
         TimeSpan.FromSeconds(Math.Clamp(timeout.TotalSeconds, MinPatienceSeconds, MaxPatienceSeconds));
 
-    private static void Listen(KestrelServerOptions options, string host, int port, Action<ListenOptions> configure)
+    private static void Listen(KestrelServerOptions options, RpcEndpoint endpoint, Action<ListenOptions> configure)
     {
-        if (host is "*" or "+")
+        (string host, int port) = (endpoint.Host, endpoint.Port);
+        if (endpoint.Transport == RpcTransport.GrpcUnix)
+        {
+            options.ListenUnixSocket(endpoint.Name, configure);
+        }
+        else if (host is "*" or "+")
         {
             options.ListenAnyIP(port, configure);
         }
@@ -166,7 +181,11 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         _handle = async http => await (await ready.Task.ConfigureAwait(false))(http).ConfigureAwait(false);
         _server.StartAsync(new KestrelApplication(HandleAsync), CancellationToken.None).GetAwaiter().GetResult();
         string address = _server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses.First();
-        Endpoint = Endpoint.WithPort(BindingAddress.Parse(address).Port);
+        if (Endpoint.Transport != RpcTransport.GrpcUnix)
+        {
+            Endpoint = Endpoint.WithPort(BindingAddress.Parse(address).Port);
+        }
+
         _handle = _service(Endpoint);
         ready.SetResult(_handle);
     }

@@ -10,6 +10,9 @@ public sealed class RpcMethodContext : RpcHandlerContext
 {
     private readonly RpcCallContext _context;
     private IDictionary? _callContext;
+    private IDictionary? _requestHeaders;
+    private IDictionary? _responseHeaders;
+    private IDictionary? _responseTrailers;
 
     internal RpcMethodContext(RpcCallContext context)
         : base(context)
@@ -30,13 +33,55 @@ public sealed class RpcMethodContext : RpcHandlerContext
         set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
     }
 
+    /// <summary>What came beside the request on HTTP and gRPC endpoints; bytes where a name ends in -bin.</summary>
+    public IDictionary RequestHeaders => _requestHeaders ??= HeaderMapping.ToHashtable(_context.RequestHeaders);
+
+    /// <summary>What is sent before the first reply on gRPC endpoints.</summary>
+    public IDictionary ResponseHeaders
+    {
+        get => _responseHeaders ??= NewHeaders();
+        set => _responseHeaders = value ?? throw new ArgumentNullException(nameof(value));
+    }
+
+    /// <summary>What is sent after the last reply on gRPC endpoints, also when the handler fails.</summary>
+    public IDictionary ResponseTrailers
+    {
+        get => _responseTrailers ??= NewHeaders();
+        set => _responseTrailers = value ?? throw new ArgumentNullException(nameof(value));
+    }
+
+    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it; set before the first one.</summary>
+    public RpcCompression ResponseCompression
+    {
+        get => _context.ResponseCompression;
+        set => _context.ResponseCompression = value;
+    }
+
     /// <summary>Whether it shows this call.</summary>
     internal bool IsOf(RpcCallContext context) => ReferenceEquals(context, _context);
 
-    /// <summary>Takes over what the handler made of the call context.</summary>
-    /// <exception cref="RpcException">Internal when that is no call context.</exception>
+    /// <summary>Takes over the headers that the handler set, before the first reply.</summary>
+    /// <exception cref="RpcException">Internal when that are no headers.</exception>
+    internal void FlushHeaders()
+    {
+        if (_responseHeaders is not null)
+        {
+            Fill(_context.ResponseHeaders, _responseHeaders, nameof(ResponseHeaders));
+            _responseHeaders = null;
+        }
+    }
+
+    /// <summary>Takes over what the handler set for the end of the call.</summary>
+    /// <exception cref="RpcException">Internal when that is no call context, or no headers.</exception>
     internal void Flush()
     {
+        FlushHeaders();
+        if (_responseTrailers is not null)
+        {
+            Fill(_context.ResponseTrailers, _responseTrailers, nameof(ResponseTrailers));
+            _responseTrailers = null;
+        }
+
         if (_callContext is null)
         {
             return;
@@ -52,6 +97,34 @@ public sealed class RpcMethodContext : RpcHandlerContext
                 RpcStatusCode.Internal, $"The handler of {Method.FullName} left a wrong call context: {e.Message}", e)
             {
                 ErrorId = "WrongCallContext",
+            };
+        }
+    }
+
+    private static Hashtable NewHeaders() => new(StringComparer.OrdinalIgnoreCase);
+
+    private void Fill(RpcMetadata metadata, IDictionary headers, string name)
+    {
+        try
+        {
+            foreach ((string key, object value) in HeaderMapping.ToMetadata(headers))
+            {
+                if (value is byte[] bytes)
+                {
+                    metadata.Add(key, bytes);
+                }
+                else
+                {
+                    metadata.Add(key, (string)value);
+                }
+            }
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The handler of {Method.FullName} left wrong {name}: {e.Message}", e)
+            {
+                ErrorId = "InvalidHeader",
             };
         }
     }

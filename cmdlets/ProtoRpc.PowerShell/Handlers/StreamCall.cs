@@ -65,7 +65,7 @@ internal sealed class StreamCall(RpcCallContext context, RpcServerStream stream,
     private void Send(RpcMethodContext shown, PSObject output)
     {
         IMessage reply = HandlerReply.Of(_context.Method, output);
-        shown.Flush();
+        shown.FlushHeaders();
         Wait(stream.WriteAsync(reply));
     }
 }

@@ -1,3 +1,4 @@
+using System.Net;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
@@ -16,6 +17,13 @@ internal sealed class ConnectionPeer
     /// <summary>The authentication that has begun on the connection.</summary>
     public SecurityContext? Handshake { get; set; }
 
+    /// <summary>Who sends a request, as far as the connection tells.</summary>
+    public static PeerIdentity IdentityOf(HttpContext http)
+    {
+        ConnectionPeer connection = Of(http);
+        return connection.Identity ??= Read(http);
+    }
+
     public static ConnectionPeer Of(HttpContext http)
     {
         IDictionary<object, object?> items = http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items;
@@ -27,5 +35,19 @@ internal sealed class ConnectionPeer
         ConnectionPeer peer = new();
         items[Key] = peer;
         return peer;
+    }
+
+    private static PeerIdentity Read(HttpContext http)
+    {
+        if (http.Connection.RemoteIpAddress is { } ip)
+        {
+            PeerIdentity caller = PeerIdentity.Anonymous(new IPEndPoint(ip, http.Connection.RemotePort).ToString());
+            return http.Request.IsHttps ? caller with { ProtectionLevel = RpcProtectionLevel.Privacy } : caller;
+        }
+
+        // The kernel tells who is behind a Unix socket.
+        return http.Features.Get<IConnectionSocketFeature>() is { Socket: { } socket }
+            ? UnixPeer.Read(socket)
+            : PeerIdentity.Anonymous("");
     }
 }

@@ -27,12 +27,12 @@ internal sealed class HttpAuthentication
         _endpoint = endpoint;
         _isOpen = security.IsOpen && !policy.OffersMechanisms;
         _allowsAnonymous = policy.AllowsAnonymous && (security.IsOpen || security.AllowAnonymous);
-        bool isPlain = endpoint.Transport == RpcTransport.Http && !HttpTransport.IsLoopback(endpoint.Host);
+        bool isPlain = !endpoint.IsTls && !endpoint.IsLocalOnly && !HttpTransport.IsLoopback(endpoint.Host);
         if (isPlain && (security.Basic is not null || security.Bearer is not null))
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                $"'{endpoint}' would take passwords and tokens in clear over the network. Use https:// with a certificate.")
+                $"'{endpoint}' would take passwords and tokens in clear over the network. Use TLS with a certificate.")
             {
                 ErrorId = "UnencryptedEndpoint",
                 Endpoint = endpoint,

@@ -1,4 +1,3 @@
-using System.Net;
 using System.Text;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Calls;
@@ -26,7 +25,7 @@ internal sealed class HttpService
 
     public async Task HandleAsync(HttpContext http)
     {
-        PeerIdentity peer = PeerOf(http);
+        PeerIdentity peer = ConnectionPeer.IdentityOf(http);
         try
         {
             HttpRoute route = _routes.Find(http.Request.Path.Value ?? "/");
@@ -102,19 +101,5 @@ internal sealed class HttpService
         http.Response.Headers.XContentTypeOptions = "nosniff";
         http.Response.ContentLength = bytes.Length;
         return http.Response.Body.WriteAsync(bytes, http.RequestAborted).AsTask();
-    }
-
-    private static PeerIdentity PeerOf(HttpContext http)
-    {
-        ConnectionPeer connection = ConnectionPeer.Of(http);
-        if (connection.Identity is { } known)
-        {
-            return known;
-        }
-
-        string address = http.Connection.RemoteIpAddress is { } ip
-            ? new IPEndPoint(ip, http.Connection.RemotePort).ToString()
-            : "";
-        return connection.Identity = PeerIdentity.Anonymous(address);
     }
 }

@@ -62,6 +62,11 @@ internal sealed class GrpcCall : IRpcStream
         }
 
         GrpcHeaders.AddStandard(_request.Headers, timeout, _compresses);
+        if (channel.Context.CalculateSize() > 0)
+        {
+            _request.Headers.TryAddWithoutValidation(GrpcCallContext.HeaderName, GrpcCallContext.Write(channel.Context));
+        }
+
         _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         if (timeout != Timeout.InfiniteTimeSpan)
         {
@@ -173,12 +178,12 @@ internal sealed class GrpcCall : IRpcStream
     {
         bool finished = _over;
         _over = true;
+        _content?.Abandon();
         if (!finished)
         {
             await _end.CancelAsync().ConfigureAwait(false);
         }
 
-        _content?.Complete();
         if (_response is null)
         {
             // A response that comes in spite of all is disposed of when it comes.
@@ -253,6 +258,11 @@ internal sealed class GrpcCall : IRpcStream
         if (_info is not null)
         {
             _info.Trailers = trailers;
+        }
+
+        if (GrpcCallContext.Read(GrpcHeaders.Find(trailing, GrpcCallContext.HeaderName)) is { } changed)
+        {
+            _channel.Context = changed;
         }
 
         if (GrpcStatus.Read(trailing, trailers) is { } failure)

@@ -58,7 +58,7 @@ internal sealed class GrpcChannel : IRpcChannel
     /// <summary>On a request that waits for a server that is not there: for as long as this is not cancelled.</summary>
     public static HttpRequestOptionsKey<CancellationToken> WaitsUntil { get; } = new("ProtoRpc.WaitsUntil");
 
-    /// <summary>The native protocol's side channel; nothing of gRPC carries it.</summary>
+    /// <summary>The side channel, which goes with every call and comes back from servers of our own.</summary>
     public Headers.RpcCallContext Context { get; set; } = new();
 
     public RpcEndpoint Endpoint { get; }

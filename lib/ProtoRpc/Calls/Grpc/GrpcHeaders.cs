@@ -22,6 +22,10 @@ internal static class GrpcHeaders
         "transfer-encoding", "upgrade",
     ];
 
+    /// <summary>Whether a name belongs to the protocol, or to HTTP.</summary>
+    public static bool IsReserved(string name) =>
+        name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase) || Reserved.Contains(name);
+
     /// <summary>Writes what every call has.</summary>
     public static void AddStandard(HttpRequestHeaders headers, TimeSpan timeout, bool compresses)
     {
@@ -49,7 +53,7 @@ internal static class GrpcHeaders
     {
         foreach ((string name, object value) in metadata)
         {
-            if (name.StartsWith(ReservedPrefix, StringComparison.Ordinal) || Reserved.Contains(name))
+            if (IsReserved(name))
             {
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,

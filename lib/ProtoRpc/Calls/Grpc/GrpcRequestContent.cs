@@ -20,6 +20,9 @@ internal sealed class GrpcRequestContent : HttpContent
     /// <summary>Ends the body.</summary>
     public void Complete() => _completed.TrySetResult();
 
+    /// <summary>Gives the body up, unless it is complete: the server must not take its beginning for the whole.</summary>
+    public void Abandon() => _completed.TrySetCanceled();
+
     protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
         SerializeToStreamAsync(stream, context, CancellationToken.None);
 

@@ -1,14 +1,17 @@
 using Google.Protobuf;
+using Google.Protobuf.WellKnownTypes;
 using ProtoRpc.Calls.Grpc.Proto;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Wire.Grpc;
+using Status = ProtoRpc.Calls.Grpc.Proto.Status;
 
 namespace ProtoRpc.Calls.Grpc;
 
 /// <summary>The details of a status: messages of google.rpc, known without a schema, and of others.</summary>
 internal static class GrpcStatusDetails
 {
+    private const string TypePrefix = "type.googleapis.com/";
     private static readonly RpcSchema Known =
         RpcSchema.FromDescriptors(StatusReflection.Descriptor, ErrorDetailsReflection.Descriptor);
 
@@ -35,6 +38,28 @@ internal static class GrpcStatusDetails
             return Array.Empty<object>();
         }
     }
+
+    /// <summary>Writes the header; null where there is nothing to tell.</summary>
+    public static string? Write(RpcStatusCode code, string message, IReadOnlyList<object> details)
+    {
+        if (details.Count == 0)
+        {
+            return null;
+        }
+
+        Status status = new() { Code = (int)code, Message = message };
+        foreach (IMessage detail in details.OfType<IMessage>())
+        {
+            status.Details.Add(Pack(detail));
+        }
+
+        return GrpcBinaryHeader.Encode(status.ToByteArray());
+    }
+
+    // What could not be unpacked when it came is an Any still.
+    private static Any Pack(IMessage detail) => detail.Descriptor.FullName == Any.Descriptor.FullName
+        ? Any.Parser.ParseFrom(detail.ToByteArray())
+        : new Any { TypeUrl = $"{TypePrefix}{detail.Descriptor.FullName}", Value = detail.ToByteString() };
 
     private static DynamicMessage Unpack(string typeUrl, ByteString value, IMessage any)
     {

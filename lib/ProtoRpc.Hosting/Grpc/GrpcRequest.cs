@@ -1,0 +1,93 @@
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+using ProtoRpc.Calls;
+using ProtoRpc.Calls.Grpc;
+using ProtoRpc.Wire.Grpc;
+using CallContextHeader = ProtoRpc.Calls.Headers.RpcCallContext;
+
+namespace ProtoRpc.Hosting.Grpc;
+
+/// <summary>The headers of a call.</summary>
+internal static class GrpcRequest
+{
+    /// <summary>The error id of an encoding that is not known.</summary>
+    public const string UnknownEncodingId = "UnknownGrpcEncoding";
+
+    /// <summary>When the caller stops waiting; null where it did not say so.</summary>
+    /// <exception cref="RpcException">Internal: not a time.</exception>
+    public static DateTimeOffset? DeadlineOf(HttpRequest request)
+    {
+        string text = request.Headers[GrpcTimeout.HeaderName].ToString();
+        if (text.Length == 0)
+        {
+            return null;
+        }
+
+        TimeSpan timeout = GrpcTimeout.Parse(text)
+            ?? throw GrpcDefects.BadHeader(GrpcTimeout.HeaderName, text, "a time of at most eight digits and a unit");
+        DateTimeOffset now = DateTimeOffset.UtcNow;
+        return timeout < DateTimeOffset.MaxValue - now ? now + timeout : DateTimeOffset.MaxValue;
+    }
+
+    /// <summary>How messages are compressed.</summary>
+    /// <exception cref="RpcException">Unimplemented: in a way that is not known here.</exception>
+    public static string? EncodingOf(HttpRequest request)
+    {
+        string encoding = request.Headers[GrpcHeaders.Encoding].ToString();
+        return encoding switch
+        {
+            "" or GrpcEncoding.Identity => null,
+            GrpcEncoding.Gzip => encoding,
+            _ => throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                $"Messages compressed with '{encoding}' are not understood; use one of {GrpcEncoding.Accepted}.")
+            {
+                ErrorId = UnknownEncodingId,
+            },
+        };
+    }
+
+    /// <summary>Whether the caller takes messages compressed with gzip.</summary>
+    public static bool TakesGzip(HttpRequest request)
+    {
+        foreach (string? line in request.Headers[GrpcHeaders.AcceptEncoding])
+        {
+            if (line!.Split(',', StringSplitOptions.TrimEntries).Contains(GrpcEncoding.Gzip))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>The side channel; null where there is none.</summary>
+    /// <exception cref="RpcException">Internal: not a call context.</exception>
+    public static CallContextHeader? ContextOf(HttpRequest request)
+    {
+        string text = request.Headers[GrpcCallContext.HeaderName].ToString();
+        return text.Length == 0
+            ? null
+            : GrpcCallContext.Read(text) ?? throw GrpcDefects.BadHeader(GrpcCallContext.HeaderName, text, "a call context");
+    }
+
+    /// <summary>What the caller sent along.</summary>
+    public static RpcMetadata MetadataOf(HttpRequest request)
+    {
+        RpcMetadata metadata = new();
+        foreach ((string name, StringValues values) in request.Headers)
+        {
+            if (name.StartsWith(':') || GrpcHeaders.IsReserved(name))
+            {
+                continue;
+            }
+
+            foreach (string? value in values)
+            {
+                metadata.AddReceived(name, value ?? "");
+            }
+        }
+
+        return metadata;
+    }
+}

@@ -1,0 +1,151 @@
+using System.Globalization;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+using ProtoRpc.Calls;
+using ProtoRpc.Calls.Grpc;
+using ProtoRpc.Calls.Native;
+using ProtoRpc.Wire.Grpc;
+
+namespace ProtoRpc.Hosting.Grpc;
+
+/// <summary>What is sent before the first message of a reply, and after the last.</summary>
+internal class GrpcResponse(HttpContext http)
+{
+    // Clients bound what they take as headers, many at 8 KiB for all of them.
+    private const int MaxTextLength = 4096;
+
+    private bool _hasBody;
+
+    protected HttpResponse Response => http.Response;
+
+    /// <summary>Prepares the first message.</summary>
+    /// <exception cref="RpcException">Internal: the handler set a header that belongs to the protocol.</exception>
+    public void Begin(RpcCallContext context, bool compresses)
+    {
+        if (_hasBody)
+        {
+            return;
+        }
+
+        _hasBody = true;
+        if (compresses)
+        {
+            Response.Headers[GrpcHeaders.Encoding] = GrpcEncoding.Gzip;
+        }
+
+        if (context.SetHeaders is { } headers)
+        {
+            Add(headers, "header", (name, value) => Response.Headers.Append(name, value));
+        }
+    }
+
+    /// <summary>Ends the reply of a call that succeeded.</summary>
+    public void Succeed(RpcCallContext context)
+    {
+        AddContext(context);
+        if (context.SetTrailers is { } trailers)
+        {
+            Add(trailers, "trailer", AppendTrailer);
+        }
+
+        AppendTrailer(GrpcHeaders.Status, "0");
+    }
+
+    /// <summary>Ends the reply of a call that failed.</summary>
+    /// <param name="error">How it failed.</param>
+    /// <param name="detail">What the caller is told of it.</param>
+    /// <param name="context">The call; null where there was none yet.</param>
+    public async Task FailAsync(Exception error, RpcErrorDetail detail, RpcCallContext? context)
+    {
+        if (!_hasBody && context?.SetHeaders is { Count: > 0 })
+        {
+            // Headers that the handler set are headers, also where nothing but trailers would follow.
+            Try(() => Begin(context, compresses: false));
+            await Response.StartAsync().ConfigureAwait(false);
+        }
+
+        if (error is RpcException { ErrorId: GrpcRequest.UnknownEncodingId })
+        {
+            Response.Headers[GrpcHeaders.AcceptEncoding] = GrpcEncoding.Accepted;
+        }
+
+        RpcStatusCode code = ExceptionInfoCodec.StatusOf(error);
+        code = code == RpcStatusCode.OK ? RpcStatusCode.Unknown : code;
+        string text = TextFor(error, detail);
+        Append(GrpcHeaders.Status, ((int)code).ToString(CultureInfo.InvariantCulture));
+        Append(GrpcMessageText.HeaderName, GrpcMessageText.Encode(text));
+        if (error is RpcException { Details: { Count: > 0 } details }
+            && GrpcStatusDetails.Write(code, text, details) is { } written)
+        {
+            Append(GrpcHeaders.StatusDetails, written);
+        }
+
+        if (context is not null)
+        {
+            Try(() => AddContext(context));
+            Try(() => Add(context.SetTrailers ?? [], "trailer", Append));
+        }
+    }
+
+    /// <summary>Adds a trailer behind the messages.</summary>
+    protected virtual void AppendTrailer(string name, string value) => Response.AppendTrailer(name, new StringValues(value));
+
+    // Without messages, the trailers are the headers.
+    private void Append(string name, string value)
+    {
+        if (_hasBody || Response.HasStarted)
+        {
+            AppendTrailer(name, value);
+        }
+        else
+        {
+            Response.Headers.Append(name, value);
+        }
+    }
+
+    private void AddContext(RpcCallContext context)
+    {
+        if (context.ChangedContext() is { } changed)
+        {
+            Append(GrpcCallContext.HeaderName, GrpcCallContext.Write(changed));
+        }
+    }
+
+    private static void Add(RpcMetadata metadata, string what, Action<string, string> append)
+    {
+        foreach ((string name, object value) in metadata)
+        {
+            if (GrpcHeaders.IsReserved(name))
+            {
+                throw new RpcException(
+                    RpcStatusCode.Internal,
+                    $"The handler set the {what} '{name}', whose name belongs to the protocol. Use another one.")
+                {
+                    ErrorId = "InvalidHeader",
+                };
+            }
+
+            append(name, value as string ?? GrpcBinaryHeader.Encode((byte[])value));
+        }
+    }
+
+    // A call that fails is told even when what goes beside the status cannot be written.
+    private static void Try(Action add)
+    {
+        try
+        {
+            add();
+        }
+        catch (RpcException)
+        {
+        }
+    }
+
+    private static string TextFor(Exception error, RpcErrorDetail detail)
+    {
+        string text = detail >= RpcErrorDetail.Message
+            ? error.Message
+            : detail == RpcErrorDetail.Type ? $"The call failed with {error.GetType().FullName}." : "The call failed.";
+        return text.Length <= MaxTextLength ? text : $"{text[..MaxTextLength]}...";
+    }
+}

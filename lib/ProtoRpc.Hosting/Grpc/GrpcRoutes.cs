@@ -1,0 +1,35 @@
+using System.Collections.Frozen;
+using ProtoRpc.Calls;
+
+namespace ProtoRpc.Hosting.Grpc;
+
+/// <summary>The methods by their paths.</summary>
+internal sealed class GrpcRoutes
+{
+    private readonly FrozenDictionary<string, ServerMethod> _methods;
+    private readonly FrozenDictionary<string, ServerService> _services;
+
+    public GrpcRoutes(IEnumerable<ServerService> services)
+    {
+        _services = services.ToFrozenDictionary(s => s.Info.FullName, StringComparer.Ordinal);
+        _methods = _services.Values.SelectMany(s => s.Info.Methods.Select(m => s.Get(m.Name)))
+            .ToFrozenDictionary(m => $"/{m.Info.FullName}", StringComparer.Ordinal);
+    }
+
+    /// <summary>The method of a path.</summary>
+    /// <exception cref="RpcException">Unimplemented: there is none.</exception>
+    public ServerMethod Find(string path)
+    {
+        if (_methods.TryGetValue(path, out ServerMethod? method))
+        {
+            return method;
+        }
+
+        int slash = path.LastIndexOf('/');
+        return slash > 0 && _services.TryGetValue(path[1..slash], out ServerService? service)
+            ? service.Get(path[(slash + 1)..])
+            : throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                $"There is no service at '{path}'. There are: {string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}.");
+    }
+}

@@ -1,0 +1,213 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using Google.Protobuf;
+using ProtoRpc.Calls;
+using ProtoRpc.Messages;
+using ProtoRpc.Wire.Grpc;
+
+namespace ProtoRpc.Hosting.Grpc;
+
+/// <summary>The messages of a call in the body of its request and of its reply.</summary>
+/// <remarks>A handler that was given up may still read or write when the call ends: <see cref="CloseAsync"/> ends that
+/// first, for the connection uses its buffers again.</remarks>
+internal sealed class GrpcServerStream : RpcServerStream, IDisposable
+{
+    private readonly RpcCallContext _context;
+    private readonly PipeReader _input;
+    private readonly PipeWriter _output;
+    private readonly GrpcResponse _response;
+    private readonly CancellationTokenSource? _end;
+    private readonly CancellationToken _cancellation;
+    private readonly SemaphoreSlim? _reading;
+    private readonly SemaphoreSlim? _writing;
+    private bool _ended;
+    private volatile bool _closed;
+
+    /// <param name="method">The method.</param>
+    /// <param name="context">The call.</param>
+    /// <param name="input">The body of the request.</param>
+    /// <param name="output">The body of the reply.</param>
+    /// <param name="response">What goes around the reply's messages.</param>
+    public GrpcServerStream(
+        ServerMethod method, RpcCallContext context, PipeReader input, PipeWriter output, GrpcResponse response)
+        : base(method)
+    {
+        _context = context;
+        _input = input;
+        _output = output;
+        _response = response;
+        _cancellation = context.Aborted;
+        if (!method.Info.IsUnary)
+        {
+            _end = CancellationTokenSource.CreateLinkedTokenSource(context.CancellationToken);
+            _cancellation = _end.Token;
+            _reading = new SemaphoreSlim(1, 1);
+            _writing = new SemaphoreSlim(1, 1);
+        }
+    }
+
+    /// <summary>The largest request.</summary>
+    public required int MaxBytes { get; init; }
+
+    /// <summary>How requests are compressed.</summary>
+    public required string? Encoding { get; init; }
+
+    /// <summary>Whether the caller takes replies that are compressed with gzip.</summary>
+    public required bool TakesGzip { get; init; }
+
+    /// <summary>Ends what still reads or writes.</summary>
+    public async ValueTask CloseAsync()
+    {
+        if (_end is not null)
+        {
+            await _end.CancelAsync().ConfigureAwait(false);
+            await _reading!.WaitAsync().ConfigureAwait(false);
+            await _writing!.WaitAsync().ConfigureAwait(false);
+            _closed = true;
+            _reading.Release();
+            _writing.Release();
+        }
+    }
+
+    public void Dispose() => _end?.Dispose();
+
+    internal override async ValueTask<IMessage?> ReceiveAsync()
+    {
+        if (_reading is null)
+        {
+            return await ReceiveOnlyAsync().ConfigureAwait(false);
+        }
+
+        await _reading.WaitAsync(_cancellation).ConfigureAwait(false);
+        try
+        {
+            RequireOpen();
+            return Method.Info.IsClientStreaming
+                ? await ReadFrameAsync().ConfigureAwait(false)
+                : await ReceiveOnlyAsync().ConfigureAwait(false);
+        }
+        finally
+        {
+            _reading.Release();
+        }
+    }
+
+    internal override async ValueTask SendAsync(IMessage reply, bool compress)
+    {
+        if (_writing is null)
+        {
+            Write(reply, compress);
+            return;
+        }
+
+        await _writing.WaitAsync(_cancellation).ConfigureAwait(false);
+        try
+        {
+            RequireOpen();
+            Write(reply, compress);
+            FlushResult flushed = await _output.FlushAsync(_cancellation).ConfigureAwait(false);
+            if (flushed.IsCompleted || flushed.IsCanceled)
+            {
+                throw new OperationCanceledException("The caller is gone.");
+            }
+        }
+        finally
+        {
+            _writing.Release();
+        }
+    }
+
+    // The one request of a method that takes one.
+    private async ValueTask<IMessage?> ReceiveOnlyAsync()
+    {
+        if (_ended)
+        {
+            return null;
+        }
+
+        IMessage only = await ReadFrameAsync().ConfigureAwait(false)
+            ?? throw GrpcDefects.BadFrame("the request ends before its message");
+        return await ReadFrameAsync().ConfigureAwait(false) is null
+            ? only
+            : throw GrpcDefects.BadFrame("a method that takes one message was sent more");
+    }
+
+    private async ValueTask<IMessage?> ReadFrameAsync()
+    {
+        while (!_ended)
+        {
+            ReadResult result = await _input.ReadAsync(_cancellation).ConfigureAwait(false);
+            ReadOnlySequence<byte> buffer = result.Buffer;
+            if (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame))
+            {
+                IMessage request = Parse(frame);
+                _input.AdvanceTo(buffer.Start);
+                return request;
+            }
+
+            _ended = result.IsCompleted;
+            if (!_ended)
+            {
+                _input.AdvanceTo(buffer.Start, buffer.End);
+                continue;
+            }
+
+            long left = buffer.Length;
+            _input.AdvanceTo(buffer.End);
+            if (left > 0)
+            {
+                throw GrpcDefects.BadFrame($"the stream ends in the middle of a message, {left:N0} bytes after its start");
+            }
+        }
+
+        return null;
+    }
+
+    private IMessage Parse(GrpcFrame frame)
+    {
+        _context.IsRequestCompressed = frame.IsCompressed;
+        return frame.IsCompressed
+            ? Method.ReadRequest(GrpcEncoding.Decompress(frame.Body, Encoding, MaxBytes).Span, _context)
+            : frame.Body.IsSingleSegment
+                ? Method.ReadRequest(frame.Body.FirstSpan, _context)
+                : Method.ReadRequest(frame.Body.ToArray(), _context);
+    }
+
+    private void Write(IMessage reply, bool compress)
+    {
+        bool compresses = TakesGzip && _context.ResponseCompression == RpcCompression.Gzip;
+        _response.Begin(_context, compresses);
+        if (compresses && compress)
+        {
+            byte[] body = GrpcEncoding.Compress(reply.ToByteArray());
+            WritePrefix(isCompressed: true, body.Length);
+            _output.Write(body);
+            return;
+        }
+
+        WritePrefix(isCompressed: false, reply.CalculateSize());
+        if (reply is DynamicMessage dynamic)
+        {
+            // Its own writer; the interface's goes through Google.Protobuf's.
+            dynamic.WriteTo(_output);
+        }
+        else
+        {
+            reply.WriteTo(_output);
+        }
+    }
+
+    private void WritePrefix(bool isCompressed, int length)
+    {
+        GrpcFraming.WritePrefix(_output.GetSpan(GrpcFraming.PrefixLength), isCompressed, length);
+        _output.Advance(GrpcFraming.PrefixLength);
+    }
+
+    private void RequireOpen()
+    {
+        if (_closed)
+        {
+            throw new OperationCanceledException("The call has ended.");
+        }
+    }
+}

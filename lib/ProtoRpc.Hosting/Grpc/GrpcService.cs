@@ -1,0 +1,84 @@
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
+using ProtoRpc.Calls;
+using ProtoRpc.Calls.Grpc;
+using ProtoRpc.Hosting.Http;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Hosting.Grpc;
+
+/// <summary>Answers the requests of one gRPC endpoint.</summary>
+internal sealed class GrpcService(ServerHost host, HttpServerOptions options, RpcEndpoint endpoint)
+{
+    private readonly GrpcRoutes _routes = new(host.Services);
+    private readonly GrpcCalls _calls = new(host, endpoint);
+    private readonly HttpAuthentication _authentication = new(options.Security, SecurityPolicy.Open, endpoint);
+
+    /// <summary>Whether a request is one of gRPC.</summary>
+    public static bool IsGrpc(HttpRequest request)
+    {
+        ReadOnlySpan<char> type = request.ContentType;
+        int end = type.IndexOf(';');
+        type = (end < 0 ? type : type[..end]).TrimEnd();
+        return type.Equals(GrpcHeaders.ContentType, StringComparison.OrdinalIgnoreCase)
+            || type.Equals($"{GrpcHeaders.ContentType}+proto", StringComparison.OrdinalIgnoreCase);
+    }
+
+    public async Task HandleAsync(HttpContext http)
+    {
+        HttpResponse reply = http.Response;
+        if (!HttpMethods.IsPost(http.Request.Method))
+        {
+            reply.StatusCode = StatusCodes.Status405MethodNotAllowed;
+            reply.Headers.Allow = HttpMethods.Post;
+            return;
+        }
+
+        if (!IsGrpc(http.Request))
+        {
+            reply.StatusCode = StatusCodes.Status415UnsupportedMediaType;
+            return;
+        }
+
+        reply.ContentType = GrpcHeaders.ContentType;
+        GrpcResponse response = new(http);
+        PeerIdentity peer = ConnectionPeer.IdentityOf(http);
+        ServerMethod? method = null;
+        try
+        {
+            peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
+            method = _routes.Find(http.Request.Path.Value ?? "");
+        }
+        catch (HttpRefusal refusal)
+        {
+            // gRPC says it in its own status, in an answer that is a success to HTTP.
+            await response.FailAsync(new RpcException(refusal.Code, refusal.Message), RpcErrorDetail.Message, null)
+                .ConfigureAwait(false);
+        }
+        catch (RpcException e)
+        {
+            await response.FailAsync(e, RpcErrorDetail.Message, null).ConfigureAwait(false);
+        }
+
+        if (method is not null)
+        {
+            Bound(http, method);
+            await _calls.HandleAsync(http, method, peer, http.Request.BodyReader, reply.BodyWriter, response).ConfigureAwait(false);
+        }
+    }
+
+    // Each message has its bound. A stream of them has none, and may rest for as long as it likes.
+    private static void Bound(HttpContext http, ServerMethod method)
+    {
+        if (http.Features.Get<IHttpMaxRequestBodySizeFeature>() is { IsReadOnly: false } size)
+        {
+            size.MaxRequestBodySize = null;
+        }
+
+        if (method.Info.IsClientStreaming && http.Features.Get<IHttpMinRequestBodyDataRateFeature>() is { } rate)
+        {
+            rate.MinDataRate = null;
+        }
+    }
+}
