@@ -1,10 +1,11 @@
 using ProtoRpc.Benchmarks;
 using ProtoRpc.Benchmarks.Codec;
+using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Benchmarks.Transfer;
 using ProtoRpc.Benchmarks.Transport;
 
 const string Usage = """
-    dotnet run -c Release --project tests/benchmarks -- transport|codec|all [options]
+    dotnet run -c Release --project tests/benchmarks -- transport|security|codec|all [options]
 
       --transports ncalrpc,tcp   the transports to measure
       --records 0                records in each message, as 0,10,100,1000
@@ -13,6 +14,7 @@ const string Usage = """
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
 
     transfer                     sends one message of a GiB in parts, and a GiB through a bare socket
+    security                     compares callers who prove who they are with anonymous ones, and counts handshakes
     callers ENDPOINT [options]   calls a listener of Benchmark.SampleService, and prints calls/s
 
     tests/benchmarks/shell.ps1 measures the PowerShell module.
@@ -28,6 +30,9 @@ switch (args[0])
 {
     case "transport":
         TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+        return 0;
+    case "security":
+        SecurityBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
         return 0;
     case "codec":
         CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));

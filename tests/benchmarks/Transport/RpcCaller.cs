@@ -1,6 +1,7 @@
 using ProtoRpc.Calls;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
+using ProtoRpc.Security;
 
 namespace ProtoRpc.Benchmarks.Transport;
 
@@ -11,9 +12,14 @@ internal sealed class RpcCaller : ICaller
     private readonly RpcMethodInfo _method;
     private readonly DynamicMessage _request;
 
-    public RpcCaller(string endpoint, RpcSchema schema, int records)
+    /// <param name="endpoint">Where the server is.</param>
+    /// <param name="schema">The benchmark's schema.</param>
+    /// <param name="records">How many records each request has.</param>
+    /// <param name="security">As whom to call; null for nobody.</param>
+    public RpcCaller(string endpoint, RpcSchema schema, int records, RpcClientSecurity? security = null)
     {
-        _client = RpcClient.Connect(endpoint, schema);
+        RpcClientOptions options = new() { Security = security ?? RpcClientSecurity.Anonymous };
+        _client = RpcClient.Connect(endpoint, schema, options);
         _method = _client.GetMethod("Test");
         _request = SampleData.Dynamic(_method.RequestType, records);
     }
@@ -23,10 +29,11 @@ internal sealed class RpcCaller : ICaller
     public void Dispose() => _client.Dispose();
 
     /// <summary>The server of these callers: every reply has as many records as it is told here.</summary>
-    public static RpcServer Serve(RpcSchema schema, string endpoint, int records)
+    public static RpcServer Serve(RpcSchema schema, string endpoint, int records, RpcServerSecurity? security = null)
     {
         DynamicMessage reply = SampleData.Dynamic(schema.GetMethod("Test").ReplyType, records);
-        return RpcServer.Create(schema)
+        RpcServerOptions options = new() { Security = security ?? RpcServerSecurity.Anonymous };
+        return RpcServer.Create(schema, options: options)
             .Handle("Test", (_, _) => new ValueTask<Google.Protobuf.IMessage>(reply))
             .AddEndpoint(endpoint)
             .StartListening();

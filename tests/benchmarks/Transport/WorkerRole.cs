@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
 
@@ -18,7 +19,8 @@ internal static class WorkerRole
     public const string Rpc = "rpc";
     public const string Search = "search";
 
-    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/> or <see cref="Search"/>.</param>
+    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, <see cref="Search"/>, or one of <see cref="CallSecurity"/>.
+    /// </param>
     /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
     public static int Serve(string kind, string[] arguments)
     {
@@ -32,7 +34,8 @@ internal static class WorkerRole
         {
             RpcServer rpc = kind == Search
                 ? SearchServer.Serve(address)
-                : RpcCaller.Serve(SampleData.LoadSchema(), address, Number(arguments[1]));
+                : RpcCaller.Serve(
+                    SampleData.LoadSchema(), address, Number(arguments[1]), CallSecurity.OfServer(kind));
             address = rpc.Endpoints[0].ToString();
             server = rpc;
         }
@@ -43,17 +46,17 @@ internal static class WorkerRole
         return 0;
     }
 
-    /// <param name="kind"><see cref="Raw"/> or <see cref="Rpc"/>.</param>
+    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, or one of <see cref="CallSecurity"/>.</param>
     /// <param name="arguments">Address, records, sizes of raw frames, number of callers.</param>
     public static int Call(string kind, string[] arguments)
     {
-        RpcSchema? schema = kind == Rpc ? SampleData.LoadSchema() : null;
+        RpcSchema? schema = kind != Raw ? SampleData.LoadSchema() : null;
         ICaller[] callers = new ICaller[Number(arguments[4])];
         for (int i = 0; i < callers.Length; i++)
         {
             callers[i] = schema is null
                 ? RawEcho.Connect(arguments[0], Size(arguments))
-                : new RpcCaller(arguments[0], schema, Number(arguments[1]));
+                : new RpcCaller(arguments[0], schema, Number(arguments[1]), CallSecurity.OfClient(kind));
         }
 
         Console.WriteLine("ready");
