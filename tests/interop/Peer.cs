@@ -15,6 +15,9 @@ public enum Peer
     /// <summary>A Kerberos realm: MIT's KDC, its tools and its GSSAPI library.</summary>
     Kdc,
 
+    /// <summary>NTLM as a mechanism of GSSAPI.</summary>
+    GssNtlm,
+
     /// <summary>Protocol Buffers for Python.</summary>
     PythonProtobuf,
 

@@ -24,6 +24,10 @@ internal static class Peers
         Peer.Kdc => FindProgram("krb5kdc") is null || FindProgram("kadmin.local") is null || FindProgram("kinit") is null
             ? "there is no KDC: apt-get install krb5-kdc krb5-admin-server krb5-user"
             : null,
+        Peer.GssNtlm => Works(
+            Python, "-c", "import gssapi; assert any('311.2.2.10' in m.dotted_form for m in gssapi.raw.indicate_mechs())")
+            ? null
+            : $"gss-ntlmssp is not installed for {Python}: apt-get install gss-ntlmssp python3-gssapi",
         Peer.PythonProtobuf => Works(Python, "-c", "import google.protobuf.json_format")
             ? null
             : $"protobuf is not installed for {Python}: apt-get install python3-protobuf",

@@ -9,7 +9,10 @@ internal static class NegotiateMessage
     private const uint Type = 1;
     private const int FlagsOffset = NtlmField.HeaderSize;
     private const int MinimumSize = FlagsOffset + 4;
-    private const int Size = FlagsOffset + 4 + 2 * NtlmField.Size;
+    private const int VersionSize = 8;
+
+    // The version has its place also where it is not told ([MS-NLMP] section 2.2.1.1); gss-ntlmssp insists on it.
+    private const int Size = FlagsOffset + 4 + (2 * NtlmField.Size) + VersionSize;
 
     /// <summary>Reads the flags.</summary>
     /// <returns>False when it is no such message.</returns>
