@@ -40,12 +40,21 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     [ValidateRange(0, int.MaxValue)]
     public int? MultiPartThreshold { get; set; }
 
+    [Parameter]
+    public RpcLoadBalancing LoadBalancing { get; set; }
+
     protected override void Process()
     {
         RpcSchema? schema = FindSchema();
+        if (LoadBalancing != RpcLoadBalancing.None)
+        {
+            Guard(Endpoints, () => Connect([.. Endpoints.Select(RpcEndpoint.Parse)], schema));
+            return;
+        }
+
         foreach (string endpoint in Endpoints)
         {
-            Guard(endpoint, () => Connect(RpcEndpoint.Parse(endpoint), schema));
+            Guard(endpoint, () => Connect([RpcEndpoint.Parse(endpoint)], schema));
         }
     }
 
@@ -70,14 +79,19 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         : Listener.IsRaw ? InterfaceId ?? Listener.InterfaceId[0]
         : null;
 
-    private void Connect(RpcEndpoint endpoint, RpcSchema? schema)
+    // One connection, whatever is behind it.
+    private void Connect(IReadOnlyList<RpcEndpoint> endpoints, RpcSchema? schema)
     {
-        CheckParameters(endpoint, RawInterface is not null);
-        WriteVerbose($"Connecting to {endpoint}");
+        foreach (RpcEndpoint endpoint in endpoints)
+        {
+            CheckParameters(endpoint, RawInterface is not null);
+            WriteVerbose($"Connecting to {endpoint}");
+        }
+
         RunspaceStore store = RunspaceStore.Current;
         RpcConnection connection = RawInterface is { } raw
-            ? new(store.NextId(), ConnectRaw(endpoint, raw))
-            : new(store.NextId(), ConnectClient(endpoint, schema));
+            ? new(store.NextId(), ConnectRaw(endpoints[0], raw))
+            : new(store.NextId(), ConnectClient(endpoints, schema));
         if (CallContext is not null)
         {
             SetCallContext(connection, CallContext);
@@ -102,16 +116,28 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
 
     private RpcRawClient ConnectRaw(RpcEndpoint endpoint, Guid interfaceId)
     {
+        if (LoadBalancing != RpcLoadBalancing.None)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                "-LoadBalancing is for connections with a schema; bytes go to the interface of one endpoint.")
+            {
+                ErrorId = "LoadBalancingNotSupported",
+            };
+        }
+
         RpcClientOptions options = CreateOptions();
         return RpcRawClient.Connect(
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null, Cancellation);
     }
 
     // A gRPC server tells what it serves.
-    private RpcClient ConnectClient(RpcEndpoint endpoint, RpcSchema? schema)
+    private RpcClient ConnectClient(IReadOnlyList<RpcEndpoint> endpoints, RpcSchema? schema)
     {
-        RpcClient client = RpcClient.Connect(endpoint, schema, CreateOptions(), Cancellation);
-        if (schema is not null || !endpoint.IsGrpc)
+        RpcClient client = LoadBalancing == RpcLoadBalancing.None
+            ? RpcClient.Connect(endpoints[0], schema, CreateOptions(), Cancellation)
+            : RpcClient.Connect(endpoints, LoadBalancing, schema, CreateOptions(), Cancellation);
+        if (schema is not null || !endpoints[0].IsGrpc)
         {
             return client;
         }

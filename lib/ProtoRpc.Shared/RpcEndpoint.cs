@@ -75,6 +75,9 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
     /// <summary>The same endpoint with another port, as a listener has it once it is bound.</summary>
     public RpcEndpoint WithPort(int port) => Create(Transport, Host, port, Name);
 
+    /// <summary>The same endpoint on another host.</summary>
+    public RpcEndpoint WithHost(string host) => Create(Transport, host, Port, Name);
+
     /// <summary>Reads a string binding or URI.</summary>
     /// <exception cref="RpcException">InvalidArgument, with what is wrong and the forms that are understood.</exception>
     public static RpcEndpoint Parse(string text)

@@ -180,4 +180,34 @@ Describe 'Connect-RpcEndpoint' {
     It 'offers the endpoints of listeners' {
         (Complete 'Connect-RpcEndpoint ncal').CompletionText | Should -Contain "'$($listener.Endpoint[0])'"
     }
+
+    Context 'load balancing' {
+        BeforeAll {
+            $servers = foreach ($number in 1..2) { Start-TestListener { @{ number = $using:number } } }
+        }
+
+        AfterAll { $servers | Stop-RpcListener }
+
+        It 'makes one connection that calls each in turn' {
+            $rpc = Connect-RpcEndpoint $servers.Endpoint -Schema $servers[0].Schema -Service demo.Greeter -LoadBalancing RoundRobin
+
+            @($rpc).Count | Should -Be 1
+            $numbers = 1..6 | ForEach-Object { (Invoke-RpcMethod SayHello -Connection $rpc).number }
+            ($numbers | Group-Object).ForEach{ $_.Count } | Should -Be 3, 3
+            $rpc | Disconnect-RpcEndpoint
+        }
+
+        It 'leaves a server out that is not there' {
+            $rpc = Connect-RpcEndpoint "ncalrpc:[$(New-TestName)]", $servers[1].Endpoint[0] -Schema $servers[0].Schema `
+                -Service demo.Greeter -LoadBalancing PickFirst
+
+            (Invoke-RpcMethod SayHello -Connection $rpc).number | Should -Be 2
+            $rpc | Disconnect-RpcEndpoint
+        }
+
+        It 'refuses the raw layer' {
+            { Connect-RpcEndpoint $servers.Endpoint -InterfaceId (New-Guid) -LoadBalancing RoundRobin -ErrorAction Stop } |
+                Should -Throw -ErrorId 'LoadBalancingNotSupported,*'
+        }
+    }
 }

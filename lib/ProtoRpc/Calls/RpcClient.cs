@@ -1,11 +1,8 @@
 using System.Buffers;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
-using ProtoRpc.Calls.MultiPart;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
-using ProtoRpc.Security;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
@@ -65,38 +62,48 @@ public sealed class RpcClient : IDisposable
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         options ??= new RpcClientOptions();
-        if (options.MultiPartThreshold < MultiPartSender.MinThreshold)
+        ClientOptionsCheck.Check(endpoint, options);
+        RpcServiceInfo? service = FirstService(endpoint, schema, options);
+        IRpcChannel channel = RpcChannels.Open(endpoint, service, options, cancellation);
+        return new RpcClient(endpoint, schema, service, channel, options);
+    }
+
+    /// <summary>Connects to several servers that serve the same: a call that does not reach one goes to the next, and
+    /// each address of a host name is a server. The names are looked up again every 30 s.</summary>
+    /// <param name="endpoints">The endpoints, all of the same kind.</param>
+    /// <param name="balancing">Which server gets a call.</param>
+    /// <param name="schema">The schema; of gRPC servers it can be asked for.</param>
+    /// <param name="options">How the client behaves.</param>
+    /// <param name="cancellation">Gives up.</param>
+    /// <exception cref="RpcException">Unavailable when none can be reached; InvalidArgument for endpoints of several
+    /// kinds.</exception>
+    public static RpcClient Connect(
+        IReadOnlyList<RpcEndpoint> endpoints,
+        RpcLoadBalancing balancing,
+        RpcSchema? schema = null,
+        RpcClientOptions? options = null,
+        CancellationToken cancellation = default)
+    {
+        ArgumentNullException.ThrowIfNull(endpoints);
+        ArgumentOutOfRangeException.ThrowIfZero(endpoints.Count);
+        ArgumentOutOfRangeException.ThrowIfEqual(balancing, RpcLoadBalancing.None);
+        RpcEndpoint first = endpoints[0];
+        if (endpoints.FirstOrDefault(endpoint => endpoint.Transport != first.Transport) is { } other)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; use {MultiPartSender.MinThreshold} or more.");
-        }
-
-        if (options.UseTls && endpoint.Transport != RpcTransport.Tcp)
-        {
-            throw EndpointErrors.NoTls(endpoint);
-        }
-
-        ClientLogin.Check(options.Security);
-        if (endpoint.IsGrpc && options.Compression == RpcCompression.Brotli)
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.")
+                $"'{first}' and '{other}' are of different kinds; one connection balances between endpoints of one kind.")
             {
-                ErrorId = "CompressionNotSupported",
-                Endpoint = endpoint,
+                ErrorId = "MixedEndpoints",
+                Endpoint = other,
             };
         }
 
-        if (endpoint.IsGrpc && options.Security.Authentication > RpcClientAuthentication.Anonymous)
-        {
-            throw ClientSecurityErrors.NotNative(endpoint);
-        }
-
-        // A gRPC server is asked for its schema once there is a connection.
-        RpcServiceInfo? service = schema is null && endpoint.IsGrpc ? null : ServiceOf(schema, options.Service);
-        IRpcChannel channel = RpcChannels.Open(endpoint, service, options, cancellation);
-        return new RpcClient(endpoint, schema, service, channel, options);
+        options ??= new RpcClientOptions();
+        ClientOptionsCheck.Check(first, options);
+        RpcServiceInfo? service = FirstService(first, schema, options);
+        IRpcChannel channel = RpcChannels.OpenBalanced(endpoints, balancing, service, options, cancellation);
+        return new RpcClient(first, schema, service, channel, options);
     }
 
     /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
@@ -359,6 +366,10 @@ public sealed class RpcClient : IDisposable
             throw BadReply(method, e);
         }
     }
+
+    // A gRPC server is asked for its schema once there is a connection.
+    private static RpcServiceInfo? FirstService(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
+        schema is null && endpoint.IsGrpc ? null : ServiceOf(schema, options.Service);
 
     private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
         new(method, options?.Timeout ?? (method.IsUnary ? _limits.CallTimeout : Timeout.InfiniteTimeSpan))

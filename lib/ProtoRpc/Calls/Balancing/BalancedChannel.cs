@@ -1,0 +1,243 @@
+using Google.Protobuf;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Calls.Balancing;
+
+/// <summary>One channel over several servers of the same kind. A call that did not reach one goes to the next; a call
+/// that may have run is never repeated.</summary>
+internal sealed class BalancedChannel : IRpcChannel
+{
+    // Servers that have left the name service may still answer calls; of so many of them the connections are kept.
+    private const int MostKnown = 64;
+
+    private readonly RpcLoadBalancing _policy;
+    private readonly AddressResolver _resolver;
+    private readonly Func<ResolvedEndpoint, CancellationToken, IRpcChannel> _open;
+    private readonly Lock _gate = new();
+    private readonly Dictionary<ResolvedEndpoint, Backend> _known = [];
+    private Backend[] _backends = [];
+    private Backend? _chosen;
+    private bool _isResolving;
+    private Headers.RpcCallContext _context = new();
+    private int _next = -1;
+    private bool _disposed;
+
+    /// <param name="policy">Which one gets a call.</param>
+    /// <param name="resolver">Which there are.</param>
+    /// <param name="open">Opens a channel to one of them.</param>
+    public BalancedChannel(
+        RpcLoadBalancing policy, AddressResolver resolver, Func<ResolvedEndpoint, CancellationToken, IRpcChannel> open)
+    {
+        _policy = policy;
+        _resolver = resolver;
+        _open = open;
+    }
+
+    /// <summary>The context that calls to servers that have answered nothing yet begin with; each has its own, because
+    /// sessions belong to one server.</summary>
+    public Headers.RpcCallContext Context
+    {
+        get => Current().Select(backend => backend.Opened?.Context).FirstOrDefault(context => context is not null) ?? _context;
+        set
+        {
+            _context = value;
+            foreach (Backend backend in Current())
+            {
+                if (backend.Opened is { } channel)
+                {
+                    channel.Context = value;
+                }
+            }
+        }
+    }
+
+    /// <summary>Reaches one of them, so that it is found out now when none is there.</summary>
+    /// <exception cref="RpcException">Unavailable, with what is wrong with each.</exception>
+    public void Connect(CancellationToken cancellation) => Try(static _ => true, cancellation);
+
+    public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        Try(channel => channel.Invoke(call, request, read, cancellation), cancellation);
+
+    public async Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        List<RpcException> failures = [];
+        foreach (Backend backend in Candidates())
+        {
+            try
+            {
+                IRpcChannel channel = backend.Opened
+                    ?? await Task.Run(() => Open(backend, cancellation), cancellation).ConfigureAwait(false);
+                TReply reply = await channel.InvokeAsync(call, request, read, cancellation).ConfigureAwait(false);
+                Succeeded(backend);
+                return reply;
+            }
+            catch (RpcException e) when (IsUnreached(e))
+            {
+                GiveUp(backend, e, failures);
+            }
+        }
+
+        throw NoneReached(failures);
+    }
+
+    public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        if (!request.CanSeek)
+        {
+            // What was read of it cannot be sent to another.
+            return Open(Candidates()[0], cancellation).Upload(call, request, read, cancellation);
+        }
+
+        long start = request.Position;
+        return Try(
+            channel =>
+            {
+                request.Position = start;
+                return channel.Upload(call, request, read, cancellation);
+            },
+            cancellation);
+    }
+
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
+        Try(channel => channel.Open(call, cancellation), cancellation);
+
+    public RpcSchema FetchSchema(CancellationToken cancellation) =>
+        Try(channel => channel.FetchSchema(cancellation), cancellation);
+
+    public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation) =>
+        Try(channel => channel.Ping(service, timeout, cancellation), cancellation);
+
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _disposed = true;
+            foreach (Backend backend in _known.Values)
+            {
+                backend.Dispose();
+            }
+        }
+    }
+
+    private static bool IsUnreached(RpcException e) => e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false };
+
+    private TResult Try<TResult>(Func<IRpcChannel, TResult> call, CancellationToken cancellation)
+    {
+        List<RpcException> failures = [];
+        foreach (Backend backend in Candidates())
+        {
+            try
+            {
+                TResult result = call(Open(backend, cancellation));
+                Succeeded(backend);
+                return result;
+            }
+            catch (RpcException e) when (IsUnreached(e))
+            {
+                GiveUp(backend, e, failures);
+            }
+        }
+
+        throw NoneReached(failures);
+    }
+
+    private IRpcChannel Open(Backend backend, CancellationToken cancellation)
+    {
+        if (backend.Opened is { } channel)
+        {
+            return channel;
+        }
+
+        channel = backend.Open(cancellation);
+        channel.Context = _context;
+        return channel;
+    }
+
+    private void Succeeded(Backend backend)
+    {
+        backend.Succeeded();
+        _chosen = backend;
+    }
+
+    private void GiveUp(Backend backend, RpcException failure, List<RpcException> failures)
+    {
+        backend.Failed();
+        _resolver.Hurry();
+        failures.Add(failure);
+    }
+
+    private static RpcException NoneReached(List<RpcException> failures) => failures.Count == 1
+        ? failures[0]
+        : new RpcException(
+            RpcStatusCode.Unavailable,
+            $"None of {failures.Count} servers can be reached. {string.Join(' ', failures.Select(failure => failure.Message))}",
+            failures[0])
+        {
+            ErrorId = "NoServerReached",
+        };
+
+    // Those that rest come last, in case that nobody else is there.
+    private IReadOnlyList<Backend> Candidates()
+    {
+        Backend[] all = Current();
+        if (_policy == RpcLoadBalancing.PickFirst)
+        {
+            return [.. all.OrderBy(backend => !backend.IsWorthTrying).ThenBy(backend => backend != _chosen)];
+        }
+
+        int first = (int)((uint)Interlocked.Increment(ref _next) % (uint)all.Length);
+        return [.. all[first..].Concat(all[..first]).OrderBy(backend => !backend.IsWorthTrying)];
+    }
+
+    private Backend[] Current()
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_disposed, this);
+            if (_backends.Length == 0)
+            {
+                Update(_resolver.Resolve());
+            }
+            else if (_resolver.IsDue && !_isResolving)
+            {
+                // No call waits for a name server that is slow.
+                _isResolving = true;
+                _ = Task.Run(Refresh);
+            }
+
+            return _backends;
+        }
+    }
+
+    private void Refresh()
+    {
+        IReadOnlyList<ResolvedEndpoint> resolved = _resolver.Resolve();
+        lock (_gate)
+        {
+            _isResolving = false;
+            if (!_disposed)
+            {
+                Update(resolved);
+            }
+        }
+    }
+
+    private void Update(IReadOnlyList<ResolvedEndpoint> resolved)
+    {
+        foreach (ResolvedEndpoint one in resolved)
+        {
+            if (!_known.ContainsKey(one))
+            {
+                _known[one] = new Backend(one, _open);
+            }
+        }
+
+        _backends = [.. resolved.Select(one => _known[one])];
+        foreach (Backend gone in _known.Values.Except(_backends).Take(_known.Count - MostKnown).ToArray())
+        {
+            _known.Remove(gone.Resolved);
+            gone.Dispose();
+        }
+    }
+}

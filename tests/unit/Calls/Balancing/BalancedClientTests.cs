@@ -1,0 +1,165 @@
+using ProtoRpc.Calls;
+using ProtoRpc.Schema;
+using ProtoRpc.Tests.Calls.Messages;
+using ProtoRpc.Tests.Transports;
+
+namespace ProtoRpc.Tests.Calls.Balancing;
+
+/// <summary>One client over several listeners of this process.</summary>
+public static class BalancedClientTests
+{
+    [Fact]
+    public static void Round_robin_calls_each_in_turn()
+    {
+        using Servers servers = new(3);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.RoundRobin);
+
+        string[] said = [.. Enumerable.Range(0, 9).Select(_ => Call(client))];
+
+        Assert.Equal(["server 0", "server 1", "server 2"], said.Order().Distinct());
+        Assert.All(said.CountBy(name => name), count => Assert.Equal(3, count.Value));
+    }
+
+    [Fact]
+    public static void Pick_first_stays_with_the_first_and_goes_on_to_the_next_when_it_has_gone()
+    {
+        using Servers servers = new(2);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.PickFirst);
+        Assert.Equal(["server 0", "server 0"], [Call(client), Call(client)]);
+
+        servers.Stop(0);
+        ForgetConnection(client);
+
+        Assert.Equal(["server 1", "server 1"], [Call(client), Call(client)]);
+    }
+
+    [Fact]
+    public static void A_server_that_is_not_there_is_left_out()
+    {
+        using Servers servers = new(3);
+        servers.Stop(1);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.RoundRobin);
+
+        Assert.All(Enumerable.Range(0, 12).Select(_ => Call(client)), name => Assert.NotEqual("server 1", name));
+    }
+
+    [Fact]
+    public static async Task A_server_that_came_back_gets_calls_again()
+    {
+        using Servers servers = new(2);
+        servers.Stop(1);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.RoundRobin);
+        Assert.Equal(["server 0", "server 0"], [Call(client), Call(client)]);
+
+        servers.Start(1);
+
+        await Eventually.TrueAsync(() => Call(client) == "server 1", "the server is called again");
+    }
+
+    [Fact]
+    public static async Task Calls_without_a_thread_are_balanced_too()
+    {
+        using Servers servers = new(2);
+        servers.Stop(0);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.RoundRobin);
+        RpcMethodInfo say = client.GetMethod("Say");
+
+        for (int i = 0; i < 4; i++)
+        {
+            Assert.NotNull(await client.InvokeAsync(say, new EchoRequest { Text = "x" }));
+        }
+    }
+
+    [Fact]
+    public static void A_call_that_may_have_run_is_not_repeated()
+    {
+        using Servers servers = new(2);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.PickFirst);
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke<EchoReply>("Fail", new EchoRequest { Text = "once" }));
+
+        Assert.Equal(1, servers.Failures);
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+    }
+
+    [Fact]
+    public static void That_none_is_there_is_told_with_the_reason_of_each()
+    {
+        using Servers servers = new(2);
+        servers.Stop(0);
+        servers.Stop(1);
+
+        RpcException error = Assert.Throws<RpcException>(() => servers.Connect(RpcLoadBalancing.RoundRobin));
+
+        Assert.Equal("NoServerReached", error.ErrorId);
+        Assert.All(servers.Endpoints, endpoint => Assert.Contains(endpoint.ToString(), error.Message, StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public static void Endpoints_of_two_kinds_are_refused()
+    {
+        RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect(
+            [RpcEndpoint.Parse("ncalrpc:[a]"), RpcEndpoint.Parse("tcp://127.0.0.1:1")],
+            RpcLoadBalancing.RoundRobin,
+            EchoServer.Schema));
+
+        Assert.Equal("MixedEndpoints", error.ErrorId);
+    }
+
+    private static string Call(RpcClient client) => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }).Text;
+
+    // The connection that the server closed is found out by the call that is sent over it.
+    private static void ForgetConnection(RpcClient client)
+    {
+        RpcException? lost = Record.Exception(() => Call(client)) as RpcException;
+        Assert.True(lost is null or { MayHaveExecuted: true });
+    }
+
+    private sealed class Servers : IDisposable
+    {
+        private readonly RpcServer?[] _servers;
+        private int _failures;
+
+        public Servers(int count)
+        {
+            _servers = new RpcServer?[count];
+            Endpoints = [.. Enumerable.Range(0, count).Select(_ => EchoServer.NewEndpoint(RpcTransport.Local))];
+            for (int i = 0; i < count; i++)
+            {
+                Start(i);
+            }
+        }
+
+        public IReadOnlyList<RpcEndpoint> Endpoints { get; }
+
+        public int Failures => Volatile.Read(ref _failures);
+
+        public void Start(int index) => _servers[index] = RpcServer.Create(EchoServer.Schema, "calls.Echo")
+            .Handle<EchoRequest, EchoReply>("Say", (_, _) => new EchoReply { Text = $"server {index}" })
+            .Handle<EchoRequest, EchoReply>("Fail", (_, _) =>
+            {
+                Interlocked.Increment(ref _failures);
+                throw new RpcException(RpcStatusCode.Unavailable, "busy");
+            })
+            .AddEndpoint(Endpoints[index])
+            .StartListening();
+
+        public void Stop(int index)
+        {
+            _servers[index]?.Dispose();
+            _servers[index] = null;
+        }
+
+        public RpcClient Connect(RpcLoadBalancing balancing) => RpcClient.Connect(
+            Endpoints, balancing, EchoServer.Schema, new RpcClientOptions { Service = "calls.Echo" });
+
+        public void Dispose()
+        {
+            for (int i = 0; i < _servers.Length; i++)
+            {
+                Stop(i);
+            }
+        }
+    }
+}
