@@ -1,11 +1,12 @@
 using ProtoRpc.Benchmarks;
 using ProtoRpc.Benchmarks.Codec;
+using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Benchmarks.Transfer;
 using ProtoRpc.Benchmarks.Transport;
 
 const string Usage = """
-    dotnet run -c Release --project tests/benchmarks -- transport|security|codec|all [options]
+    dotnet run -c Release --project tests/benchmarks -- transport|security|codec|http|all [options]
 
       --transports ncalrpc,tcp   the transports to measure
       --records 0                records in each message, as 0,10,100,1000
@@ -37,11 +38,15 @@ switch (args[0])
     case "codec":
         CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
         return 0;
+    case "http":
+        HttpBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+        return 0;
     case "transfer":
         return TransferBenchmark.Run();
     case "all":
         TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
         CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+        HttpBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
         return 0;
     case "callers":
         TransportBenchmark.Call(args[1], BenchmarkOptions.Parse(args[2..]));

@@ -1,4 +1,5 @@
 using ProtoRpc.Calls;
+using ProtoRpc.Hosting;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
@@ -33,7 +34,7 @@ internal sealed class RpcCaller : ICaller
     {
         DynamicMessage reply = SampleData.Dynamic(schema.GetMethod("Test").ReplyType, records);
         RpcServerOptions options = new() { Security = security ?? RpcServerSecurity.Anonymous };
-        return RpcServer.Create(schema, options: options)
+        return RpcServer.Create(schema, options: options.WithHttp())
             .Handle("Test", (_, _) => new ValueTask<Google.Protobuf.IMessage>(reply))
             .AddEndpoint(endpoint)
             .StartListening();

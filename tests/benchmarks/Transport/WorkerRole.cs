@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
@@ -18,9 +19,10 @@ internal static class WorkerRole
     public const string Raw = "raw";
     public const string Rpc = "rpc";
     public const string Search = "search";
+    public const string MinimalApi = "api";
 
-    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, <see cref="Search"/>, or one of <see cref="CallSecurity"/>.
-    /// </param>
+    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, <see cref="Search"/>, <see cref="MinimalApi"/>, or one of
+    /// <see cref="CallSecurity"/>.</param>
     /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
     public static int Serve(string kind, string[] arguments)
     {
@@ -29,6 +31,10 @@ internal static class WorkerRole
         if (kind == Raw)
         {
             address = RawEcho.Serve(address, Size(arguments));
+        }
+        else if (kind == MinimalApi)
+        {
+            (address, server) = Benchmarks.Http.MinimalApi.Serve(Number(arguments[1]));
         }
         else
         {
@@ -46,7 +52,8 @@ internal static class WorkerRole
         return 0;
     }
 
-    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, or one of <see cref="CallSecurity"/>.</param>
+    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, one of <see cref="CallSecurity"/>, or the media type of
+    /// HTTP calls.</param>
     /// <param name="arguments">Address, records, sizes of raw frames, number of callers.</param>
     public static int Call(string kind, string[] arguments)
     {
@@ -54,9 +61,9 @@ internal static class WorkerRole
         ICaller[] callers = new ICaller[Number(arguments[4])];
         for (int i = 0; i < callers.Length; i++)
         {
-            callers[i] = schema is null
-                ? RawEcho.Connect(arguments[0], Size(arguments))
-                : new RpcCaller(arguments[0], schema, Number(arguments[1]), CallSecurity.OfClient(kind));
+            callers[i] = kind == Raw ? RawEcho.Connect(arguments[0], Size(arguments))
+                : kind.Contains('/') ? HttpCaller.Connect(arguments[0], kind, Number(arguments[1]))
+                : new RpcCaller(arguments[0], schema!, Number(arguments[1]), CallSecurity.OfClient(kind));
         }
 
         Console.WriteLine("ready");
