@@ -51,6 +51,33 @@ Describe 'HTTP endpoints' {
         $listener.Calls - $before | Should -Be 2
     }
 
+    It 'streams replies to a connection in <Format> as they are written, and the failure behind them' -ForEach @(
+        @{ Format = 'Binary' }
+        @{ Format = 'Json' }
+    ) {
+        $gate = [Threading.ManualResetEventSlim]::new()
+        $watched = Start-TestListener @{
+            Watch = {
+                1..$Request.times | ForEach-Object { @{ text = "hi $($Request.name)"; number = $_ } }
+                $null = ($using:gate).Wait(20000)
+                if ($Request.name -eq 'Eve') { throw 'not you' }
+            }
+        } -Endpoint 'http://127.0.0.1:0/'
+        $rpc = Connect-RpcEndpoint $watched.Endpoint[0] -Schema $watched.Schema -Service demo.Greeter -Format $Format
+
+        # The gate opens only when the replies are here.
+        $first = $rpc | Invoke-RpcMethod Watch @{ name = 'Ann'; times = 3 } | ForEach-Object {
+            if ($_.number -eq 3) { $gate.Set() }
+            $_
+        }
+        $second = $rpc | Invoke-RpcMethod Watch @{ name = 'Eve'; times = 2 } -ErrorVariable failed -ErrorAction SilentlyContinue
+
+        $first.number | Should -Be 1, 2, 3
+        $second.text | Should -Be 'hi Eve', 'hi Eve'
+        $failed[0] | Should -Match 'not you'
+        Stop-RpcListener $watched
+    }
+
     It 'tells the caller by what a script block says of its <Kind>' -ForEach @(
         @{ Kind = 'password'; With = @{ Credential = $true } }
         @{ Kind = 'token'; With = @{ Header = @{ Authorization = 'Bearer right' } } }

@@ -33,9 +33,13 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             CancellationToken aborted = http.RequestAborted;
             ConnectQuery? connect = ConnectQuery.Of(http.Request);
             MessageFormat? reader = connect is null ? ReaderOf(http.Request) : connect.Format;
-            (MessageFormat Format, string MediaType) writer = connect is null
-                ? WriterOf(http.Request, reader) ?? throw NotAcceptable()
-                : (connect.Format, connect.MediaType);
+            HttpStreamFormat? stream = method.Info.IsServerStreaming && !method.Info.IsClientStreaming
+                ? MediaTypes.StreamOf(http.Request.Headers.Accept, reader)
+                    ?? throw NotAcceptable(string.Join(", ", HttpStreamFormat.All.Select(format => format.MediaTypes[0])))
+                : null;
+            (MessageFormat Format, string MediaType) writer = stream is not null ? (stream.Format, stream.MediaType)
+                : connect is not null ? (connect.Format, connect.MediaType)
+                : WriterOf(http.Request, reader) ?? throw NotAcceptable(MediaTypes.Known);
             context = new RpcCallContext(
                 host, method.Info, endpoint, peer, IncomingContext(http.Request), DeadlineOf(http.Request), aborted);
             FormatOptions formats = _format with { Schema = method.Info.Service.Schema };
@@ -44,6 +48,13 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             {
                 request = method.ReadRequest(
                     reader ?? EmptyReader(http.Request, body.Bytes), body.Bytes, formats, context);
+            }
+
+            if (stream is not null)
+            {
+                await StreamAsync(http, method, context, peer, request, stream, formats).ConfigureAwait(false);
+                failed = false;
+                return;
             }
 
             IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
@@ -63,9 +74,47 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         }
     }
 
+    // A failure before the first reply is answered as that of any call; one behind it is the last thing in the body.
+    private async Task StreamAsync(
+        HttpContext http,
+        ServerMethod method,
+        RpcCallContext context,
+        PeerIdentity peer,
+        IMessage request,
+        HttpStreamFormat format,
+        FormatOptions formats)
+    {
+        using HttpServerStream stream = new(
+            http, method, context, request, format, formats, _maxBytes, response => WriteContext(response, context));
+        try
+        {
+            await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
+            await stream.CloseAsync().ConfigureAwait(false);
+            await stream.StartAsync().ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            await stream.CloseAsync().ConfigureAwait(false);
+            if (!http.Response.HasStarted || http.RequestAborted.IsCancellationRequested)
+            {
+                throw;
+            }
+
+            HttpFailure failure = HttpFailure.Of(context.Explain(e));
+            await stream.FailAsync(failure.ToMessage(host.DetailFor(peer))).ConfigureAwait(false);
+            throw new HttpStreamFailed(e);
+        }
+    }
+
     /// <summary>Answers with a failure.</summary>
     public async Task FailAsync(HttpContext http, PeerIdentity peer, Exception error)
     {
+        if (error is HttpStreamFailed)
+        {
+            // It was told already.
+            return;
+        }
+
         if (http.Response.HasStarted)
         {
             // Half a reply must not look like a whole one.
@@ -129,10 +178,10 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         RpcStatusCode.InvalidArgument,
         $"{what}; send Content-Type with one of {MediaTypes.Known}.");
 
-    private static HttpRefusal NotAcceptable() => new(
+    private static HttpRefusal NotAcceptable(string known) => new(
         StatusCodes.Status406NotAcceptable,
         RpcStatusCode.InvalidArgument,
-        $"None of the media types in Accept can be written; there are {MediaTypes.Known}.");
+        $"None of the media types in Accept can be written; there are {known}.");
 
     private static (MessageFormat Format, string MediaType)? WriterOf(HttpRequest request, MessageFormat? reader) =>
         MediaTypes.WriterOf(request.Headers.Accept, IsQuery(request) ? null : reader);

@@ -1,6 +1,7 @@
 using System.Collections.Frozen;
 using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
+using ProtoRpc.Calls.Http;
 using ProtoRpc.Formats;
 
 namespace ProtoRpc.Hosting.Http;
@@ -88,6 +89,28 @@ internal static class MediaTypes
         }
 
         return best;
+    }
+
+    /// <summary>How the replies of a method that streams them are put.</summary>
+    /// <inheritdoc cref="WriterOf"/>
+    public static HttpStreamFormat? StreamOf(StringValues accept, MessageFormat? request)
+    {
+        HttpStreamFormat preferred =
+            request == MessageFormats.Binary ? HttpStreamFormat.Delimited : HttpStreamFormat.Lines;
+        if (StringValues.IsNullOrEmpty(accept))
+        {
+            return preferred;
+        }
+
+        return !MediaTypeHeaderValue.TryParseList(accept, out IList<MediaTypeHeaderValue>? ranges)
+            || ranges.Count > MaxAccepted
+                ? null
+                : HttpStreamFormat.All
+                    .Select(format => (format, quality: format.MediaTypes.Max(name => QualityOf(name, ranges, exactly: false))))
+                    .Where(offer => offer.quality > 0)
+                    .OrderByDescending(offer => offer.quality)
+                    .ThenBy(offer => offer.format == preferred ? 0 : 1)
+                    .FirstOrDefault().format;
     }
 
     private static string MediaTypeOf(MessageFormat format, string name) =>

@@ -35,7 +35,7 @@ internal sealed class ServicePage
               const text = await reply.text();
               output.className = reply.ok ? '' : 'bad';
               try { output.textContent = JSON.stringify(JSON.parse(text), null, 2); }
-              catch { output.textContent = reply.status + ' ' + text; }
+              catch { output.textContent = (reply.ok ? '' : reply.status + ' ') + text; }
             } catch (error) {
               output.className = 'bad';
               output.textContent = error.message;
@@ -94,7 +94,7 @@ internal sealed class ServicePage
         }
 
         html.Append("</pre>\n</details>\n");
-        if (method.IsUnary)
+        if (!method.IsClientStreaming)
         {
             string path = $"{basePath}/{method.Service.FullName}/{method.Name}";
             html.Append($"<form data-path=\"{Escape(path)}\">\n<textarea aria-label=\"Request\" spellcheck=\"false\">")

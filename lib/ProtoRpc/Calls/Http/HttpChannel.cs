@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Diagnostics;
 using System.Globalization;
 using System.Net.Http.Headers;
@@ -47,6 +48,10 @@ internal sealed class HttpChannel : IRpcChannel
         }
     }
 
+    public RpcEndpoint Endpoint => _endpoint;
+
+    public int MaxMessageBytes => _limits.MaxMessageBytes;
+
     // Never changed in place, so calls at the same time see one or the other.
     public Headers.RpcCallContext Context
     {
@@ -70,13 +75,7 @@ internal sealed class HttpChannel : IRpcChannel
         {
             using HttpResponseMessage response = await _http.SendAsync(message, time.Token).ConfigureAwait(false);
             using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
-            await using Stream stream = await response.Content.ReadAsStreamAsync(time.Token).ConfigureAwait(false);
-            int count;
-            while ((count = await stream.ReadAsync(body.GetMemory(), time.Token).ConfigureAwait(false)) > 0)
-            {
-                body.Advance(count);
-            }
-
+            await ReadAsync(response, body, time.Token).ConfigureAwait(false);
             return ReadReply(call, response, body, read);
         }
         catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException)
@@ -96,7 +95,16 @@ internal sealed class HttpChannel : IRpcChannel
         return reply;
     }
 
-    public IRpcStream Open(CallSpec call, CancellationToken cancellation) => throw Streams(call.Method);
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
+        ? throw Streams(call.Method)
+        : new HttpCall(this, call, cancellation);
+
+    /// <summary>Sends the request of a call whose reply is read as it comes.</summary>
+    public async Task<HttpResponseMessage> SendAsync(CallSpec call, IMessage request, CancellationToken cancellation)
+    {
+        using HttpRequestMessage message = Request(call, Body(call, request));
+        return await _http.SendAsync(message, cancellation).ConfigureAwait(false);
+    }
 
     /// <summary>Loads the schema from the file that the endpoint's address names.</summary>
     public RpcSchema FetchSchema(CancellationToken cancellation) => IsFile
@@ -146,9 +154,16 @@ internal sealed class HttpChannel : IRpcChannel
 
     private static RpcException Streams(RpcMethodInfo method) => new(
         RpcStatusCode.Unimplemented,
-        $"{method.FullName} streams, and a call over HTTP has one message each way. Use a grpc:// endpoint.");
+        method.IsClientStreaming
+            ? $"{method.FullName} streams its requests, and a call over HTTP has one. Use a grpc:// endpoint."
+            : $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
+                + $"{nameof(RpcClient.InvokeStreamAsync)}.");
 
     private bool IsFile => _address.AbsolutePath.EndsWith(".proto/", StringComparison.OrdinalIgnoreCase);
+
+    private string AcceptedOf(RpcMethodInfo method) => method.IsUnary ? _options.Format.MediaTypes[0]
+        : ReferenceEquals(_options.Format, MessageFormats.Binary) ? HttpStreamFormat.Delimited.MediaTypes[0]
+        : HttpStreamFormat.Lines.MediaTypes[0];
 
     // With the address of a file, its methods are below it; else they are below their services.
     private Uri AddressOf(RpcMethodInfo method) => new(
@@ -186,7 +201,7 @@ internal sealed class HttpChannel : IRpcChannel
         AddHeaders(message, call.Options?.Headers);
         if (message.Headers.Accept.Count == 0)
         {
-            message.Headers.TryAddWithoutValidation("Accept", _options.Format.MediaTypes[0]);
+            message.Headers.TryAddWithoutValidation("Accept", AcceptedOf(call.Method));
         }
 
         return message;
@@ -227,18 +242,66 @@ internal sealed class HttpChannel : IRpcChannel
         }
     }
 
-    private TReply ReadReply<TReply>(
-        CallSpec call, HttpResponseMessage response, MessageBuffer body, ReplyReader<TReply> read)
+    /// <summary>Takes what stands before the replies of a call that streams them.</summary>
+    /// <returns>How they are put.</returns>
+    /// <exception cref="RpcException">It is a failure, or no such answer.</exception>
+    public async Task<HttpStreamFormat> BeginRepliesAsync(
+        CallSpec call, HttpResponseMessage response, CancellationToken cancellation)
     {
-        RpcMethodInfo method = call.Method;
-        ReadOnlyMemory<byte> bytes = body.Whole[..body.Length];
+        string mediaType = ReadHead(call, response);
+        if (!response.IsSuccessStatusCode)
+        {
+            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
+            await ReadAsync(response, body, cancellation).ConfigureAwait(false);
+            throw HttpErrorReader.Read(
+                call.Method.FullName, (int)response.StatusCode, mediaType, body.Whole[..body.Length]);
+        }
+
+        return HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
+    }
+
+    /// <summary>The binary form of a reply.</summary>
+    public ReadOnlySequence<byte> ToBinary(RpcMethodInfo method, MessageFormat format, in ReadOnlySequence<byte> reply) =>
+        ReferenceEquals(format, MessageFormats.Binary)
+            ? reply
+            : new(ReadText(method, format, reply.IsSingleSegment ? reply.First : reply.ToArray(), static bytes => bytes.ToArray()));
+
+    private static async Task ReadAsync(HttpResponseMessage response, MessageBuffer body, CancellationToken cancellation)
+    {
+        await using Stream stream = await response.Content.ReadAsStreamAsync(cancellation).ConfigureAwait(false);
+        int count;
+        while ((count = await stream.ReadAsync(body.GetMemory(), cancellation).ConfigureAwait(false)) > 0)
+        {
+            body.Advance(count);
+        }
+    }
+
+    // What it says of the call, and the media type of its body.
+    private string ReadHead(CallSpec call, HttpResponseMessage response)
+    {
         ReadContext(response);
         if (call.Options?.Response is { } info)
         {
             info.Headers = ReadHeaders(response);
         }
 
-        string mediaType = response.Content.Headers.ContentType?.MediaType ?? "";
+        return response.Content.Headers.ContentType?.MediaType ?? "";
+    }
+
+    private RpcException NotAMessage(RpcMethodInfo method, string mediaType) => new(
+        RpcStatusCode.Internal,
+        $"The reply to {method.FullName} is '{mediaType}' and not a message; is '{_address}' the address of the service?")
+    {
+        ErrorId = "BadReply",
+        MayHaveExecuted = true,
+    };
+
+    private TReply ReadReply<TReply>(
+        CallSpec call, HttpResponseMessage response, MessageBuffer body, ReplyReader<TReply> read)
+    {
+        RpcMethodInfo method = call.Method;
+        ReadOnlyMemory<byte> bytes = body.Whole[..body.Length];
+        string mediaType = ReadHead(call, response);
         if (!response.IsSuccessStatusCode)
         {
             throw HttpErrorReader.Read(method.FullName, (int)response.StatusCode, mediaType, bytes);
@@ -246,13 +309,7 @@ internal sealed class HttpChannel : IRpcChannel
 
         if (!MessageFormats.TryFind(mediaType, out MessageFormat? format) && bytes.Length > 0)
         {
-            throw new RpcException(
-                RpcStatusCode.Internal,
-                $"The reply to {method.FullName} is '{mediaType}' and not a message; is '{_address}' the address of the service?")
-            {
-                ErrorId = "BadReply",
-                MayHaveExecuted = true,
-            };
+            throw NotAMessage(method, mediaType);
         }
 
         return format is null || ReferenceEquals(format, MessageFormats.Binary)

@@ -1,0 +1,134 @@
+using Google.Protobuf;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.Calls;
+using ProtoRpc.Calls.Http;
+using ProtoRpc.Formats;
+using ProtoRpc.Wire;
+using ErrorResult = ProtoRpc.Calls.Headers.ErrorResult;
+
+namespace ProtoRpc.Hosting.Http;
+
+/// <summary>The only request of a call, and its replies in the body of the answer as they are written.</summary>
+/// <remarks>A handler that was given up may still write when the call ends: <see cref="CloseAsync"/> ends that first,
+/// for the connection uses its buffers again.</remarks>
+internal sealed class HttpServerStream : RpcServerStream, IDisposable
+{
+    private readonly HttpContext _http;
+    private readonly HttpStreamFormat _format;
+    private readonly FormatOptions _options;
+    private readonly CancellationTokenSource _end;
+    private readonly CancellationToken _cancellation;
+    private readonly MessageBuffer _reply;
+    private readonly SemaphoreSlim _writing = new(1, 1);
+    private readonly Action<HttpResponse> _begin;
+    private IMessage? _request;
+    private bool _closed;
+
+    /// <param name="http">The call's request and answer.</param>
+    /// <param name="method">The method.</param>
+    /// <param name="context">The call.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="format">How replies are put.</param>
+    /// <param name="options">How messages are written.</param>
+    /// <param name="maxBytes">The largest reply.</param>
+    /// <param name="begin">Adds headers before the first reply.</param>
+    public HttpServerStream(
+        HttpContext http,
+        ServerMethod method,
+        RpcCallContext context,
+        IMessage request,
+        HttpStreamFormat format,
+        FormatOptions options,
+        int maxBytes,
+        Action<HttpResponse> begin)
+        : base(method)
+    {
+        _http = http;
+        _request = request;
+        _format = format;
+        _options = options;
+        _begin = begin;
+        _reply = new MessageBuffer(0, maxBytes, "reply");
+        _end = CancellationTokenSource.CreateLinkedTokenSource(context.CancellationToken);
+        _cancellation = _end.Token;
+    }
+
+    /// <summary>Ends what still writes.</summary>
+    public async ValueTask CloseAsync()
+    {
+        await _end.CancelAsync().ConfigureAwait(false);
+        await _writing.WaitAsync().ConfigureAwait(false);
+        _closed = true;
+        _writing.Release();
+    }
+
+    /// <summary>Begins the answer, also when there is no reply.</summary>
+    public async ValueTask StartAsync()
+    {
+        if (!_http.Response.HasStarted)
+        {
+            Prepare();
+            await _http.Response.StartAsync(_http.RequestAborted).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Ends an answer that has begun with an error.</summary>
+    public async ValueTask FailAsync(ErrorResult error)
+    {
+        _reply.Reset();
+        _format.WriteError(_reply, error, _options);
+        await _http.Response.Body.WriteAsync(_reply.Whole[.._reply.Length], _http.RequestAborted).ConfigureAwait(false);
+    }
+
+    public void Dispose()
+    {
+        _end.Dispose();
+        _reply.Dispose();
+    }
+
+    internal override ValueTask<IMessage?> ReceiveAsync()
+    {
+        IMessage? only = _request;
+        _request = null;
+        return ValueTask.FromResult(only);
+    }
+
+    internal override async ValueTask SendAsync(IMessage reply, bool compress)
+    {
+        await _writing.WaitAsync(_cancellation).ConfigureAwait(false);
+        try
+        {
+            if (_closed)
+            {
+                throw new OperationCanceledException("The call has ended.");
+            }
+
+            // All that can fail comes before the first byte of the reply.
+            _reply.Reset();
+            _format.Write(_reply, reply, _options);
+            if (!_http.Response.HasStarted)
+            {
+                Prepare();
+            }
+
+            await _http.Response.Body.WriteAsync(_reply.Whole[.._reply.Length], _cancellation).ConfigureAwait(false);
+            await _http.Response.Body.FlushAsync(_cancellation).ConfigureAwait(false);
+        }
+        finally
+        {
+            _writing.Release();
+        }
+    }
+
+    private void Prepare()
+    {
+        HttpResponse response = _http.Response;
+        response.ContentType = _format.MediaType;
+        response.Headers.XContentTypeOptions = "nosniff";
+        response.Headers.CacheControl = "no-store";
+
+        // Proxies that gather replies would keep them from whoever waits.
+        response.Headers["X-Accel-Buffering"] = "no";
+        _begin(response);
+    }
+}
