@@ -245,11 +245,29 @@ internal sealed class HandlerWorker
         }
         catch (Exception e)
         {
-            call.Fail(HandlerReply.Unwrap(e));
+            call.Fail(Explain(HandlerReply.Unwrap(e), call));
         }
         finally
         {
             _running = null;
+        }
+    }
+
+    private static Exception Explain(Exception failure, HandlerCall call)
+    {
+        try
+        {
+            if (failure is RpcException { Details.Count: > 0 } rpc)
+            {
+                ErrorDetails.ToMessages(rpc, (call.Context as RpcCallContext)?.Method.Service.Schema);
+            }
+
+            return failure;
+        }
+        catch (RpcException e)
+        {
+            return new RpcException(
+                RpcStatusCode.Internal, $"The details of '{failure.Message}' cannot be sent: {e.Message}", failure);
         }
     }
 

@@ -1,0 +1,55 @@
+using System.Collections;
+using System.Management.Automation;
+using Google.Protobuf;
+using ProtoRpc.Calls.Grpc;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The details that a script adds to a status: hashtables or objects with their type under <c>@type</c>.</summary>
+internal static class ErrorDetails
+{
+    private const string TypeKey = "@type";
+
+    /// <summary>Makes messages of an exception's details; what is none stays as it is, and is not sent.</summary>
+    public static void ToMessages(RpcException error, RpcSchema? schema)
+    {
+        if (error.Details.Any(detail => Unwrap(detail) is not IMessage))
+        {
+            error.Details = error.Details.Select(detail => ToMessage(detail, schema)).ToArray();
+        }
+    }
+
+    private static object Unwrap(object detail) =>
+        detail is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : detail;
+
+    private static object ToMessage(object detail, RpcSchema? schema)
+    {
+        object given = Unwrap(detail);
+        Dictionary<string, object?> fields = new(StringComparer.Ordinal);
+        if (given is IDictionary dictionary)
+        {
+            foreach (DictionaryEntry entry in dictionary)
+            {
+                fields[LanguagePrimitives.ConvertTo<string>(entry.Key)] = entry.Value;
+            }
+        }
+        else if (given is PSObject custom)
+        {
+            foreach (PSPropertyInfo property in custom.Properties)
+            {
+                fields[property.Name] = property.Value;
+            }
+        }
+
+        if (!fields.Remove(TypeKey, out object? type) || type is null)
+        {
+            return given;
+        }
+
+        string name = LanguagePrimitives.ConvertTo<string>(type);
+        name = name[(name.LastIndexOf('/') + 1)..];
+        RpcMessageInfo? known = GrpcStatusDetails.Schema.FindMessage(name) ?? schema?.FindMessage(name);
+        return known is null ? given : RpcCmdlet.MapperFor(asHashtable: false).ToMessage(known, fields);
+    }
+}
