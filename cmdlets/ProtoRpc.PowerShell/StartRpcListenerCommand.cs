@@ -102,6 +102,12 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public ScriptBlock? CertificateCheck { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
+    public SwitchParameter NoReflection { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    public SwitchParameter NoHealth { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
     public RpcErrorDetail? ErrorDetail { get; set; }
 
     protected override void Begin()
@@ -232,6 +238,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         Certificate = Certificate?.Load(this, CertificatePassword),
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigin,
+        EnableReflection = !NoReflection,
+        EnableHealth = !NoHealth,
         Basic = BasicCheck,
         Bearer = BearerCheck,
         ClientCertificate = CertificateCheck,

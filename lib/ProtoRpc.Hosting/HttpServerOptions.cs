@@ -19,6 +19,12 @@ public sealed record HttpServerOptions
     /// of the endpoint itself always may; programs that are not browsers are not asked.</summary>
     public IReadOnlyList<string> AllowedOrigins { get; init; } = [];
 
+    /// <summary>Whether gRPC endpoints tell their schema, by grpc.reflection.v1 and v1alpha.</summary>
+    public bool EnableReflection { get; init; } = true;
+
+    /// <summary>Whether gRPC endpoints tell their health, by grpc.health.v1.</summary>
+    public bool EnableHealth { get; init; } = true;
+
     /// <summary>Replies of fewer bytes are not compressed: 1 KiB.</summary>
     public int CompressionThreshold { get; init; } = 1024;
 }

@@ -135,6 +135,20 @@ Describe 'gRPC endpoints of a listener' {
         Test-Path $path | Should -BeFalse
     }
 
+    It 'tell their schema and their health' {
+        $told = Connect-RpcEndpoint $listener.Endpoint[0]
+        ($told | Get-RpcMethod Chat).IsClientStreaming | Should -BeTrue
+        (Invoke-RpcMethod words.Words/Say @{ text = 'hi' } -Connection $told).text | Should -Be 'you said hi'
+        (Test-RpcEndpoint $listener.Endpoint[0]).Health | Should -Be 'Serving'
+    }
+
+    It 'keep both to themselves where asked' {
+        $quiet = Start-RpcListener -Schema $proto -Endpoint grpc://127.0.0.1:0 -Handler $handler -NoReflection -NoHealth
+
+        { Connect-RpcEndpoint $quiet.Endpoint[0] -ErrorAction Stop } | Should -Throw -ErrorId 'NoReflection,*'
+        (Test-RpcEndpoint $quiet.Endpoint[0]).Health | Should -BeNullOrEmpty
+    }
+
     It 'pass their streams through filters' {
         $filter = {
             if ($RpcMethod.Name -eq 'Join') { throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not joined') }

@@ -22,6 +22,10 @@ internal sealed class HttpEndpoints : IDisposable
 
     public string[] AllowedOrigins { get; init; } = [];
 
+    public bool EnableReflection { get; init; }
+
+    public bool EnableHealth { get; init; }
+
     public ScriptBlock? Basic { get; init; }
 
     public ScriptBlock? Bearer { get; init; }
@@ -70,6 +74,8 @@ internal sealed class HttpEndpoints : IDisposable
         Certificate = Certificate,
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigins,
+        EnableReflection = EnableReflection,
+        EnableHealth = EnableHealth,
         Security = new HttpServerSecurity
         {
             Basic = Check<NetworkCredential>(

@@ -7,6 +7,9 @@ namespace ProtoRpc.Hosting.Grpc;
 /// <summary>Serves methods over gRPC: HTTP/2 without TLS, with it, and on Unix sockets.</summary>
 internal sealed class GrpcFace(HttpServerOptions options) : IServerFace
 {
+    private const string HealthName = "grpc.health.v1.Health";
+    private const string ReflectionName = "grpc.reflection.v1.ServerReflection";
+
     public bool Serves(RpcTransport transport) =>
         transport is RpcTransport.Grpc or RpcTransport.Grpcs or RpcTransport.GrpcUnix;
 
@@ -14,12 +17,39 @@ internal sealed class GrpcFace(HttpServerOptions options) : IServerFace
     {
         ServerTls.Check(endpoint, options);
         RequireProof(endpoint, host.Options.Security);
-        return KestrelEndpoint.Start(
-            endpoint,
-            host.Options.Limits,
-            HttpProtocols.Http2,
-            ServerTls.Of(endpoint, options),
-            bound => new GrpcService(host, options, bound).HandleAsync);
+        HealthService? health = options.EnableHealth && !IsServed(host, HealthName) ? new(host.Services) : null;
+        GrpcRoutes routes = Routes(host, health);
+        return new GrpcEndpoint(
+            KestrelEndpoint.Start(
+                endpoint,
+                host.Options.Limits,
+                HttpProtocols.Http2,
+                ServerTls.Of(endpoint, options),
+                bound => new GrpcService(host, options, routes, bound).HandleAsync),
+            health);
+    }
+
+    private static bool IsServed(ServerHost host, string service) => host.Services.Any(s => s.Info.FullName == service);
+
+    // A schema may bring services of its own under these names.
+    private GrpcRoutes Routes(ServerHost host, HealthService? health)
+    {
+        List<ServerService> services = [.. host.Services];
+        if (health is not null)
+        {
+            health.Service.Complete(host.Options.Interceptors);
+            services.Add(health.Service);
+        }
+
+        if (!options.EnableReflection || IsServed(host, ReflectionName))
+        {
+            return new GrpcRoutes(services);
+        }
+
+        ServerService reflection = new ReflectionService(services).Service;
+        reflection.Complete(host.Options.Interceptors);
+        services.Add(reflection);
+        return new GrpcRoutes(services, (ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
     }
 
     // NTLM and Kerberos prove who a connection is, and HTTP/2 lets many callers share one.

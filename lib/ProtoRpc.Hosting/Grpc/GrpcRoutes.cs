@@ -9,11 +9,15 @@ internal sealed class GrpcRoutes
     private readonly FrozenDictionary<string, ServerMethod> _methods;
     private readonly FrozenDictionary<string, ServerService> _services;
 
-    public GrpcRoutes(IEnumerable<ServerService> services)
+    /// <param name="services">The services.</param>
+    /// <param name="further">Methods that have another path as well.</param>
+    public GrpcRoutes(IEnumerable<ServerService> services, params (string Path, ServerMethod Method)[] further)
     {
         _services = services.ToFrozenDictionary(s => s.Info.FullName, StringComparer.Ordinal);
         _methods = _services.Values.SelectMany(s => s.Info.Methods.Select(m => s.Get(m.Name)))
-            .ToFrozenDictionary(m => $"/{m.Info.FullName}", StringComparer.Ordinal);
+            .Select(m => (Path: $"/{m.Info.FullName}", Method: m))
+            .Concat(further)
+            .ToFrozenDictionary(m => m.Path, m => m.Method, StringComparer.Ordinal);
     }
 
     /// <summary>The method of a path.</summary>

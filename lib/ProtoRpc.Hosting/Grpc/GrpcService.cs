@@ -9,9 +9,9 @@ using ProtoRpc.Security;
 namespace ProtoRpc.Hosting.Grpc;
 
 /// <summary>Answers the requests of one gRPC endpoint.</summary>
-internal sealed class GrpcService(ServerHost host, HttpServerOptions options, RpcEndpoint endpoint)
+internal sealed class GrpcService(
+    ServerHost host, HttpServerOptions options, GrpcRoutes routes, RpcEndpoint endpoint)
 {
-    private readonly GrpcRoutes _routes = new(host.Services);
     private readonly GrpcCalls _calls = new(host, endpoint);
     private readonly HttpAuthentication _authentication = new(options.Security, SecurityPolicy.Open, endpoint);
 
@@ -48,7 +48,7 @@ internal sealed class GrpcService(ServerHost host, HttpServerOptions options, Rp
         try
         {
             peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
-            method = _routes.Find(http.Request.Path.Value ?? "");
+            method = routes.Find(http.Request.Path.Value ?? "");
         }
         catch (HttpRefusal refusal)
         {
@@ -56,7 +56,7 @@ internal sealed class GrpcService(ServerHost host, HttpServerOptions options, Rp
             await response.FailAsync(new RpcException(refusal.Code, refusal.Message), RpcErrorDetail.Message, null)
                 .ConfigureAwait(false);
         }
-        catch (RpcException e)
+        catch (Exception e) when (e is RpcException or MissingMethodException)
         {
             await response.FailAsync(e, RpcErrorDetail.Message, null).ConfigureAwait(false);
         }

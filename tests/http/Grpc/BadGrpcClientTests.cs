@@ -107,6 +107,7 @@ public sealed class BadGrpcClientTests : IDisposable
     {
         using HttpResponseMessage response = await _server.PostAsync([], path);
 
+        Assert.Equal(HttpStatusCode.OK, response.StatusCode);
         Assert.Equal(Unimplemented, WordsServer.Find(response, "grpc-status"));
         Assert.Contains(text, WordsServer.Find(response, "grpc-message"));
     }
