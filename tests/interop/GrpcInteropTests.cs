@@ -5,13 +5,13 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>gRPC's official interoperability test cases, by name, of our client against Python's server.</summary>
-public sealed class GrpcInteropTests : IAsyncLifetime
+/// <summary>gRPC's official interoperability test cases, by name, of our client against somebody's server.</summary>
+public abstract class GrpcInteropTests : IAsyncLifetime
 {
     private static readonly int[] RequestSizes = [27182, 8, 1828, 45904];
     private static readonly int[] ResponseSizes = [31415, 9, 2653, 58979];
 
-    private GrpcServer? _server;
+    private IInteropServer? _server;
     private RpcClient? _client;
 
     private RpcClient Client => _client!;
@@ -20,7 +20,7 @@ public sealed class GrpcInteropTests : IAsyncLifetime
     {
         if (Peers.WhyMissing(Peer.Grpc) is null)
         {
-            _server = await GrpcServer.StartAsync();
+            _server = await StartAsync();
             _client = _server.Connect();
         }
     }
@@ -260,6 +260,17 @@ public sealed class GrpcInteropTests : IAsyncLifetime
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
     }
+
+    [PeerFact(Peer.Grpc)]
+    public void rpc_soak()
+    {
+        for (int i = 0; i < 200; i++)
+        {
+            Assert.Equal(314159, BodyLength(Client.Invoke(Client.GetMethod("UnaryCall"), Large())));
+        }
+    }
+
+    private protected abstract Task<IInteropServer> StartAsync();
 
     private static DynamicMessage Message(string type, Dictionary<string, object>? value = null) =>
         new MessageMapper().ToMessage(GrpcServer.Schema.GetMessage($"grpc.testing.{type}"), value);

@@ -5,7 +5,7 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Interop;
 
 /// <summary>Python's gRPC server with the interoperability test service.</summary>
-internal sealed class GrpcServer : IDisposable
+internal sealed class GrpcServer : IInteropServer
 {
     private readonly PeerProcess _process;
 
@@ -19,16 +19,19 @@ internal sealed class GrpcServer : IDisposable
 
     public RpcEndpoint Endpoint { get; }
 
-    private static string Folder => Path.Combine(AppContext.BaseDirectory, "grpc");
+    public static string Folder => Path.Combine(AppContext.BaseDirectory, "grpc");
+
+    /// <summary>Where the scripts find the .proto files of the module and of protoc.</summary>
+    public static IEnumerable<string> ImportArguments => new[] { "protos", Path.Combine("protoc", "include") }
+        .SelectMany(f => new[] { "--import-path", Path.Combine(AppContext.BaseDirectory, f) });
 
     public static async Task<GrpcServer> StartAsync(params string[] arguments)
     {
-        string[] imports = ["protos", Path.Combine("protoc", "include")];
         PeerProcess process = PeerProcess.Start(
             Peers.Python,
             [
                 Path.Combine(Folder, "interop_server.py"),
-                .. imports.SelectMany(f => new[] { "--import-path", Path.Combine(AppContext.BaseDirectory, f) }),
+                .. ImportArguments,
                 .. arguments,
             ]);
         string[] line = (await process.ReadLineAsync()).Split(' ');
@@ -43,7 +46,6 @@ internal sealed class GrpcServer : IDisposable
     public RpcClient Connect(RpcClientOptions? options = null) =>
         RpcClient.Connect(Endpoint, Schema, (options ?? new()) with { Service = "grpc.testing.TestService" });
 
-    /// <summary>Waits until the server says that a stream began, or ended on its side.</summary>
     public async Task WaitForAsync(string what)
     {
         while (await _process.ReadLineAsync() != what)

@@ -1,0 +1,137 @@
+using System.Threading.Channels;
+using Google.Protobuf;
+using ProtoRpc.Calls;
+using ProtoRpc.Hosting;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Interop;
+
+/// <summary>Our server of the interoperability test service, over dynamic messages of its .proto.</summary>
+internal sealed class OwnInteropServer : IInteropServer
+{
+    private const string EchoInitial = "x-grpc-test-echo-initial";
+    private const string EchoTrailing = "x-grpc-test-echo-trailing-bin";
+
+    private readonly Channel<string> _events = Channel.CreateUnbounded<string>();
+    private readonly RpcServer _server;
+
+    public OwnInteropServer() => _server = RpcServer.Create(GrpcServer.Schema, "grpc.testing.TestService",
+        new RpcServerOptions { Limits = new() { MaxMessageBytes = 16 * 1024 * 1024 } }.WithHttp())
+        .Handle("EmptyCall", (_, request) => ValueTask.FromResult(request))
+        .Handle("UnaryCall", UnaryCall)
+        .HandleStreaming("StreamingOutputCall", (context, stream) => Told("StreamingOutputCall", () => ReplyAsync(context, stream)))
+        .HandleStreaming("StreamingInputCall", (context, stream) => Told("StreamingInputCall", () => SumAsync(context, stream)))
+        .HandleStreaming("FullDuplexCall", (context, stream) => Told("FullDuplexCall", () => ReplyAsync(context, stream)))
+        .AddEndpoint("grpc://127.0.0.1:0")
+        .StartListening();
+
+    public RpcEndpoint Endpoint => _server.Endpoints[0];
+
+    public RpcClient Connect(RpcClientOptions? options = null) =>
+        RpcClient.Connect(Endpoint, GrpcServer.Schema, (options ?? new()) with { Service = "grpc.testing.TestService" });
+
+    public async Task WaitForAsync(string what)
+    {
+        while (await _events.Reader.ReadAsync().AsTask().WaitAsync(TimeSpan.FromSeconds(60)) != what)
+        {
+        }
+    }
+
+    public void Dispose() => _server.Dispose();
+
+    private async ValueTask Told(string method, Func<ValueTask> handle)
+    {
+        _events.Writer.TryWrite($"began {method}");
+        try
+        {
+            await handle();
+        }
+        finally
+        {
+            _events.Writer.TryWrite($"ended {method}");
+        }
+    }
+
+    private static ValueTask<IMessage> UnaryCall(RpcCallContext context, IMessage request)
+    {
+        DynamicMessage asked = (DynamicMessage)request;
+        Echo(context);
+        CheckCompression(context, asked);
+        context.ResponseCompression = IsSet(asked, "response_compressed") ? RpcCompression.Gzip : RpcCompression.None;
+        FailIfAsked(asked);
+        return ValueTask.FromResult<IMessage>(Payload("SimpleResponse", (int)Value(asked, "response_size")!));
+    }
+
+    private static async ValueTask ReplyAsync(RpcCallContext context, RpcServerStream stream)
+    {
+        Echo(context);
+        context.ResponseCompression = RpcCompression.Gzip;
+        while (await stream.ReadAsync() is DynamicMessage request)
+        {
+            FailIfAsked(request);
+            foreach (DynamicMessage parameters in ((IEnumerable<object?>)Value(request, "response_parameters")!).Cast<DynamicMessage>())
+            {
+                await Task.Delay(TimeSpan.FromMicroseconds((int)Value(parameters, "interval_us")!), context.CancellationToken);
+                await stream.WriteAsync(
+                    Payload("StreamingOutputCallResponse", (int)Value(parameters, "size")!), IsSet(parameters, "compressed"));
+            }
+        }
+    }
+
+    private static async ValueTask SumAsync(RpcCallContext context, RpcServerStream stream)
+    {
+        int sum = 0;
+        while (await stream.ReadAsync() is DynamicMessage request)
+        {
+            CheckCompression(context, request);
+            sum += Value(request, "payload") is DynamicMessage payload ? ((byte[])Value(payload, "body")!).Length : 0;
+        }
+
+        await stream.WriteAsync(Message("StreamingInputCallResponse", new() { ["aggregated_payload_size"] = sum }));
+    }
+
+    private static void Echo(RpcCallContext context)
+    {
+        if (context.RequestHeaders.GetText(EchoInitial) is { } initial)
+        {
+            context.ResponseHeaders.Add(EchoInitial, initial);
+        }
+
+        if (context.RequestHeaders.GetBytes(EchoTrailing) is { } trailing)
+        {
+            context.ResponseTrailers.Add(EchoTrailing, trailing);
+        }
+    }
+
+    // The probe of the client_compressed cases: what was to come compressed and did not, or the reverse, is refused.
+    private static void CheckCompression(RpcCallContext context, DynamicMessage request)
+    {
+        if (Value(request, "expect_compressed") is DynamicMessage expected
+            && (bool)Value(expected, "value")! != context.IsRequestCompressed)
+        {
+            throw new RpcException(RpcStatusCode.InvalidArgument, "The request did not come as it says.");
+        }
+    }
+
+    private static void FailIfAsked(DynamicMessage request)
+    {
+        if (Value(request, "response_status") is DynamicMessage status && (int)Value(status, "code")! != 0)
+        {
+            throw new RpcException((RpcStatusCode)(int)Value(status, "code")!, (string)Value(status, "message")!)
+            {
+                Details = (string)Value(status, "message")! == "with details" ? [Payload("SimpleResponse", 7)] : [],
+            };
+        }
+    }
+
+    private static bool IsSet(DynamicMessage message, string field) =>
+        Value(message, field) is DynamicMessage wrapped && (bool)Value(wrapped, "value")!;
+
+    private static object? Value(DynamicMessage message, string field) => message.Get(message.Type.FindField(field)!);
+
+    private static DynamicMessage Payload(string type, int size) =>
+        Message(type, new() { ["payload"] = new Dictionary<string, object> { ["body"] = new byte[size] } });
+
+    private static DynamicMessage Message(string type, Dictionary<string, object> value) =>
+        new MessageMapper().ToMessage(GrpcServer.Schema.GetMessage($"grpc.testing.{type}"), value);
+}
