@@ -32,6 +32,9 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
     public RpcMessageFormat Format { get; set; }
 
     [Parameter]
+    public SwitchParameter NestRepeated { get; set; }
+
+    [Parameter]
     public SwitchParameter AllowUnknownField { get; set; }
 
     [Parameter]
@@ -83,7 +86,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
 
     private void Write(ReadOnlyMemory<byte> bytes)
     {
-        FormatOptions options = new() { IgnoreUnknownFields = AllowUnknownField };
+        FormatOptions options = new() { IgnoreUnknownFields = AllowUnknownField, NestedRepeated = NestRepeated };
         DynamicMessage message = Format.ToFormat().Read(_type!, bytes, options);
         WriteObject(Raw ? message : MapperFor(AsHashtable).ToObject(message));
     }

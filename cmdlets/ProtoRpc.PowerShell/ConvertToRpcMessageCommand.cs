@@ -36,6 +36,16 @@ public sealed class ConvertToRpcMessageCommand : RpcCmdlet
     public SwitchParameter UseProtoName { get; set; }
 
     [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string XmlRoot { get; set; } = FormatOptions.Default.XmlRoot;
+
+    [Parameter]
+    public SwitchParameter NestRepeated { get; set; }
+
+    [Parameter]
+    public SwitchParameter ExpandAny { get; set; }
+
+    [Parameter]
     public SwitchParameter AllowUnknownField { get; set; }
 
     protected override void Process()
@@ -48,6 +58,9 @@ public sealed class ConvertToRpcMessageCommand : RpcCmdlet
             Indented = Indented,
             IncludeDefaults = IncludeDefault,
             UseProtoNames = UseProtoName,
+            XmlRoot = XmlRoot,
+            NestedRepeated = NestRepeated,
+            ExpandAny = ExpandAny,
         };
         WriteObject(
             format.IsText ? format.ToText(message, options) : format.ToArray(message, options),

@@ -55,6 +55,31 @@ Describe 'ConvertTo-RpcMessage' {
             (ConvertFrom-RpcMessage demo.HelloReply $written -Schema $schema -Format $Format).text | Should -Be 'A&B'
         }
 
+        It 'writes XML with another root and lists in one element, and reads it back' {
+            $with = @{ Schema = $schema; Format = 'Xml'; NestRepeated = $true }
+            $written = ConvertTo-RpcMessage demo.HelloRequest @{ name = 'A'; tags = 'x', 'y' } @with -XmlRoot greeting
+
+            $written | Should -BeExactly '<greeting><name>A</name><tags><item>x</item><item>y</item></tags></greeting>'
+            (ConvertFrom-RpcMessage demo.HelloRequest $written @with).tags | Should -Be 'x', 'y'
+        }
+
+        It 'writes an Any as the message in it when told so' {
+            $proto = @'
+                syntax = "proto3";
+                import "google/protobuf/any.proto";
+                message Box { google.protobuf.Any what = 1; }
+                message Thing { string name = 1; }
+'@
+            Set-Content TestDrive:/box.proto $proto
+            $in = @{ Schema = (Resolve-Path TestDrive:/box.proto).ProviderPath; Format = 'Text' }
+            $box = @{ what = @{ '@type' = 'type.googleapis.com/Thing'; name = 'A' } }
+
+            ConvertTo-RpcMessage Box $box @in | Should -BeLike '*type_url: "type.googleapis.com/Thing"*'
+            $written = ConvertTo-RpcMessage Box $box @in -ExpandAny
+            $written | Should -BeLike '*`[type.googleapis.com/Thing`] {*name: "A"*'
+            (ConvertFrom-RpcMessage Box $written @in).what.name | Should -Be 'A'
+        }
+
         It 'writes line breaks, defaults and original names when told so' {
             ConvertTo-RpcMessage demo.HelloReply @{ text = 'A' } -Schema $schema -Format Json -Indented |
                 Should -BeExactly "{`n  `"text`": `"A`"`n}"
