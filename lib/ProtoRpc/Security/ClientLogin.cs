@@ -1,7 +1,9 @@
 using System.Net;
+using System.Runtime.Versioning;
 using ProtoRpc.Security.Gss;
 using ProtoRpc.Security.Ntlm;
 using ProtoRpc.Security.Spnego;
+using ProtoRpc.Security.Sspi;
 
 namespace ProtoRpc.Security;
 
@@ -37,6 +39,14 @@ internal sealed class ClientLogin
     public static ClientLogin? Prepare(RpcEndpoint endpoint, RpcClientSecurity security)
     {
         Check(security);
+        if ((security.Authentication == RpcClientAuthentication.User
+                || (security.Authentication == RpcClientAuthentication.Self && endpoint.Transport == RpcTransport.Tcp))
+            && OperatingSystem.IsWindows()
+            && SspiChoice.OfClient(security, isWindows: true) is { } package)
+        {
+            return ByWindows(endpoint, security, package);
+        }
+
         return security.Authentication switch
         {
             RpcClientAuthentication.User => WithCredential(endpoint, security),
@@ -72,6 +82,18 @@ internal sealed class ClientLogin
         {
             throw ClientSecurityErrors.Credential(security.Authentication);
         }
+    }
+
+    [SupportedOSPlatform("windows")]
+    private static ClientLogin ByWindows(RpcEndpoint endpoint, RpcClientSecurity security, byte package)
+    {
+        string service = ServiceOf(endpoint, security);
+        SspiCredential credential = SspiCredential.OfClient(SecurityPackage.NameOf(package), security.Credential);
+        return new ClientLogin(
+            package,
+            security.ProtectionLevel,
+            security.Credential?.UserName ?? Environment.UserName,
+            () => SspiContext.ForClient(credential, service));
     }
 
     // With the tickets that the account has; NTLM would need its password.

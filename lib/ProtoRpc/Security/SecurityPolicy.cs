@@ -1,6 +1,8 @@
+using System.Runtime.Versioning;
 using ProtoRpc.Security.Gss;
 using ProtoRpc.Security.Ntlm;
 using ProtoRpc.Security.Spnego;
+using ProtoRpc.Security.Sspi;
 
 namespace ProtoRpc.Security;
 
@@ -23,8 +25,18 @@ internal sealed class SecurityPolicy
     {
         Security = security;
         Check(security);
+        if (needsMechanism && OperatingSystem.IsWindows())
+        {
+            foreach (byte package in SspiChoice.OfServer(security, isWindows: true))
+            {
+                _mechanisms.Add(package, ByWindows(package));
+            }
+        }
+
         List<SpnegoMechanism> negotiable = [];
-        if (Has(RpcAuthentication.Kerberos | RpcAuthentication.Negotiate) && FindKeys(needsMechanism) is { } keys)
+        if (Has(RpcAuthentication.Kerberos | RpcAuthentication.Negotiate)
+            && !Offers(SecurityPackage.Kerberos) && !Offers(SecurityPackage.Negotiate)
+            && FindKeys(needsMechanism) is { } keys)
         {
             Func<SecurityContext> kerberos = () => KerberosContext.ForServer(keys);
             Offer(RpcAuthentication.Kerberos, SecurityPackage.Kerberos, kerberos);
@@ -38,7 +50,7 @@ internal sealed class SecurityPolicy
             Offer(RpcAuthentication.Ntlm, SecurityPackage.Ntlm, ntlm);
             negotiable.Add(new SpnegoMechanism(SpnegoOid.Ntlm, ntlm));
         }
-        else if (Has(RpcAuthentication.Ntlm) && needsMechanism)
+        else if (Has(RpcAuthentication.Ntlm) && needsMechanism && !Offers(SecurityPackage.Ntlm))
         {
             throw ServerSecurityErrors.NoNtlmAccounts();
         }
@@ -47,7 +59,7 @@ internal sealed class SecurityPolicy
         {
             Offer(RpcAuthentication.Negotiate, SecurityPackage.Negotiate, () => new SpnegoServerContext(negotiable));
         }
-        else if (Has(RpcAuthentication.Negotiate) && needsMechanism)
+        else if (Has(RpcAuthentication.Negotiate) && needsMechanism && !Offers(SecurityPackage.Negotiate))
         {
             throw ServerSecurityErrors.NothingToNegotiate();
         }
@@ -72,6 +84,13 @@ internal sealed class SecurityPolicy
     /// <returns>Null when the package is not offered.</returns>
     public SecurityContext? TryBegin(byte package) =>
         _mechanisms.TryGetValue(package, out Func<SecurityContext>? create) ? create() : null;
+
+    [SupportedOSPlatform("windows")]
+    private static Func<SecurityContext> ByWindows(byte package)
+    {
+        SspiCredential credential = SspiCredential.OfServer(SecurityPackage.NameOf(package));
+        return () => SspiContext.ForServer(credential);
+    }
 
     // Negotiate goes on without Kerberos where there is no key, but not where somebody asked for it.
     private GssCredential? FindKeys(bool needsMechanism)

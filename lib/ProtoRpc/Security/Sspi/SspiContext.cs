@@ -1,0 +1,262 @@
+using System.Runtime.Versioning;
+using System.Security.Principal;
+using Microsoft.Win32.SafeHandles;
+
+namespace ProtoRpc.Security.Sspi;
+
+/// <summary>NTLM, Kerberos or Negotiate by Windows, with the third leg and the message layout of DCE.</summary>
+[SupportedOSPlatform("windows")]
+internal sealed unsafe class SspiContext : SecurityContext
+{
+    private readonly SspiCredential _credential;
+    private readonly bool _isServer;
+    private readonly string? _target;
+    private SspiHandle _context;
+    private SspiSizes _sizes;
+    private WindowsIdentity? _caller;
+    private string _mechanism;
+    private uint _flags;
+    private bool _hasContext;
+    private bool _isComplete;
+    private bool _isDisposed;
+
+    private SspiContext(SspiCredential credential, bool isServer, string? target)
+    {
+        _credential = credential;
+        _isServer = isServer;
+        _target = target;
+        _mechanism = credential.Package;
+    }
+
+    /// <summary>Frees the native context if nobody disposed this.</summary>
+    ~SspiContext() => Free();
+
+    /// <inheritdoc/>
+    public override string AuthenticationType => _mechanism;
+
+    /// <inheritdoc/>
+    public override bool IsComplete => _isComplete;
+
+    /// <inheritdoc/>
+    public override IIdentity Identity =>
+        _caller ?? throw new InvalidOperationException("The client is known to a server whose authentication is complete.");
+
+    /// <summary>A client's side.</summary>
+    /// <param name="credential">Who calls; other contexts may use it too.</param>
+    /// <param name="target">The service principal name.</param>
+    public static SspiContext ForClient(SspiCredential credential, string target) =>
+        new(credential, isServer: false, target);
+
+    /// <summary>A server's side.</summary>
+    /// <param name="credential">What verifies; other contexts use it too.</param>
+    public static SspiContext ForServer(SspiCredential credential) => new(credential, isServer: true, null);
+
+    /// <inheritdoc/>
+    public override byte[] Step(ReadOnlySpan<byte> token)
+    {
+        if (_isComplete)
+        {
+            throw SecurityErrors.OutOfTurn(_mechanism);
+        }
+
+        SspiBuffer answer = new(SspiBuffer.Token, null, 0);
+        SspiBuffers output = new(&answer, 1);
+        try
+        {
+            int status;
+            fixed (byte* octets = token)
+            {
+                SspiBuffer received = new(SspiBuffer.Token, octets, token.Length);
+                SspiBuffers input = new(&received, 1);
+                status = Step(token.IsEmpty ? null : &input, &output);
+            }
+
+            status = Complete(status, &output);
+            byte[] next = new ReadOnlySpan<byte>(answer.Value, (int)answer.Length).ToArray();
+            if (status == SspiStatus.Ok)
+            {
+                Establish();
+            }
+
+            return next;
+        }
+        finally
+        {
+            if (answer.Value != null)
+            {
+                SspiApi.FreeContextBuffer(answer.Value);
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    public override bool Supports(RpcProtectionLevel level) => SspiFlags.Support(_flags, _isServer, level);
+
+    /// <inheritdoc/>
+    public override int SignatureSize(bool encrypted) =>
+        (int)(encrypted ? _sizes.SecurityTrailer : _sizes.MaxSignature);
+
+    /// <inheritdoc/>
+    public override void Protect(Span<byte> pdu, Range data, bool encrypt, Span<byte> signature)
+    {
+        SspiBuffer* parts = stackalloc SspiBuffer[SspiBuffers.OfPdu];
+        fixed (byte* start = pdu)
+        fixed (byte* token = signature)
+        fixed (SspiHandle* context = &_context)
+        {
+            SspiBuffers message =
+                SspiBuffers.Describe(parts, start, pdu.Length, data, SignsHeaders, token, signature.Length);
+            int status = encrypt
+                ? SspiApi.EncryptMessage(context, 0, &message, 0)
+                : SspiApi.MakeSignature(context, 0, &message, 0);
+            if (status != SspiStatus.Ok)
+            {
+                throw SspiStatus.Refused(_mechanism, status);
+            }
+        }
+
+        // The length stands in the header already, under the signature.
+        if (parts[SspiBuffers.OfPdu - 1].Length != signature.Length)
+        {
+            throw SecurityErrors.Refused(_mechanism, "the package makes signatures of another size than it told");
+        }
+    }
+
+    /// <inheritdoc/>
+    public override bool Unprotect(Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature)
+    {
+        const uint NotEncrypted = 0x80000001;
+        SspiBuffer* parts = stackalloc SspiBuffer[SspiBuffers.OfPdu];
+
+        // A package may change the token.
+        byte[] copy = signature.ToArray();
+        uint quality = 0;
+        fixed (byte* start = pdu)
+        fixed (byte* token = copy)
+        fixed (SspiHandle* context = &_context)
+        {
+            SspiBuffers message = SspiBuffers.Describe(parts, start, pdu.Length, data, SignsHeaders, token, copy.Length);
+            return encrypted
+                ? SspiApi.DecryptMessage(context, &message, 0, &quality) == SspiStatus.Ok && quality != NotEncrypted
+                : SspiApi.VerifySignature(context, &message, 0, &quality) == SspiStatus.Ok;
+        }
+    }
+
+    /// <inheritdoc/>
+    public override byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms) => throw OwnNegotiation();
+
+    /// <inheritdoc/>
+    public override bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code) =>
+        throw OwnNegotiation();
+
+    /// <inheritdoc/>
+    public override void Dispose()
+    {
+        Free();
+        GC.SuppressFinalize(this);
+    }
+
+    private static InvalidOperationException OwnNegotiation() =>
+        new("Windows negotiates by itself, and is no mechanism of another negotiation.");
+
+    private int Step(SspiBuffers* input, SspiBuffers* output)
+    {
+        SspiHandle credential = _credential.Handle;
+        uint got = 0;
+        long expiry;
+        fixed (SspiHandle* context = &_context)
+        {
+            SspiHandle* current = _hasContext ? context : null;
+            int status = _isServer
+                ? SspiApi.AcceptSecurityContext(
+                    &credential, current, input, SspiFlags.OfServer, 0, context, output, &got, &expiry)
+                : SspiApi.InitializeSecurityContext(
+                    &credential, current, _target, SspiFlags.OfClient, 0, 0, input, 0, context, output, &got, &expiry);
+            GC.KeepAlive(_credential);
+            if (status < 0)
+            {
+                throw SspiStatus.Refused(_mechanism, status);
+            }
+
+            _hasContext = true;
+            _flags = got;
+            return status;
+        }
+    }
+
+    // Packages that want to finish a token say so; those of Windows do not, but others may be installed.
+    private int Complete(int status, SspiBuffers* output)
+    {
+        if (status is not (SspiStatus.CompleteNeeded or SspiStatus.CompleteAndContinue))
+        {
+            return status;
+        }
+
+        fixed (SspiHandle* context = &_context)
+        {
+            int completed = SspiApi.CompleteAuthToken(context, output);
+            return completed < 0 ? throw SspiStatus.Refused(_mechanism, completed)
+                : status == SspiStatus.CompleteNeeded ? SspiStatus.Ok : SspiStatus.ContinueNeeded;
+        }
+    }
+
+    private void Establish()
+    {
+        SspiSizes sizes;
+        uint flags;
+        SspiNegotiation negotiation = default;
+        nint token = 0;
+        fixed (SspiHandle* context = &_context)
+        {
+            int status = SspiApi.QueryContextAttributes(context, SspiApi.OfSizes, &sizes);
+            if (status == SspiStatus.Ok && _isServer)
+            {
+                status = SspiApi.QuerySecurityContextToken(context, &token);
+            }
+
+            if (status != SspiStatus.Ok)
+            {
+                throw SspiStatus.Refused(_mechanism, status);
+            }
+
+            // Some packages tell them here alone (seen with Wine).
+            if (SspiApi.QueryContextAttributes(context, SspiApi.OfFlags, &flags) == SspiStatus.Ok)
+            {
+                _flags = flags;
+            }
+
+            // What was agreed on; a package that does not tell is what was asked for.
+            if (SspiApi.QueryContextAttributes(context, SspiApi.OfNegotiation, &negotiation) == SspiStatus.Ok)
+            {
+                _mechanism = negotiation.TakeName() ?? _mechanism;
+            }
+        }
+
+        if (_isServer)
+        {
+            // The identity duplicates the token.
+            using SafeAccessTokenHandle own = new(token);
+            _caller = new WindowsIdentity(token, _mechanism);
+        }
+
+        _sizes = sizes;
+        _isComplete = true;
+    }
+
+    private void Free()
+    {
+        if (_isDisposed)
+        {
+            return;
+        }
+
+        _isDisposed = true;
+        if (_hasContext)
+        {
+            fixed (SspiHandle* context = &_context)
+            {
+                SspiApi.DeleteSecurityContext(context);
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+using System.Runtime.Versioning;
+using ProtoRpc.Security;
+using ProtoRpc.Security.Ntlm;
+using ProtoRpc.Security.Sspi;
+using ProtoRpc.Tests.Security.Ntlm;
+
+namespace ProtoRpc.Tests.Security.Sspi;
+
+/// <summary>The system's NTLM against ours, by PDUs as they go over the wire.</summary>
+[SupportedOSPlatform("windows")]
+public static class SspiContextTests
+{
+    [WindowsFact]
+    public static void The_systems_client_is_let_in_and_both_protect_alike()
+    {
+        using NtlmServerContext server = NtlmVectors.NewServer();
+        using SspiContext client = NewClient("NTLM");
+
+        server.Step(client.Step(server.Step(client.Step([]))));
+
+        Assert.True(client.IsComplete);
+        Assert.True(client.Supports(RpcProtectionLevel.Privacy));
+        Assert.Equal("NTLM", client.AuthenticationType);
+        Assert.Equal(@"DOMAIN\User", server.Identity.Name);
+        foreach (bool encrypt in new[] { false, true, false, true })
+        {
+            Exchange(client, server, encrypt);
+            Exchange(server, client, encrypt);
+        }
+    }
+
+    [WindowsFact]
+    public static void Any_turned_bit_shows_to_the_systems_client()
+    {
+        for (int i = 0; i < 24 + 16 + 8 + 16; i += 3)
+        {
+            using NtlmServerContext server = NtlmVectors.NewServer();
+            using SspiContext client = NewClient("NTLM");
+            server.Step(client.Step(server.Step(client.Step([]))));
+            byte[] pdu = new byte[24 + 16 + 8 + 16];
+            server.Protect(pdu.AsSpan(0, 48), 24..40, encrypt: true, pdu.AsSpan(48));
+            pdu[i] ^= 0x10;
+
+            Assert.False(client.Unprotect(pdu.AsSpan(0, 48), 24..40, encrypted: true, pdu.AsSpan(48)), $"octet {i}");
+        }
+    }
+
+    private static SspiContext NewClient(string package) => SspiContext.ForClient(
+        SspiCredential.OfClient(package, NtlmVectors.Credential), "host/127.0.0.1");
+
+    private static void Exchange(SecurityContext from, SecurityContext to, bool encrypt)
+    {
+        byte[] plain = Transports.ClientCalls.Bytes(24 + 48 + 8);
+        byte[] pdu = [.. plain];
+        byte[] signature = new byte[from.SignatureSize(encrypt)];
+        from.Protect(pdu, 24..^8, encrypt, signature);
+
+        Assert.Equal(encrypt, !pdu.AsSpan().SequenceEqual(plain));
+        Assert.Equal(plain[..24], pdu[..24]);
+        Assert.True(to.Unprotect(pdu, 24..^8, encrypt, signature));
+        Assert.Equal(plain, pdu);
+    }
+}
