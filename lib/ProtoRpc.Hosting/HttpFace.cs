@@ -1,3 +1,4 @@
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using ProtoRpc.Calls;
 using ProtoRpc.Hosting.Http;
@@ -6,7 +7,7 @@ using ProtoRpc.Security;
 namespace ProtoRpc.Hosting;
 
 /// <summary>Serves methods over HTTP, in the formats that client and server agree on.</summary>
-internal sealed class HttpFace(HttpServerOptions options) : IServerFace
+internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : IServerFace
 {
     public bool Serves(RpcTransport transport) => transport is RpcTransport.Http or RpcTransport.Https;
 
@@ -20,11 +21,9 @@ internal sealed class HttpFace(HttpServerOptions options) : IServerFace
         HttpProtocols protocols = endpoint.Transport == RpcTransport.Https && !policy.OffersMechanisms
             ? HttpProtocols.Http1AndHttp2
             : HttpProtocols.Http1;
-        return KestrelEndpoint.Start(
-            endpoint,
-            host.Options.Limits,
-            protocols,
-            ServerTls.Of(endpoint, options),
-            bound => new HttpService(host, options, policy, bound).HandleAsync);
+        Func<RpcEndpoint, RequestDelegate> service = bound => new HttpService(host, options, policy, bound).HandleAsync;
+        return endpoint.IsTls
+            ? ports.Serve(endpoint, host, options, protocols, service)
+            : KestrelEndpoint.Start(endpoint, host.Options.Limits, protocols, tls: null, service);
     }
 }

@@ -14,6 +14,7 @@ public static class HttpHosting
     {
         ArgumentNullException.ThrowIfNull(options);
         http ??= new HttpServerOptions();
-        return options with { Faces = [.. options.Faces, new HttpFace(http), new GrpcFace(http)] };
+        TlsPorts ports = new();
+        return options with { Faces = [.. options.Faces, new HttpFace(http, ports), new GrpcFace(http, ports)] };
     }
 }

@@ -42,6 +42,7 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
             await InvokeAsync(method, context, stream).ConfigureAwait(false);
             await stream.CloseAsync().ConfigureAwait(false);
             response.Succeed(context);
+            await response.EndAsync(output).ConfigureAwait(false);
             failed = false;
         }
         catch (Exception e)
@@ -54,6 +55,7 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
             if (!http.RequestAborted.IsCancellationRequested)
             {
                 await response.FailAsync(context?.Explain(e) ?? e, host.DetailFor(peer), context).ConfigureAwait(false);
+                await response.EndAsync(output).ConfigureAwait(false);
             }
         }
         finally

@@ -1,3 +1,4 @@
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using ProtoRpc.Calls;
 using ProtoRpc.Security;
@@ -5,7 +6,7 @@ using ProtoRpc.Security;
 namespace ProtoRpc.Hosting.Grpc;
 
 /// <summary>Serves methods over gRPC: HTTP/2 without TLS, with it, and on Unix sockets.</summary>
-internal sealed class GrpcFace(HttpServerOptions options) : IServerFace
+internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : IServerFace
 {
     private const string HealthName = "grpc.health.v1.Health";
     private const string ReflectionName = "grpc.reflection.v1.ServerReflection";
@@ -19,13 +20,11 @@ internal sealed class GrpcFace(HttpServerOptions options) : IServerFace
         RequireProof(endpoint, host.Options.Security);
         HealthService? health = options.EnableHealth && !IsServed(host, HealthName) ? new(host.Services) : null;
         GrpcRoutes routes = Routes(host, health);
+        Func<RpcEndpoint, RequestDelegate> service = bound => new GrpcService(host, options, routes, bound).HandleAsync;
         return new GrpcEndpoint(
-            KestrelEndpoint.Start(
-                endpoint,
-                host.Options.Limits,
-                HttpProtocols.Http2,
-                ServerTls.Of(endpoint, options),
-                bound => new GrpcService(host, options, routes, bound).HandleAsync),
+            endpoint.IsTls
+                ? ports.Serve(endpoint, host, options, HttpProtocols.Http1AndHttp2, service)
+                : KestrelEndpoint.Start(endpoint, host.Options.Limits, HttpProtocols.Http2, tls: null, service),
             health);
     }
 

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.Calls;
@@ -87,19 +88,25 @@ internal class GrpcResponse(HttpContext http)
         }
     }
 
+    /// <summary>Sends what stands behind the messages, where HTTP does not do it.</summary>
+    public virtual Task EndAsync(PipeWriter output) => Task.CompletedTask;
+
+    /// <summary>Whether a reply without messages has its trailers as headers.</summary>
+    protected virtual bool HasTrailersOnly => !_hasBody && !Response.HasStarted;
+
     /// <summary>Adds a trailer behind the messages.</summary>
     protected virtual void AppendTrailer(string name, string value) => Response.AppendTrailer(name, new StringValues(value));
 
     // Without messages, the trailers are the headers.
     private void Append(string name, string value)
     {
-        if (_hasBody || Response.HasStarted)
+        if (HasTrailersOnly)
         {
-            AppendTrailer(name, value);
+            Response.Headers.Append(name, value);
         }
         else
         {
-            Response.Headers.Append(name, value);
+            AppendTrailer(name, value);
         }
     }
 

@@ -41,6 +41,14 @@ internal sealed class GrpcService(
             return;
         }
 
+        if (!HttpProtocol.IsHttp2(http.Request.Protocol))
+        {
+            // There are no trailers before it.
+            reply.StatusCode = StatusCodes.Status426UpgradeRequired;
+            reply.Headers.Upgrade = "HTTP/2";
+            return;
+        }
+
         reply.ContentType = GrpcHeaders.ContentType;
         GrpcResponse response = new(http);
         PeerIdentity peer = ConnectionPeer.IdentityOf(http);
@@ -69,7 +77,7 @@ internal sealed class GrpcService(
     }
 
     // Each message has its bound. A stream of them has none, and may rest for as long as it likes.
-    private static void Bound(HttpContext http, ServerMethod method)
+    public static void Bound(HttpContext http, ServerMethod method)
     {
         if (http.Features.Get<IHttpMaxRequestBodySizeFeature>() is { IsReadOnly: false } size)
         {

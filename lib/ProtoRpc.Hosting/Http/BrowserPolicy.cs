@@ -11,7 +11,10 @@ internal sealed class BrowserPolicy
 {
     private const string MaxAgeSeconds = "600";
     private static readonly string Headers =
-        $"Content-Type, Content-Encoding, Accept, Authorization, {HttpNames.CallContext}, {HttpNames.Timeout}, {HttpNames.ConnectVersion}";
+        $"Content-Type, Content-Encoding, Accept, Authorization, {HttpNames.CallContext}, {HttpNames.Timeout}, {HttpNames.ConnectVersion}, "
+        + "X-Grpc-Web, X-User-Agent, Grpc-Timeout";
+
+    private static readonly string Exposed = $"{HttpNames.CallContext}, Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin";
 
     private readonly FrozenSet<string> _origins;
     private readonly bool _all;
@@ -53,7 +56,7 @@ internal sealed class BrowserPolicy
 
         IHeaderDictionary headers = http.Response.Headers;
         headers.AccessControlAllowOrigin = _all ? "*" : origin;
-        headers.AccessControlExposeHeaders = HttpNames.CallContext;
+        headers.AccessControlExposeHeaders = Exposed;
         headers.Append("Vary", "Origin");
         if (HttpMethods.IsOptions(request.Method))
         {

@@ -1,6 +1,7 @@
 using System.Text;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Calls;
+using ProtoRpc.Hosting.Grpc;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.Hosting.Http;
@@ -13,6 +14,7 @@ internal sealed class HttpService
     private readonly ServicePage _page;
     private readonly BrowserPolicy _browsers;
     private readonly HttpAuthentication _authentication;
+    private readonly GrpcWebService _grpcWeb;
 
     public HttpService(ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
     {
@@ -21,6 +23,7 @@ internal sealed class HttpService
         _page = new ServicePage(host.Services, endpoint.Name);
         _browsers = new BrowserPolicy(options.AllowedOrigins, endpoint);
         _authentication = new HttpAuthentication(options.Security, policy, endpoint);
+        _grpcWeb = new GrpcWebService(host, endpoint);
     }
 
     public async Task HandleAsync(HttpContext http)
@@ -58,7 +61,11 @@ internal sealed class HttpService
 
     private async Task AnswerAsync(HttpContext http, HttpRoute route, PeerIdentity peer)
     {
-        if (route.Method is { } method)
+        if (HttpMethods.IsPost(http.Request.Method) && GrpcWebService.IsGrpcWeb(http.Request))
+        {
+            await _grpcWeb.HandleAsync(http, route.Method, route.Missing, peer).ConfigureAwait(false);
+        }
+        else if (route.Method is { } method)
         {
             RequireMethod(http, route, HttpMethods.IsPost);
             await _calls.HandleAsync(http, method, peer).ConfigureAwait(false);

@@ -1,0 +1,54 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.Calls;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Hosting.Grpc;
+
+/// <summary>Answers calls of gRPC-Web, which browsers can send over any version of HTTP.</summary>
+internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
+{
+    private const string Binary = "application/grpc-web";
+    private const string Text = "application/grpc-web-text";
+
+    private readonly GrpcCalls _calls = new(host, endpoint);
+
+    /// <summary>Whether a request is one of gRPC-Web.</summary>
+    public static bool IsGrpcWeb(HttpRequest request) => TypeOf(request) is not null;
+
+    /// <summary>Runs a call and answers it, also when it fails.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="method">What it calls; null where there is no such method.</param>
+    /// <param name="missing">What is not there.</param>
+    /// <param name="peer">Who calls.</param>
+    public async Task HandleAsync(HttpContext http, ServerMethod? method, string missing, PeerIdentity peer)
+    {
+        bool isText = TypeOf(http.Request) == Text;
+        http.Response.ContentType = isText ? $"{Text}+proto" : $"{Binary}+proto";
+        PipeWriter output = isText ? new GrpcWebText(http.Response.BodyWriter) : http.Response.BodyWriter;
+        GrpcWebResponse response = new(http);
+        try
+        {
+            ServerMethod found = method ?? throw new RpcException(RpcStatusCode.Unimplemented, missing);
+            GrpcService.Bound(http, found);
+            PipeReader input = isText ? await DecodeAsync(http).ConfigureAwait(false) : http.Request.BodyReader;
+            await _calls.HandleAsync(http, found, peer, input, output, response).ConfigureAwait(false);
+        }
+        catch (RpcException e)
+        {
+            await response.FailAsync(e, RpcErrorDetail.Message, null).ConfigureAwait(false);
+            await response.EndAsync(output).ConfigureAwait(false);
+        }
+    }
+
+    private async Task<PipeReader> DecodeAsync(HttpContext http) => PipeReader.Create(new ReadOnlySequence<byte>(
+        await GrpcWebText.ReadAsync(http.Request.BodyReader, host.Options.Limits.MaxMessageBytes, http.RequestAborted)
+            .ConfigureAwait(false)));
+
+    private static string? TypeOf(HttpRequest request)
+    {
+        string type = (request.ContentType ?? "").Split(';')[0].Trim().ToLowerInvariant();
+        return type is Binary or $"{Binary}+proto" ? Binary : type is Text or $"{Text}+proto" ? Text : null;
+    }
+}
