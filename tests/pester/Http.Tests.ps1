@@ -43,6 +43,17 @@ Describe 'HTTP endpoints' {
         $schema.Services.FullName | Should -Contain 'demo.Greeter'
     }
 
+    It 'lets handlers read the headers of a request and set those of the reply' {
+        $asked = Start-TestListener @{
+            SayHello = { $RpcContext.ResponseHeaders['x-said'] = "$($RpcContext.RequestHeaders['x-asked'])!"; @{ text = 'x' } }
+        } -Endpoint 'http://127.0.0.1:0/'
+
+        $reply = Invoke-WebRequest "$($asked.Endpoint[0].Uri)demo.Greeter/SayHello?name=Ann" -Headers @{ 'X-Asked' = 'why' }
+
+        $reply.Headers['x-said'] | Should -Be 'why!'
+        Stop-RpcListener $asked
+    }
+
     It 'counts its calls with those of the others' {
         $before = $listener.Calls
         $null = Invoke-RestMethod "${address}demo.Greeter/SayHello?name=Ann"

@@ -41,7 +41,10 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
                 : connect is not null ? (connect.Format, connect.MediaType)
                 : WriterOf(http.Request, reader) ?? throw NotAcceptable(MediaTypes.Known);
             context = new RpcCallContext(
-                host, method.Info, endpoint, peer, IncomingContext(http.Request), DeadlineOf(http.Request), aborted);
+                host, method.Info, endpoint, peer, IncomingContext(http.Request), DeadlineOf(http.Request), aborted)
+            {
+                HeaderSource = () => HandlerHeaders.Read(http.Request),
+            };
             FormatOptions formats = _format with { Schema = method.Info.Service.Schema };
             IMessage request;
             using (RequestBody body = await ReadAsync(http.Request, connect, aborted).ConfigureAwait(false))
@@ -59,7 +62,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
 
             IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
             method.CheckReply(reply);
-            WriteContext(http.Response, context);
+            WriteHeaders(http.Response, context);
             await WriteAsync(http, StatusCodes.Status200OK, writer, reply, formats).ConfigureAwait(false);
             failed = false;
         }
@@ -85,7 +88,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         FormatOptions formats)
     {
         using HttpServerStream stream = new(
-            http, method, context, request, format, formats, _maxBytes, response => WriteContext(response, context));
+            http, method, context, request, format, formats, _maxBytes, response => WriteHeaders(response, context));
         try
         {
             await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
@@ -223,8 +226,9 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         }
     }
 
-    private static void WriteContext(HttpResponse response, RpcCallContext context)
+    private static void WriteHeaders(HttpResponse response, RpcCallContext context)
     {
+        HandlerHeaders.Write(response, context.SetHeaders);
         if (context.ChangedContext() is { } changed)
         {
             response.Headers[HttpNames.CallContext] = Convert.ToBase64String(changed.ToByteArray());

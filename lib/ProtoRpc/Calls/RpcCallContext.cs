@@ -65,7 +65,7 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>What came beside the request: the headers of HTTP and gRPC; empty on native endpoints.</summary>
     public RpcMetadata RequestHeaders => _requestHeaders ??= HeaderSource?.Invoke() ?? new RpcMetadata();
 
-    /// <summary>What is sent before the first reply, on gRPC endpoints.</summary>
+    /// <summary>What is sent before the first reply, on HTTP and gRPC endpoints.</summary>
     public RpcMetadata ResponseHeaders => _responseHeaders ??= new RpcMetadata();
 
     /// <summary>What is sent after the last reply, also of a call that fails, on gRPC endpoints.</summary>
