@@ -23,6 +23,10 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     public TimeSpan? KeepAlive { get; set; }
 
     [Parameter]
+    [ValidateRange(0, 100)]
+    public int RetryCount { get; set; }
+
+    [Parameter]
     [ValidateRange(1, int.MaxValue)]
     public int? MaxReceiveSize { get; set; }
 
@@ -67,6 +71,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
             Format = MessageFormats.TryFind(Format, out MessageFormat? format) ? format : MessageFormats.Binary,
             Compression = Compression,
             KeepAlive = KeepAlive,
+            RetryCount = RetryCount,
         };
         return MultiPartThreshold is not { } threshold
             ? options

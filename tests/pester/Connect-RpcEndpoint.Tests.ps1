@@ -98,7 +98,6 @@ Describe 'Connect-RpcEndpoint' {
             @{ Name = 'ServerName'; Value = 'me'; Endpoint = 'ncacn_np:[\pipe\nobody]'; For = 'gRPC endpoints' }
             @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'https://127.0.0.1:1'; For = 'native endpoints' }
             @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'grpc://127.0.0.1:1'; For = 'native endpoints' }
-            @{ Name = 'CallContext'; Value = @{ }; Endpoint = 'grpc://127.0.0.1:1'; For = 'native endpoints with -Schema' }
             @{ Name = 'ExceptionType'; Value = 'None'; Endpoint = 'http://127.0.0.1:1'; For = 'native endpoints with -Schema' }
             @{ Name = 'MultiPartThreshold'; Value = 4096; Endpoint = 'grpc://127.0.0.1:1'; For = 'native endpoints with -Schema' }
         ) {

@@ -107,6 +107,8 @@ internal sealed class WordsServer : IDisposable
             case "fail":
                 context.ResponseTrailers.Add("x-last", "of a failure");
                 throw new RpcException(RpcStatusCode.NotFound, "Kein Öl: 100 % leer\n") { Details = [Text("a detail")] };
+            case "unavailable":
+                throw new RpcException(RpcStatusCode.Unavailable, "not now");
             case "throw":
                 throw new InvalidOperationException("broken");
             case "reserved":

@@ -122,7 +122,11 @@ internal sealed class GrpcChannel : IRpcChannel
     {
         RpcMethodInfo method = call.Method;
         return method.IsUnary
-            ? CallAsync(method.FullName, call.Timeout, call.Options, request, read, cancellation)
+            ? GrpcRetries.RunAsync(
+                Options.RetryCount,
+                call.Timeout,
+                left => CallAsync(method.FullName, left, call.Options, request, read, cancellation),
+                cancellation)
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "

@@ -1,0 +1,64 @@
+using ProtoRpc.Calls;
+
+namespace ProtoRpc.Http.Tests.Grpc;
+
+public static class GrpcRetryTests
+{
+    [Fact]
+    public static async Task A_call_to_a_server_that_is_not_there_yet_is_made_again()
+    {
+        WordsServer first = new();
+        string endpoint = first.Endpoint.Uri;
+        using RpcClient client = first.Connect(new() { RetryCount = 20 });
+        await SayAsync(client);
+        first.Dispose();
+
+        Task<string> call = SayAsync(client);
+        using WordsServer second = new(endpoint);
+
+        Assert.Equal("hello", await call.WaitAsync(TimeSpan.FromSeconds(30)));
+    }
+
+    [Fact]
+    public static async Task Without_being_asked_nothing_is_made_again()
+    {
+        WordsServer server = new();
+        using RpcClient client = server.Connect();
+        await SayAsync(client);
+        server.Dispose();
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(() => SayAsync(client));
+
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+    }
+
+    [Fact]
+    public static void A_call_that_ran_is_never_made_again()
+    {
+        using WordsServer server = new();
+        using RpcClient client = server.Connect(new() { RetryCount = 5 });
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("Say"), WordsServer.Text("unavailable")));
+
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+        Assert.Equal(1, server.Server.Counters.Calls);
+    }
+
+    [Fact]
+    public static async Task The_deadline_is_one_for_all_tries()
+    {
+        WordsServer server = new();
+        using RpcClient client = server.Connect(new() { RetryCount = 100, Limits = new() { CallTimeout = TimeSpan.FromSeconds(0.5) } });
+        server.Dispose();
+        long start = Environment.TickCount64;
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(() => SayAsync(client));
+
+        Assert.Contains(error.Code, new[] { RpcStatusCode.Unavailable, RpcStatusCode.DeadlineExceeded });
+        Assert.InRange(Environment.TickCount64 - start, 0, 10_000);
+    }
+
+    private static async Task<string> SayAsync(RpcClient client) =>
+        WordsServer.TextOf(await client.InvokeAsync(client.GetMethod("Say"), WordsServer.Text("hello")));
+}
