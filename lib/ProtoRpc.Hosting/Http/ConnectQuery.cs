@@ -59,7 +59,8 @@ internal sealed class ConnectQuery
     public static bool IsIn(HttpRequest request) =>
         (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method))
         && request.QueryString.Value is { } query
-        && (query.StartsWith("?connect=", StringComparison.Ordinal) || query.Contains("&connect=", StringComparison.Ordinal));
+        && (query.StartsWith("?connect=", StringComparison.Ordinal)
+            || query.Contains("&connect=", StringComparison.Ordinal));
 
     /// <summary>The bytes of the message, still compressed if they were.</summary>
     /// <exception cref="HttpRefusal">There are none, or they are not base64.</exception>
@@ -75,5 +76,6 @@ internal sealed class ConnectQuery
     private static HttpRefusal Wrong(string what) => new(
         StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument, $"In the query, {what}");
 
-    private string? TextOf(string name) => _parts.TryGetValue(name, out byte[]? value) ? Encoding.UTF8.GetString(value) : null;
+    private string? TextOf(string name) =>
+        _parts.TryGetValue(name, out byte[]? value) ? Encoding.UTF8.GetString(value) : null;
 }

@@ -20,7 +20,8 @@ internal sealed class HttpCaller : ICaller
 
     private HttpCaller(Uri address, string mediaType, byte[] body)
     {
-        string head = $"POST {address.AbsolutePath} HTTP/1.1\r\nHost: {address.Authority}\r\nConnection: keep-alive\r\nContent-Type: {mediaType}\r\n"
+        string head = $"POST {address.AbsolutePath} HTTP/1.1\r\nHost: {address.Authority}\r\n"
+            + $"Connection: keep-alive\r\nContent-Type: {mediaType}\r\n"
             + $"Accept: {mediaType}\r\nContent-Length: {body.Length}\r\n\r\n";
         _request = [.. Encoding.ASCII.GetBytes(head), .. body];
         _socket = new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };

@@ -35,7 +35,8 @@ internal sealed class HttpCall : IRpcStream
     /// <inheritdoc/>
     public ValueTask<bool> SendAsync(IMessage message, bool compress) => _request.TrySetResult(message)
         ? ValueTask.FromResult(true)
-        : throw new RpcException(RpcStatusCode.InvalidArgument, $"{_call.Method.FullName} takes one request, and a second one was sent.");
+        : throw new RpcException(
+            RpcStatusCode.InvalidArgument, $"{_call.Method.FullName} takes one request, and a second one was sent.");
 
     /// <inheritdoc/>
     public ValueTask CompleteAsync()
@@ -86,7 +87,8 @@ internal sealed class HttpCall : IRpcStream
     {
         if (_call.Method.IsUnary)
         {
-            Current = new(await _channel.InvokeAsync(_call, request, static body => body.ToArray(), _time.Token).ConfigureAwait(false));
+            Current = new(await _channel.InvokeAsync(_call, request, static body => body.ToArray(), _time.Token)
+                .ConfigureAwait(false));
             return true;
         }
 
@@ -150,7 +152,8 @@ internal sealed class HttpCall : IRpcStream
         RpcStatusCode.InvalidArgument, $"{_call.Method.FullName} takes one request, and none was sent.");
 
     private RpcException CutOff(long left) => new(
-        RpcStatusCode.Internal, $"The replies to {_call.Method.FullName} end in the middle of one, {left:N0} bytes after its start.")
+        RpcStatusCode.Internal,
+        $"The replies to {_call.Method.FullName} end in the middle of one, {left:N0} bytes after its start.")
     {
         ErrorId = "BadReply",
         MayHaveExecuted = true,
