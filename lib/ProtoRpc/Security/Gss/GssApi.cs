@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.Security.Gss;
 
-/// <summary>The functions of MIT's GSSAPI library that are used here (RFC 2744, and the IOV extensions).</summary>
+/// <summary>The functions of MIT's GSSAPI library that are used here (RFC 2744, and the IOV
+/// extensions).</summary>
 internal static unsafe partial class GssApi
 {
     public const uint ContinueNeeded = 1;
@@ -10,7 +11,8 @@ internal static unsafe partial class GssApi
     public const int Initiate = 1;
     public const int Accept = 2;
 
-    /// <summary>Mutual, replay and sequence detection, confidentiality, integrity, and the third leg of DCE.</summary>
+    /// <summary>Mutual, replay and sequence detection, confidentiality, integrity, and the third leg of
+    /// DCE.</summary>
     public const uint ContextFlags = 0x02 | 0x04 | 0x08 | 0x10 | 0x20 | DceStyle;
 
     public const uint Confidentiality = 0x10;
@@ -42,12 +44,13 @@ internal static unsafe partial class GssApi
 
     [LibraryImport(Library)]
     public static partial uint gss_acquire_cred(
-        uint* minor, nint name, uint time, GssOidSet* mechanisms, int usage, nint* credential, nint* actual, uint* left);
+        uint* minor, nint name, uint time, GssOidSet* mechanisms, int usage, nint* credential, nint* actual,
+        uint* left);
 
     [LibraryImport(Library)]
     public static partial uint gss_acquire_cred_with_password(
-        uint* minor, nint name, GssBuffer* password, uint time, GssOidSet* mechanisms, int usage, nint* credential,
-        nint* actual, uint* left);
+        uint* minor, nint name, GssBuffer* password, uint time, GssOidSet* mechanisms, int usage,
+        nint* credential, nint* actual, uint* left);
 
     [LibraryImport(Library)]
     public static partial uint gss_release_cred(uint* minor, nint* credential);
@@ -59,8 +62,8 @@ internal static unsafe partial class GssApi
 
     [LibraryImport(Library)]
     public static partial uint gss_accept_sec_context(
-        uint* minor, nint* context, nint credential, GssBuffer* input, nint bindings, nint* caller, nint* mechanism,
-        GssBuffer* output, uint* got, uint* left, nint* delegated);
+        uint* minor, nint* context, nint credential, GssBuffer* input, nint bindings, nint* caller,
+        nint* mechanism, GssBuffer* output, uint* got, uint* left, nint* delegated);
 
     [LibraryImport(Library)]
     public static partial uint gss_delete_sec_context(uint* minor, nint* context, GssBuffer* output);

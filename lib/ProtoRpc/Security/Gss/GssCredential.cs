@@ -5,7 +5,8 @@ using System.Text;
 
 namespace ProtoRpc.Security.Gss;
 
-/// <summary>What proves somebody: a ticket, a password, or the key of a service. Safe for use by many threads.</summary>
+/// <summary>What proves somebody: a ticket, a password, or the key of a service. Safe for use by many
+/// threads.</summary>
 internal sealed unsafe class GssCredential : SafeHandle
 {
     private GssCredential(nint credential)
@@ -19,7 +20,9 @@ internal sealed unsafe class GssCredential : SafeHandle
     public static GssCredential OfSelf()
     {
         uint major = Acquire(null, GssApi.Initiate, out nint credential, out uint minor);
-        return (major & GssApi.Failures) == 0 ? new GssCredential(credential) : throw GssErrors.Refused(major, minor);
+        return (major & GssApi.Failures) == 0
+            ? new GssCredential(credential)
+            : throw GssErrors.Refused(major, minor);
     }
 
     /// <summary>The keys of a service, from the keytab.</summary>
@@ -34,8 +37,10 @@ internal sealed unsafe class GssCredential : SafeHandle
             : throw GssErrors.NoKey(service, major, minor);
     }
 
-    /// <summary>A user's name and password; the KDC is asked when the first connection is authenticated.</summary>
-    /// <exception cref="RpcException">Unauthenticated: the KDC does not know them, or is not there.</exception>
+    /// <summary>A user's name and password; the KDC is asked when the first connection is
+    /// authenticated.</summary>
+    /// <exception cref="RpcException">Unauthenticated: the KDC does not know them, or is not
+    /// there.</exception>
     public static GssCredential Of(NetworkCredential user)
     {
         using GssName name = new(PrincipalOf(user));
@@ -49,7 +54,8 @@ internal sealed unsafe class GssCredential : SafeHandle
             {
                 GssBuffer text = new(pointer, password.Length);
                 uint major = GssApi.gss_acquire_cred_with_password(
-                    &minor, name.DangerousGetHandle(), &text, 0, &mechanisms, GssApi.Initiate, &credential, null, null);
+                    &minor, name.DangerousGetHandle(), &text, 0, &mechanisms, GssApi.Initiate, &credential, null,
+                    null);
                 return (major & GssApi.Failures) == 0
                     ? new GssCredential(credential)
                     : throw GssErrors.Refused(major, minor);

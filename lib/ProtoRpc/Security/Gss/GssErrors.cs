@@ -17,13 +17,15 @@ internal static unsafe class GssErrors
     /// <summary>The listener has no key to verify with.</summary>
     public static RpcException NoKey(string? service, uint major, uint minor) => new(
         RpcStatusCode.FailedPrecondition,
-        $"The listener has no Kerberos key{(service is null ? "" : $" of '{service}'")}: {Text(major, minor)}. "
+        $"The listener has no Kerberos key{(service is null ? "" : $" of '{service}'")}: "
+        + $"{Text(major, minor)}. "
         + "Put the service's key into the machine's keytab, or name another with KRB5_KTNAME.")
     {
         ErrorId = "NoKerberosKey",
     };
 
-    // A general failure says nothing by itself; the mechanism's text does, but where it adds nothing it is "Success".
+    // A general failure says nothing by itself; the mechanism's text does, but where it adds nothing it is
+    // "Success".
     private static string Text(uint major, uint minor)
     {
         string detail = minor == 0 ? "" : Display(minor, OfMechanism).TrimEnd('.');
@@ -44,7 +46,8 @@ internal static unsafe class GssErrors
         {
             uint minor;
             GssBuffer text = default;
-            if ((GssApi.gss_display_status(&minor, status, type, GssOid.Kerberos, &more, &text) & GssApi.Failures) != 0)
+            uint major = GssApi.gss_display_status(&minor, status, type, GssOid.Kerberos, &more, &text);
+            if ((major & GssApi.Failures) != 0)
             {
                 break;
             }

@@ -2,8 +2,10 @@ using System.Security.Principal;
 
 namespace ProtoRpc.Security.Gss;
 
-/// <summary>Kerberos by GSSAPI, with the third leg and the message layout of DCE: the server's answer is answered, and
-/// what encryption adds stands in one token before the data (RFC 4757 section 7.3, [MS-KILE] section 3.4.5.4).</summary>
+/// <summary>Kerberos by GSSAPI, with the third leg and the message layout of DCE: the server's answer is
+/// answered, and
+/// what encryption adds stands in one token before the data (RFC 4757 section 7.3, [MS-KILE] section
+/// 3.4.5.4).</summary>
 internal sealed unsafe class KerberosContext : SecurityContext
 {
     private readonly GssCredential _credential;
@@ -52,7 +54,8 @@ internal sealed unsafe class KerberosContext : SecurityContext
 
     /// <summary>A server's side.</summary>
     /// <param name="credential">The service's keys, which other contexts use too.</param>
-    public static KerberosContext ForServer(GssCredential credential) => new(credential, ownsCredential: false, null);
+    public static KerberosContext ForServer(GssCredential credential) =>
+        new(credential, ownsCredential: false, null);
 
     /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
@@ -109,8 +112,10 @@ internal sealed unsafe class KerberosContext : SecurityContext
         // Any data of the right alignment: the token's size does not depend on how much there is.
         const int SomeData = 16;
         GssIov* parts = stackalloc GssIov[2];
-        parts[0] = new GssIov(encrypted ? GssIov.Header : GssIov.Data, new GssBuffer(null, encrypted ? 0 : SomeData));
-        parts[1] = new GssIov(encrypted ? GssIov.Data : GssIov.Mic, new GssBuffer(null, encrypted ? SomeData : 0));
+        parts[0] = new GssIov(
+            encrypted ? GssIov.Header : GssIov.Data, new GssBuffer(null, encrypted ? 0 : SomeData));
+        parts[1] = new GssIov(
+            encrypted ? GssIov.Data : GssIov.Mic, new GssBuffer(null, encrypted ? SomeData : 0));
         uint minor;
         int isEncrypted;
         uint major = encrypted
@@ -163,7 +168,8 @@ internal sealed unsafe class KerberosContext : SecurityContext
         fixed (byte* token = copy)
         {
             int count = Describe(parts, start, pdu.Length, data, new GssBuffer(token, copy.Length));
-            return GssApi.gss_unwrap_iov(&minor, _context, &isEncrypted, null, parts, count) == 0 && isEncrypted != 0;
+            return GssApi.gss_unwrap_iov(&minor, _context, &isEncrypted, null, parts, count) == 0
+                && isEncrypted != 0;
         }
     }
 

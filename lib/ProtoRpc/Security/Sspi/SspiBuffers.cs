@@ -6,14 +6,16 @@ namespace ProtoRpc.Security.Sspi;
 [StructLayout(LayoutKind.Sequential)]
 internal unsafe struct SspiBuffers(SspiBuffer* parts, int count)
 {
-    /// <summary>Parts of a PDU: what stands before the data, the data, what stands after it, the signature.</summary>
+    /// <summary>Parts of a PDU: what stands before the data, the data, what stands after it, the
+    /// signature.</summary>
     public const int OfPdu = 4;
 
     public uint Version = 0;
     public uint Count = (uint)count;
     public SspiBuffer* Parts = parts;
 
-    /// <summary>Describes a PDU as the runtime of Windows does ([MS-RPCE] section 2.2.2.11): only the data is encrypted,
+    /// <summary>Describes a PDU as the runtime of Windows does ([MS-RPCE] section 2.2.2.11): only the data is
+    /// encrypted,
     /// and header and trailer are signed where both sides agreed on it.</summary>
     /// <param name="parts">Room for <see cref="OfPdu"/> parts.</param>
     /// <param name="pdu">The PDU but for the signature.</param>

@@ -1,6 +1,7 @@
 namespace ProtoRpc.Security.Sspi;
 
-/// <summary>When Windows authenticates, and by which package; the rest is done here, on every system alike.</summary>
+/// <summary>When Windows authenticates, and by which package; the rest is done here, on every system
+/// alike.</summary>
 internal static class SspiChoice
 {
     /// <summary>The package by which a client on TCP proves who it is.</summary>
@@ -27,7 +28,8 @@ internal static class SspiChoice
     /// <summary>The packages by which a listener verifies callers.</summary>
     /// <param name="security">Whom to let in.</param>
     /// <param name="isWindows">Whether there is SSPI.</param>
-    /// <returns>Empty when SSPI has no part in it. A listener that was given accounts verifies NTLM by these.</returns>
+    /// <returns>Empty when SSPI has no part in it. A listener that was given accounts verifies NTLM by
+    /// these.</returns>
     public static IReadOnlyList<byte> OfServer(RpcServerSecurity security, bool isWindows)
     {
         if (!isWindows)

@@ -4,7 +4,8 @@ using Microsoft.Win32.SafeHandles;
 
 namespace ProtoRpc.Security.Sspi;
 
-/// <summary>NTLM, Kerberos or Negotiate by Windows, with the third leg and the message layout of DCE.</summary>
+/// <summary>NTLM, Kerberos or Negotiate by Windows, with the third leg and the message layout of
+/// DCE.</summary>
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class SspiContext : SecurityContext
 {
@@ -39,7 +40,8 @@ internal sealed unsafe class SspiContext : SecurityContext
 
     /// <inheritdoc/>
     public override IIdentity Identity =>
-        _caller ?? throw new InvalidOperationException("The client is known to a server whose authentication is complete.");
+        _caller ?? throw new InvalidOperationException(
+            "The client is known to a server whose authentication is complete.");
 
     /// <summary>A client's side.</summary>
     /// <param name="credential">Who calls; other contexts may use it too.</param>
@@ -135,7 +137,8 @@ internal sealed unsafe class SspiContext : SecurityContext
         fixed (byte* token = copy)
         fixed (SspiHandle* context = &_context)
         {
-            SspiBuffers message = SspiBuffers.Describe(parts, start, pdu.Length, data, SignsHeaders, token, copy.Length);
+            SspiBuffers message =
+                SspiBuffers.Describe(parts, start, pdu.Length, data, SignsHeaders, token, copy.Length);
             return encrypted
                 ? SspiApi.DecryptMessage(context, &message, 0, &quality) == SspiStatus.Ok && quality != NotEncrypted
                 : SspiApi.VerifySignature(context, &message, 0, &quality) == SspiStatus.Ok;
