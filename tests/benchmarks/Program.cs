@@ -1,12 +1,13 @@
 using ProtoRpc.Benchmarks;
 using ProtoRpc.Benchmarks.Codec;
+using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Benchmarks.Transfer;
 using ProtoRpc.Benchmarks.Transport;
 
 const string Usage = """
-    dotnet run -c Release --project tests/benchmarks -- transport|security|codec|http|all [options]
+    dotnet run -c Release --project tests/benchmarks -- transport|security|codec|http|grpc|all [options]
 
       --transports ncalrpc,tcp   the transports to measure
       --records 0                records in each message, as 0,10,100,1000
@@ -40,6 +41,9 @@ switch (args[0])
         return 0;
     case "http":
         HttpBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+        return 0;
+    case "grpc":
+        GrpcBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
         return 0;
     case "transfer":
         return TransferBenchmark.Run();
