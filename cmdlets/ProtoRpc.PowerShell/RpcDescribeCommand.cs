@@ -4,19 +4,18 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.PowerShell;
 
 /// <summary>The base of cmdlets that list what a schema or a connection offers.</summary>
-public abstract class RpcDescribeCommand : RpcConnectionCommand
+public abstract class RpcDescribeCommand : RpcCmdlet
 {
+    protected const string ByConnection = "Connection";
     protected const string BySchema = "Schema";
 
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
-    public override RpcConnection? Connection { get; set; }
+    public RpcConnection? Connection { get; set; }
 
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = BySchema)]
     public RpcSchemaSource? Schema { get; set; }
-
-    private protected override string Alternative => "-Schema";
 
     /// <summary>The schema to describe.</summary>
     protected RpcSchema ResolveSchema()
@@ -26,7 +25,7 @@ public abstract class RpcDescribeCommand : RpcConnectionCommand
             return Resolve(Schema);
         }
 
-        RpcConnection connection = ResolveConnection();
+        RpcConnection connection = RunspaceStore.Current.Resolve(Connection, "-Schema");
         return connection.Schema ?? throw RpcErrors.NoSchema(connection);
     }
 
