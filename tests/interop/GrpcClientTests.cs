@@ -4,15 +4,17 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>What our client does with Python's gRPC server beyond the official test cases.</summary>
+/// <summary>What our client does with the gRPC servers of others beyond the official test cases.</summary>
 public static class GrpcClientTests
 {
-    [PeerFact(Peer.Grpc)]
-    public static async Task Its_reflection_gives_the_schema()
+    [Theory]
+    [PeerData(Peer.PythonGrpc)]
+    [PeerData(Peer.NodeGrpc)]
+    public static async Task Its_reflection_gives_the_schema(Peer peer)
     {
         foreach (string version in new[] { "v1", "v1alpha" })
         {
-            using GrpcServer server = await GrpcServer.StartAsync("--reflection", version);
+            using GrpcServer server = await GrpcServer.StartAsync(peer, "--reflection", version);
             using RpcClient client = RpcClient.Connect(server.Endpoint);
 
             RpcSchema schema = client.FetchSchema();
@@ -20,17 +22,25 @@ public static class GrpcClientTests
             Assert.Equal(
                 ["grpc.testing.TestService", "grpc.testing.UnimplementedService", "grpc.health.v1.Health"],
                 schema.Services.Select(s => s.FullName));
-            Assert.Equal(["interop.proto", "grpc/health/v1/health.proto"], schema.RootFiles);
+
+            // Node's loader tells files by the package that they are of.
+            Assert.Equal(
+                peer == Peer.NodeGrpc
+                    ? ["grpc_testing.proto", "grpc_health_v1.proto"]
+                    : ["interop.proto", "grpc/health/v1/health.proto"],
+                schema.RootFiles);
             DynamicMessage reply = client.Invoke(
                 client.GetMethod("EmptyCall"), new DynamicMessage(schema.GetMessage("grpc.testing.Empty")));
             Assert.Empty(reply.ToByteArray());
         }
     }
 
-    [PeerFact(Peer.Grpc)]
-    public static async Task A_server_without_reflection_is_told_as_that()
+    [Theory]
+    [PeerData(Peer.PythonGrpc)]
+    [PeerData(Peer.NodeGrpc)]
+    public static async Task A_server_without_reflection_is_told_as_that(Peer peer)
     {
-        using GrpcServer server = await GrpcServer.StartAsync();
+        using GrpcServer server = await GrpcServer.StartAsync(peer);
         using RpcClient client = RpcClient.Connect(server.Endpoint);
 
         RpcException error = Assert.Throws<RpcException>(() => client.FetchSchema());
@@ -39,10 +49,12 @@ public static class GrpcClientTests
         Assert.Contains("-Schema", error.Message, StringComparison.Ordinal);
     }
 
-    [PeerFact(Peer.Grpc)]
-    public static async Task Its_health_is_in_the_ping()
+    [Theory]
+    [PeerData(Peer.PythonGrpc)]
+    [PeerData(Peer.NodeGrpc)]
+    public static async Task Its_health_is_in_the_ping(Peer peer)
     {
-        using GrpcServer server = await GrpcServer.StartAsync();
+        using GrpcServer server = await GrpcServer.StartAsync(peer);
         using RpcClient client = server.Connect();
 
         RpcPingResult result = client.Ping();
@@ -51,21 +63,25 @@ public static class GrpcClientTests
         Assert.True(result.Latency > TimeSpan.Zero);
     }
 
-    [PeerFact(Peer.Grpc)]
-    public static async Task A_Unix_socket_is_an_endpoint()
+    [Theory]
+    [PeerData(Peer.PythonGrpc)]
+    [PeerData(Peer.NodeGrpc)]
+    public static async Task A_Unix_socket_is_an_endpoint(Peer peer)
     {
         string path = Path.Combine(Path.GetTempPath(), $"{Guid.NewGuid():N}.sock");
-        using GrpcServer server = await GrpcServer.StartAsync("--unix", path);
+        using GrpcServer server = await GrpcServer.StartAsync(peer, "--unix", path);
         using RpcClient client = server.Connect();
 
         Assert.Equal(RpcTransport.GrpcUnix, server.Endpoint.Transport);
         Assert.Equal("Serving", client.Ping().Health);
     }
 
-    [PeerFact(Peer.Grpc)]
-    public static async Task Details_of_a_status_are_decoded()
+    [Theory]
+    [PeerData(Peer.PythonGrpc)]
+    [PeerData(Peer.NodeGrpc)]
+    public static async Task Details_of_a_status_are_decoded(Peer peer)
     {
-        using GrpcServer server = await GrpcServer.StartAsync();
+        using GrpcServer server = await GrpcServer.StartAsync(peer);
         using RpcClient client = server.Connect();
         RpcMethodInfo method = client.GetMethod("UnaryCall");
         DynamicMessage request = new MessageMapper().ToMessage(method.RequestType, new
@@ -83,10 +99,12 @@ public static class GrpcClientTests
             error.Details.Cast<DynamicMessage>().Select(d => d.Type.FullName));
     }
 
-    [PeerFact(Peer.Grpc)]
-    public static async Task A_large_reply_is_refused()
+    [Theory]
+    [PeerData(Peer.PythonGrpc)]
+    [PeerData(Peer.NodeGrpc)]
+    public static async Task A_large_reply_is_refused(Peer peer)
     {
-        using GrpcServer server = await GrpcServer.StartAsync();
+        using GrpcServer server = await GrpcServer.StartAsync(peer);
         using RpcClient client = server.Connect();
         RpcMethodInfo method = client.GetMethod("UnaryCall");
         DynamicMessage request = new MessageMapper().ToMessage(

@@ -7,7 +7,10 @@ public enum Peer
     Impacket,
 
     /// <summary>Python's gRPC.</summary>
-    Grpc,
+    PythonGrpc,
+
+    /// <summary>Node's gRPC.</summary>
+    NodeGrpc,
 
     /// <summary>A protocol analyser.</summary>
     Tshark,

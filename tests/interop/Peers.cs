@@ -8,6 +8,8 @@ internal static class Peers
     /// <summary>Debian's Python: the modules of its packages are not seen by another one on PATH.</summary>
     public const string Python = "/usr/bin/python3";
 
+    public const string Node = "node";
+
     public const string Tshark = "tshark";
 
     private static readonly ConcurrentDictionary<Peer, string?> Reasons = new();
@@ -18,9 +20,12 @@ internal static class Peers
         Peer.Impacket => Works(Python, "-c", "import impacket.dcerpc.v5.rpcrt")
             ? null
             : $"impacket is not installed for {Python}: apt-get install python3-impacket",
-        Peer.Grpc => Works(Python, "-c", "import grpc, google.protobuf") && Works("protoc", "--version")
+        Peer.PythonGrpc => Works(Python, "-c", "import grpc, google.protobuf") && Works("protoc", "--version")
             ? null
             : $"grpc is not installed for {Python}: apt-get install python3-grpcio python3-protobuf protobuf-compiler",
+        Peer.NodeGrpc => Works(Node, Path.Combine(AppContext.BaseDirectory, "node", "interop.js"))
+            ? null
+            : "Node's gRPC is not installed: cp tests/interop/node/package*.json artifacts && npm ci --prefix artifacts",
         Peer.Kdc => FindProgram("krb5kdc") is null || FindProgram("kadmin.local") is null || FindProgram("kinit") is null
             ? "there is no KDC: apt-get install krb5-kdc krb5-admin-server krb5-user"
             : null,

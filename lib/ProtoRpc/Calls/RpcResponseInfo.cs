@@ -8,4 +8,7 @@ public sealed class RpcResponseInfo
 
     /// <summary>The trailers, once the call ended, with an error too.</summary>
     public RpcMetadata Trailers { get; internal set; } = new();
+
+    /// <summary>Whether the latest reply came compressed.</summary>
+    public bool IsCompressed { get; internal set; }
 }

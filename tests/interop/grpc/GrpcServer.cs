@@ -4,7 +4,7 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>Python's gRPC server with the interoperability test service.</summary>
+/// <summary>Python's or Node's gRPC server with the interoperability test service.</summary>
 internal sealed class GrpcServer : IInteropServer
 {
     private readonly PeerProcess _process;
@@ -19,21 +19,11 @@ internal sealed class GrpcServer : IInteropServer
 
     public RpcEndpoint Endpoint { get; }
 
-    public static string Folder => Path.Combine(AppContext.BaseDirectory, "grpc");
+    private static string Folder => Path.Combine(AppContext.BaseDirectory, "grpc");
 
-    /// <summary>Where the scripts find the .proto files of the module and of protoc.</summary>
-    public static IEnumerable<string> ImportArguments => new[] { "protos", Path.Combine("protoc", "include") }
-        .SelectMany(f => new[] { "--import-path", Path.Combine(AppContext.BaseDirectory, f) });
-
-    public static async Task<GrpcServer> StartAsync(params string[] arguments)
+    public static async Task<GrpcServer> StartAsync(Peer peer, params string[] arguments)
     {
-        PeerProcess process = PeerProcess.Start(
-            Peers.Python,
-            [
-                Path.Combine(Folder, "interop_server.py"),
-                .. ImportArguments,
-                .. arguments,
-            ]);
+        PeerProcess process = StartScript(peer, "interop_server", arguments);
         string[] line = (await process.ReadLineAsync()).Split(' ');
         int port = int.Parse(line[1], CultureInfo.InvariantCulture);
         int unix = Array.IndexOf(arguments, "--unix");
@@ -41,6 +31,18 @@ internal sealed class GrpcServer : IInteropServer
             unix >= 0 ? $"grpc+unix://{arguments[unix + 1]}"
             : arguments.Contains("--certificate") ? $"grpcs://127.0.0.1:{port}"
             : $"grpc://127.0.0.1:{port}"));
+    }
+
+    /// <summary>Starts a script that the peers have each in their language.</summary>
+    public static PeerProcess StartScript(Peer peer, string name, string[] arguments)
+    {
+        // The .proto files of the module and of protoc.
+        IEnumerable<string> imports = new[] { "protos", Path.Combine("protoc", "include") }
+            .SelectMany(f => new[] { "--import-path", Path.Combine(AppContext.BaseDirectory, f) });
+        (string program, string script) = peer == Peer.NodeGrpc
+            ? (Peers.Node, Path.Combine(AppContext.BaseDirectory, "node", $"{name}.js"))
+            : (Peers.Python, Path.Combine(Folder, $"{name}.py"));
+        return PeerProcess.Start(program, [script, .. imports, .. arguments]);
     }
 
     public RpcClient Connect(RpcClientOptions? options = null) =>

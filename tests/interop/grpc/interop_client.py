@@ -64,9 +64,9 @@ def expect_error(code, call):
 
 
 class Cases:
-    def __init__(self, channel, target):
+    def __init__(self, channel, options):
         self.channel = channel
-        self.target = target
+        self.options = options
         self.stub = Stub(channel, interop.DESCRIPTOR.services_by_name['TestService'])
 
     def empty_unary(self):
@@ -187,7 +187,7 @@ class Cases:
 
     def channel_soak(self):
         for _ in range(20):
-            with grpc.insecure_channel(self.target, options=[('grpc.use_local_subchannel_pool', 1)]) as channel:
+            with open_channel(self.options, **{'grpc.use_local_subchannel_pool': 1}) as channel:
                 stub = Stub(channel, interop.DESCRIPTOR.services_by_name['TestService'])
                 assert len(stub.UnaryCall(large()).payload.body) == 314159
 
@@ -224,12 +224,29 @@ class Cases:
         watch.cancel()
 
 
+def open_channel(options, **further):
+    settings = list(further.items())
+    if not options.authority:
+        return grpc.insecure_channel(options.target, options=settings)
+
+    def read(path):
+        if path is None:
+            return None
+        with open(path, 'rb') as file:
+            return file.read()
+
+    if options.server_name:
+        settings.append(('grpc.ssl_target_name_override', options.server_name))
+    credentials = grpc.ssl_channel_credentials(read(options.authority), read(options.key), read(options.certificate))
+    return grpc.secure_channel(options.target, credentials, options=settings)
+
+
 def run(options):
-    cases = [name for name in vars(Cases) if not name.startswith('_')]
-    with grpc.insecure_channel(options.target) as channel:
+    cases = options.case or [name for name in vars(Cases) if not name.startswith('_')]
+    with open_channel(options) as channel:
         for name in cases:
             try:
-                getattr(Cases(channel, options.target), name)()
+                getattr(Cases(channel, options), name)()
                 print(f'{name}: passed', flush=True)
             except Exception:
                 print(f'{name}: ' + traceback.format_exc().replace('\n', ' | '), flush=True)
@@ -238,6 +255,11 @@ def run(options):
 if __name__ == '__main__':
     parser = argparse.ArgumentParser()
     parser.add_argument('--import-path', action='append')
+    parser.add_argument('--case', action='append')
+    parser.add_argument('--authority')
+    parser.add_argument('--server-name')
+    parser.add_argument('--certificate')
+    parser.add_argument('--key')
     parser.add_argument('target')
     arguments = parser.parse_args()
     compile_protos(arguments.import_path)

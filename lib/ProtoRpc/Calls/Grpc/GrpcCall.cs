@@ -145,6 +145,11 @@ internal sealed class GrpcCall : IRpcStream
                 if (GrpcFraming.TryRead(ref buffer, _channel.MaxMessageBytes, out GrpcFrame frame))
                 {
                     _consumed = buffer.Start;
+                    if (_info is not null)
+                    {
+                        _info.IsCompressed = frame.IsCompressed;
+                    }
+
                     Current = frame.IsCompressed
                         ? new(GrpcEncoding.Decompress(frame.Body, _encoding, _channel.MaxMessageBytes))
                         : frame.Body;

@@ -1,3 +1,4 @@
+using System.Reflection;
 using Google.Protobuf;
 using ProtoRpc.Calls;
 using ProtoRpc.Messages;
@@ -6,49 +7,39 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Interop;
 
 /// <summary>gRPC's official interoperability test cases, by name, of our client against somebody's server.</summary>
-public abstract class GrpcInteropTests : IAsyncLifetime
+internal sealed class InteropCases(IInteropServer server, RpcClient client)
 {
     private static readonly int[] RequestSizes = [27182, 8, 1828, 45904];
     private static readonly int[] ResponseSizes = [31415, 9, 2653, 58979];
 
-    private IInteropServer? _server;
-    private RpcClient? _client;
+    /// <summary>The names of all cases.</summary>
+    public static IEnumerable<string> Names { get; } = [.. typeof(InteropCases)
+        .GetMethods(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
+        .Select(method => method.Name)];
 
-    private RpcClient Client => _client!;
-
-    public async Task InitializeAsync()
+    /// <summary>Runs a case with a client of its own.</summary>
+    public static async Task RunAsync(string name, IInteropServer server)
     {
-        if (Peers.WhyMissing(Peer.Grpc) is null)
-        {
-            _server = await StartAsync();
-            _client = _server.Connect();
-        }
+        using RpcClient client = server.Connect();
+        object? result = typeof(InteropCases).GetMethod(name)!.Invoke(
+            new InteropCases(server, client), BindingFlags.DoNotWrapExceptions, null, null, null);
+        await (result as Task ?? Task.CompletedTask);
     }
 
-    public Task DisposeAsync()
-    {
-        _client?.Dispose();
-        _server?.Dispose();
-        return Task.CompletedTask;
-    }
-
-    [PeerFact(Peer.Grpc)]
     public void empty_unary()
     {
-        DynamicMessage reply = Client.Invoke(Client.GetMethod("EmptyCall"), Message("Empty"));
+        DynamicMessage reply = client.Invoke(client.GetMethod("EmptyCall"), Message("Empty"));
 
         Assert.Empty(reply.ToByteArray());
     }
 
-    [PeerFact(Peer.Grpc)]
     public void large_unary()
     {
-        DynamicMessage reply = Client.Invoke(Client.GetMethod("UnaryCall"), Large());
+        DynamicMessage reply = client.Invoke(client.GetMethod("UnaryCall"), Large());
 
         Assert.Equal(314159, BodyLength(reply));
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task client_streaming()
     {
         List<DynamicMessage> replies = await CallAsync(
@@ -57,7 +48,6 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         Assert.Equal(74922, Value(Assert.Single(replies), "aggregated_payload_size"));
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task server_streaming()
     {
         List<DynamicMessage> replies = await CallAsync("StreamingOutputCall", [Output(ResponseSizes)]);
@@ -65,10 +55,9 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         Assert.Equal(ResponseSizes, replies.Select(BodyLength));
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task ping_pong()
     {
-        await using RpcStreamingCall call = Client.Open(Client.GetMethod("FullDuplexCall"));
+        await using RpcStreamingCall call = client.Open(client.GetMethod("FullDuplexCall"));
         for (int i = 0; i < RequestSizes.Length; i++)
         {
             Assert.True(await call.SendAsync(Output([ResponseSizes[i]], RequestSizes[i])));
@@ -80,26 +69,23 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         Assert.False(await call.ReadAsync());
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task empty_stream() => Assert.Empty(await CallAsync("FullDuplexCall", []));
 
-    [PeerFact(Peer.Grpc)]
     public void client_compressed_unary()
     {
         foreach (RpcCompression compression in new[] { RpcCompression.Gzip, RpcCompression.None })
         {
-            DynamicMessage reply = Client.Invoke(
-                Client.GetMethod("UnaryCall"), Large(), new RpcCallOptions { Compression = compression });
+            DynamicMessage reply = client.Invoke(
+                client.GetMethod("UnaryCall"), Large(), new RpcCallOptions { Compression = compression });
 
             Assert.Equal(314159, BodyLength(reply));
         }
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task client_compressed_streaming()
     {
-        await using RpcStreamingCall call = Client.Open(
-            Client.GetMethod("StreamingInputCall"), new RpcCallOptions { Compression = RpcCompression.Gzip });
+        await using RpcStreamingCall call = client.Open(
+            client.GetMethod("StreamingInputCall"), new RpcCallOptions { Compression = RpcCompression.Gzip });
         Assert.True(await call.SendAsync(Message("StreamingInputCallRequest", Payload(27182))));
         Assert.True(await call.SendAsync(Message("StreamingInputCallRequest", Payload(45904)), compress: false));
         await call.CompleteAsync();
@@ -109,7 +95,6 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         Assert.False(await call.ReadAsync());
     }
 
-    [PeerFact(Peer.Grpc)]
     public void server_compressed_unary()
     {
         foreach (bool compressed in new[] { true, false })
@@ -121,14 +106,14 @@ public abstract class GrpcInteropTests : IAsyncLifetime
             });
             RpcResponseInfo info = new();
 
-            DynamicMessage reply = Client.Invoke(
-                Client.GetMethod("UnaryCall"), request, new RpcCallOptions { Response = info });
+            DynamicMessage reply = client.Invoke(
+                client.GetMethod("UnaryCall"), request, new RpcCallOptions { Response = info });
 
             Assert.Equal(314159, BodyLength(reply));
+            Assert.Equal(compressed, info.IsCompressed);
         }
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task server_compressed_streaming()
     {
         DynamicMessage request = Message("StreamingOutputCallRequest", new()
@@ -140,12 +125,20 @@ public abstract class GrpcInteropTests : IAsyncLifetime
             },
         });
 
-        List<DynamicMessage> replies = await CallAsync("StreamingOutputCall", [request]);
+        RpcResponseInfo info = new();
+        List<(int Length, bool IsCompressed)> replies = [];
+        await using RpcStreamingCall call = client.Open(
+            client.GetMethod("StreamingOutputCall"), new RpcCallOptions { Response = info });
+        await call.SendAsync(request);
+        await call.CompleteAsync();
+        while (await call.ReadAsync())
+        {
+            replies.Add((BodyLength(call.Current), info.IsCompressed));
+        }
 
-        Assert.Equal([31415, 92653], replies.Select(BodyLength));
+        Assert.Equal([(31415, true), (92653, false)], replies);
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task custom_metadata()
     {
         byte[] bytes = [0x0a, 0x0b, 0x0a, 0x0b, 0x0a, 0x0b];
@@ -157,7 +150,7 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         RpcResponseInfo unary = new();
         RpcResponseInfo duplex = new();
 
-        Client.Invoke(Client.GetMethod("UnaryCall"), Large(), new RpcCallOptions { Headers = headers, Response = unary });
+        client.Invoke(client.GetMethod("UnaryCall"), Large(), new RpcCallOptions { Headers = headers, Response = unary });
         await CallAsync("FullDuplexCall", [Output([314159], 271828)], new() { Headers = headers, Response = duplex });
 
         foreach (RpcResponseInfo info in new[] { unary, duplex })
@@ -167,13 +160,12 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         }
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task status_code_and_message()
     {
         DynamicMessage unary = Message("SimpleRequest", Status(2, "test status message"));
         DynamicMessage duplex = Message("StreamingOutputCallRequest", Status(2, "test status message"));
 
-        RpcException first = Assert.Throws<RpcException>(() => Client.Invoke(Client.GetMethod("UnaryCall"), unary));
+        RpcException first = Assert.Throws<RpcException>(() => client.Invoke(client.GetMethod("UnaryCall"), unary));
         RpcException second = await Assert.ThrowsAsync<RpcException>(() => CallAsync("FullDuplexCall", [duplex]));
 
         foreach (RpcException error in new[] { first, second })
@@ -183,57 +175,52 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         }
     }
 
-    [PeerFact(Peer.Grpc)]
     public void special_status_message()
     {
         const string Text = "\t\ntest with whitespace\r\nand Unicode BMP \u263a and non-BMP \U0001F608\t\n";
 
-        RpcException error = Assert.Throws<RpcException>(() => Client.Invoke(
-            Client.GetMethod("UnaryCall"), Message("SimpleRequest", Status(2, Text))));
+        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
+            client.GetMethod("UnaryCall"), Message("SimpleRequest", Status(2, Text))));
 
         Assert.Equal(RpcStatusCode.Unknown, error.Code);
         Assert.Equal(Text, error.Message);
     }
 
-    [PeerFact(Peer.Grpc)]
     public void unimplemented_method()
     {
-        RpcException error = Assert.Throws<RpcException>(() => Client.Invoke(
-            Client.GetMethod("grpc.testing.TestService/UnimplementedCall"), Message("Empty")));
+        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
+            client.GetMethod("grpc.testing.TestService/UnimplementedCall"), Message("Empty")));
 
         Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
     }
 
-    [PeerFact(Peer.Grpc)]
     public void unimplemented_service()
     {
-        RpcException error = Assert.Throws<RpcException>(() => Client.Invoke(
-            Client.GetMethod("grpc.testing.UnimplementedService/UnimplementedCall"), Message("Empty")));
+        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
+            client.GetMethod("grpc.testing.UnimplementedService/UnimplementedCall"), Message("Empty")));
 
         Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task cancel_after_begin()
     {
         using CancellationTokenSource source = new();
-        await using RpcStreamingCall call = Client.Open(
-            Client.GetMethod("StreamingInputCall"), cancellation: source.Token);
+        await using RpcStreamingCall call = client.Open(
+            client.GetMethod("StreamingInputCall"), cancellation: source.Token);
         Assert.True(await call.SendAsync(Message("StreamingInputCallRequest")));
-        await _server!.WaitForAsync("began StreamingInputCall");
+        await server.WaitForAsync("began StreamingInputCall");
 
         await source.CancelAsync();
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () => await call.ReadAsync());
 
         Assert.Equal(RpcStatusCode.Cancelled, error.Code);
-        await _server!.WaitForAsync("ended StreamingInputCall");
+        await server.WaitForAsync("ended StreamingInputCall");
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task cancel_after_first_response()
     {
         using CancellationTokenSource source = new();
-        await using RpcStreamingCall call = Client.Open(Client.GetMethod("FullDuplexCall"), cancellation: source.Token);
+        await using RpcStreamingCall call = client.Open(client.GetMethod("FullDuplexCall"), cancellation: source.Token);
         Assert.True(await call.SendAsync(Output([31415], 27182)));
         Assert.True(await call.ReadAsync());
 
@@ -241,14 +228,13 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () => await call.ReadAsync());
 
         Assert.Equal(RpcStatusCode.Cancelled, error.Code);
-        await _server!.WaitForAsync("ended FullDuplexCall");
+        await server.WaitForAsync("ended FullDuplexCall");
     }
 
-    [PeerFact(Peer.Grpc)]
     public async Task timeout_on_sleeping_server()
     {
-        await using RpcStreamingCall call = Client.Open(
-            Client.GetMethod("FullDuplexCall"), new RpcCallOptions { Timeout = TimeSpan.FromMilliseconds(1) });
+        await using RpcStreamingCall call = client.Open(
+            client.GetMethod("FullDuplexCall"), new RpcCallOptions { Timeout = TimeSpan.FromMilliseconds(1) });
         await call.SendAsync(Output([31415], 27182));
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
@@ -261,16 +247,22 @@ public abstract class GrpcInteropTests : IAsyncLifetime
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
     }
 
-    [PeerFact(Peer.Grpc)]
     public void rpc_soak()
     {
         for (int i = 0; i < 200; i++)
         {
-            Assert.Equal(314159, BodyLength(Client.Invoke(Client.GetMethod("UnaryCall"), Large())));
+            Assert.Equal(314159, BodyLength(client.Invoke(client.GetMethod("UnaryCall"), Large())));
         }
     }
 
-    private protected abstract Task<IInteropServer> StartAsync();
+    public void channel_soak()
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            using RpcClient another = server.Connect();
+            Assert.Equal(314159, BodyLength(another.Invoke(another.GetMethod("UnaryCall"), Large())));
+        }
+    }
 
     private static DynamicMessage Message(string type, Dictionary<string, object>? value = null) =>
         new MessageMapper().ToMessage(GrpcServer.Schema.GetMessage($"grpc.testing.{type}"), value);
@@ -301,9 +293,9 @@ public abstract class GrpcInteropTests : IAsyncLifetime
     private async Task<List<DynamicMessage>> CallAsync(
         string method, IEnumerable<IMessage> requests, RpcCallOptions? options = null)
     {
-        RpcMethodInfo info = Client.GetMethod(method);
+        RpcMethodInfo info = client.GetMethod(method);
         List<DynamicMessage> replies = [];
-        await foreach (DynamicMessage reply in Client.InvokeStreamAsync(info, requests.ToAsyncEnumerable(), options))
+        await foreach (DynamicMessage reply in client.InvokeStreamAsync(info, requests.ToAsyncEnumerable(), options))
         {
             replies.Add(reply);
         }
