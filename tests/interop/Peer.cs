@@ -27,6 +27,9 @@ public enum Peer
     /// <summary>A web browser.</summary>
     Chromium,
 
+    /// <summary>Windows' SSPI as Wine has it, with Kerberos by MIT's GSSAPI library, and a realm.</summary>
+    WineKerberos,
+
     /// <summary>The HTTP client of the command line, with what it needs for SPNEGO.</summary>
     Curl,
 }

@@ -15,7 +15,11 @@ internal sealed class PeerProcess : IDisposable
         _errors = process.StandardError.ReadToEndAsync();
     }
 
-    public static PeerProcess Start(string program, params string[] arguments)
+    public static PeerProcess Start(string program, params string[] arguments) => Start(program, [], arguments);
+
+    /// <summary>The same, with variables of its environment.</summary>
+    public static PeerProcess Start(
+        string program, IEnumerable<KeyValuePair<string, string?>> variables, string[] arguments)
     {
         ProcessStartInfo start = new(program, arguments)
         {
@@ -23,6 +27,11 @@ internal sealed class PeerProcess : IDisposable
             RedirectStandardOutput = true,
             RedirectStandardError = true,
         };
+        foreach ((string name, string? value) in variables)
+        {
+            start.Environment[name] = value;
+        }
+
         return new PeerProcess(Process.Start(start)!);
     }
 

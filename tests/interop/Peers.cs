@@ -37,6 +37,10 @@ internal static class Peers
             ? null
             : $"protobuf is not installed for {Python}: apt-get install python3-protobuf",
         Peer.Chromium => FindProgram("chromium") is null ? "there is no browser: apt-get install chromium" : null,
+        Peer.WineKerberos => WhyMissing(Peer.Kdc)
+            ?? (FindProgram("wine") is null ? "wine is not installed: apt-get install wine wine64"
+                : File.Exists(SspiPeer.Program) ? null
+                : "tests/sspi was not built; it is where wine is installed in /usr/bin"),
         Peer.Curl => FindProgram("curl") is null ? "curl is not installed: apt-get install curl" : null,
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });

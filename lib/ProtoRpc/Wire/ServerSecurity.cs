@@ -190,7 +190,9 @@ internal sealed class ServerSecurity : IDisposable
 
         _context.SignsHeaders = _clientSignsHeaders;
         Protection = ContextProtection.Of(_context, _trailer);
-        _peer = null;
+
+        // At once: when the system does not tell who it is, the authentication has failed.
+        _peer = ReadPeer();
     }
 
     private bool Fail(RpcException failure)

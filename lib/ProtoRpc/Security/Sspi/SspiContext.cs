@@ -1,4 +1,7 @@
+using System.Buffers;
+using System.ComponentModel;
 using System.Runtime.Versioning;
+using System.Security;
 using System.Security.Principal;
 using Microsoft.Win32.SafeHandles;
 
@@ -9,6 +12,10 @@ namespace ProtoRpc.Security.Sspi;
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class SspiContext : SecurityContext
 {
+    // Tokens go over the wire with a length of 16 bits. The package is not asked to allocate them: Wine's NTLM
+    // ignores that on a server, and writes to address 0.
+    private const int MaxToken = ushort.MaxValue;
+
     private readonly SspiCredential _credential;
     private readonly bool _isServer;
     private readonly string? _target;
@@ -39,9 +46,10 @@ internal sealed unsafe class SspiContext : SecurityContext
     public override bool IsComplete => _isComplete;
 
     /// <inheritdoc/>
-    public override IIdentity Identity =>
-        _caller ?? throw new InvalidOperationException(
-            "The client is known to a server whose authentication is complete.");
+    /// <exception cref="RpcException">Unauthenticated: the system does not tell who it is.</exception>
+    public override IIdentity Identity => _isServer && _isComplete
+        ? _caller ??= ReadCaller()
+        : throw new InvalidOperationException("The client is known to a server whose authentication is complete.");
 
     /// <summary>A client's side.</summary>
     /// <param name="credential">Who calls; other contexts may use it too.</param>
@@ -61,33 +69,35 @@ internal sealed unsafe class SspiContext : SecurityContext
             throw SecurityErrors.OutOfTurn(_mechanism);
         }
 
-        SspiBuffer answer = new(SspiBuffer.Token, null, 0);
-        SspiBuffers output = new(&answer, 1);
+        // A server that was called without a token has nothing to verify.
+        if (_isServer && token.IsEmpty)
+        {
+            throw SecurityErrors.Malformed(_mechanism, "the token");
+        }
+
+        byte[] buffer = ArrayPool<byte>.Shared.Rent(MaxToken);
         try
         {
-            int status;
             fixed (byte* octets = token)
+            fixed (byte* made = buffer)
             {
                 SspiBuffer received = new(SspiBuffer.Token, octets, token.Length);
                 SspiBuffers input = new(&received, 1);
-                status = Step(token.IsEmpty ? null : &input, &output);
-            }
+                SspiBuffer answer = new(SspiBuffer.Token, made, MaxToken);
+                SspiBuffers output = new(&answer, 1);
+                int status = Complete(Step(token.IsEmpty ? null : &input, &output), &output);
+                byte[] next = buffer.AsSpan(0, (int)answer.Length).ToArray();
+                if (status == SspiStatus.Ok)
+                {
+                    Establish();
+                }
 
-            status = Complete(status, &output);
-            byte[] next = new ReadOnlySpan<byte>(answer.Value, (int)answer.Length).ToArray();
-            if (status == SspiStatus.Ok)
-            {
-                Establish();
+                return next;
             }
-
-            return next;
         }
         finally
         {
-            if (answer.Value != null)
-            {
-                SspiApi.FreeContextBuffer(answer.Value);
-            }
+            ArrayPool<byte>.Shared.Return(buffer, clearArray: true);
         }
     }
 
@@ -208,15 +218,9 @@ internal sealed unsafe class SspiContext : SecurityContext
         SspiSizes sizes;
         uint flags;
         SspiNegotiation negotiation = default;
-        nint token = 0;
         fixed (SspiHandle* context = &_context)
         {
             int status = SspiApi.QueryContextAttributes(context, SspiApi.OfSizes, &sizes);
-            if (status == SspiStatus.Ok && _isServer)
-            {
-                status = SspiApi.QuerySecurityContextToken(context, &token);
-            }
-
             if (status != SspiStatus.Ok)
             {
                 throw SspiStatus.Refused(_mechanism, status);
@@ -235,15 +239,37 @@ internal sealed unsafe class SspiContext : SecurityContext
             }
         }
 
-        if (_isServer)
-        {
-            // The identity duplicates the token.
-            using SafeAccessTokenHandle own = new(token);
-            _caller = new WindowsIdentity(token, _mechanism);
-        }
-
         _sizes = sizes;
         _isComplete = true;
+    }
+
+    private WindowsIdentity ReadCaller()
+    {
+        nint token = 0;
+        fixed (SspiHandle* context = &_context)
+        {
+            int status = SspiApi.QuerySecurityContextToken(context, &token);
+            if (status != SspiStatus.Ok)
+            {
+                throw SspiStatus.Refused(_mechanism, status);
+            }
+        }
+
+        // The identity duplicates the token.
+        using SafeAccessTokenHandle own = new(token);
+        try
+        {
+            WindowsIdentity caller = new(token, _mechanism);
+
+            // Windows also logs on callers without a name and a password, and unknown ones as guests if it may.
+            return caller.IsAuthenticated
+                ? caller
+                : throw SecurityErrors.Refused(_mechanism, $"'{caller.Name}' proves nobody");
+        }
+        catch (Exception e) when (e is ArgumentException or SecurityException or Win32Exception)
+        {
+            throw SecurityErrors.Refused(_mechanism, $"the system's token of the caller cannot be used: {e.Message}", e);
+        }
     }
 
     private void Free()

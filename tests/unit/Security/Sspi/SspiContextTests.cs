@@ -46,6 +46,43 @@ public static class SspiContextTests
         }
     }
 
+    [WindowsFact]
+    public static void The_systems_server_refuses_an_account_that_it_does_not_know()
+    {
+        using NtlmClientContext client = new(NtlmCredential.From(NtlmVectors.Credential), new NtlmClientOptions());
+        using SspiContext server = SspiContext.ForServer(SspiCredential.OfServer("NTLM"));
+        byte[] last = client.Step(server.Step(client.Step([])));
+
+        RpcException e = Assert.Throws<RpcException>(() => server.Step(last));
+
+        Assert.Equal((RpcStatusCode.Unauthenticated, "AuthenticationFailed"), (e.Code, e.ErrorId));
+        Assert.Contains("SEC_E_LOGON_DENIED", e.Message, StringComparison.Ordinal);
+        Assert.False(server.IsComplete);
+    }
+
+    [WindowsFact]
+    public static void The_systems_server_refuses_tokens_that_are_none()
+    {
+        foreach (byte[] token in new byte[][] { [], [1], new byte[40], Transports.ClientCalls.Bytes(1000) })
+        {
+            using SspiContext server = SspiContext.ForServer(SspiCredential.OfServer("NTLM"));
+
+            RpcException e = Assert.Throws<RpcException>(() => server.Step(token));
+
+            Assert.Equal((RpcStatusCode.Unauthenticated, "AuthenticationFailed"), (e.Code, e.ErrorId));
+        }
+    }
+
+    [WindowsFact]
+    public static void A_package_that_the_system_does_not_have_is_named()
+    {
+        RpcException e = Assert.Throws<RpcException>(() => SspiCredential.OfServer("Unheard-of"));
+
+        Assert.Equal((RpcStatusCode.FailedPrecondition, "NoCredentials"), (e.Code, e.ErrorId));
+        Assert.Contains("Unheard-of", e.Message, StringComparison.Ordinal);
+        Assert.Contains("SEC_E_SECPKG_NOT_FOUND", e.Message, StringComparison.Ordinal);
+    }
+
     private static SspiContext NewClient(string package) => SspiContext.ForClient(
         SspiCredential.OfClient(package, NtlmVectors.Credential), "host/127.0.0.1");
 

@@ -1,6 +1,8 @@
+using System.Runtime.InteropServices;
 using ProtoRpc.Security;
 using ProtoRpc.Security.Sspi;
 
+#pragma warning disable CA1416 // Numbers and layouts are the same everywhere; nothing is called.
 namespace ProtoRpc.Tests.Security.Sspi;
 
 /// <summary>What of SSPI can be told without Windows: layouts, flags, choices, texts.</summary>
@@ -10,12 +12,29 @@ public static unsafe class SspiTests
     public static void Structures_are_those_of_the_64_bit_headers()
     {
         Assert.Equal(8, sizeof(nint));
-        Assert.Equal(16, sizeof(SspiBuffer));
-        Assert.Equal(16, sizeof(SspiBuffers));
         Assert.Equal(16, sizeof(SspiHandle));
-        Assert.Equal(16, sizeof(SspiSizes));
-        Assert.Equal(48, sizeof(SspiIdentity));
-        Assert.Equal(32, sizeof(SspiPackageInfo));
+        AssertLayout<SspiBuffer>(16, ("Length", 0), ("Type", 4), ("Value", 8));
+        AssertLayout<SspiBuffers>(16, ("Version", 0), ("Count", 4), ("Parts", 8));
+        AssertLayout<SspiSizes>(16, ("MaxToken", 0), ("MaxSignature", 4), ("BlockSize", 8), ("SecurityTrailer", 12));
+        AssertLayout<SspiNegotiation>(16, ("_package", 0), ("_state", 8));
+        AssertLayout<SspiPackageInfo>(
+            32, ("Capabilities", 0), ("Version", 4), ("RpcId", 6), ("MaxToken", 8), ("Name", 16), ("Comment", 24));
+        AssertLayout<SspiIdentity>(
+            48, ("User", 0), ("UserLength", 8), ("Domain", 16), ("DomainLength", 24), ("Password", 32),
+            ("PasswordLength", 40), ("Flags", 44));
+    }
+
+    [Fact]
+    public static void Numbers_are_those_of_the_headers()
+    {
+        Assert.Equal((0x10000000u, 0x80000000u), (SspiBuffer.ReadOnlyWithChecksum, SspiBuffer.ReadOnly));
+        Assert.Equal((1u, 2u), (SspiBuffer.Data, SspiBuffer.Token));
+        Assert.Equal((1u, 2u), (SspiApi.Inbound, SspiApi.Outbound));
+        Assert.Equal((0u, 12u, 14u), (SspiApi.OfSizes, SspiApi.OfNegotiation, SspiApi.OfFlags));
+
+        // DCE style and a connection on both sides; the system allocates nothing.
+        Assert.Equal(0x00010A1Eu, SspiFlags.OfClient);
+        Assert.Equal(0x00020A1Cu, SspiFlags.OfServer);
     }
 
     [Theory]
@@ -94,8 +113,21 @@ public static unsafe class SspiTests
         RpcException unknown = SspiStatus.Refused("Kerberos", unchecked((int)0x80091234));
 
         Assert.Equal((RpcStatusCode.Unauthenticated, "AuthenticationFailed"), (denied.Code, denied.ErrorId));
-        Assert.Contains("password is wrong", denied.Message, StringComparison.Ordinal);
+        Assert.Contains("password is wrong (SEC_E_LOGON_DENIED)", denied.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "SEC_E_INVALID_HANDLE", SspiStatus.Refused("NTLM", unchecked((int)0x80090301)).Message,
+            StringComparison.Ordinal);
         Assert.Contains("0x80091234", unknown.Message, StringComparison.Ordinal);
         Assert.Equal("NoCredentials", SspiStatus.NoCredential("Kerberos", unchecked((int)0x80090305)).ErrorId);
+    }
+
+    private static void AssertLayout<T>(int size, params (string Field, int Offset)[] fields)
+        where T : unmanaged
+    {
+        Assert.Equal(size, sizeof(T));
+        foreach ((string field, int offset) in fields)
+        {
+            Assert.Equal((field, offset), (field, (int)Marshal.OffsetOf<T>(field)));
+        }
     }
 }
