@@ -2,7 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Google.Protobuf;
 using ProtoRpc.Calls;
-using ProtoRpc.Messages;
+using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Hosting.Grpc;
@@ -168,39 +168,14 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         _context.IsRequestCompressed = frame.IsCompressed;
         return frame.IsCompressed
             ? Method.ReadRequest(GrpcEncoding.Decompress(frame.Body, Encoding, MaxBytes).Span, _context)
-            : frame.Body.IsSingleSegment
-                ? Method.ReadRequest(frame.Body.FirstSpan, _context)
-                : Method.ReadRequest(frame.Body.ToArray(), _context);
+            : Method.ReadRequest(frame.Body, _context);
     }
 
     private void Write(IMessage reply, bool compress)
     {
         bool compresses = TakesGzip && _context.ResponseCompression == RpcCompression.Gzip;
         _response.Begin(_context, compresses);
-        if (compresses && compress)
-        {
-            byte[] body = GrpcEncoding.Compress(reply.ToByteArray());
-            WritePrefix(isCompressed: true, body.Length);
-            _output.Write(body);
-            return;
-        }
-
-        WritePrefix(isCompressed: false, reply.CalculateSize());
-        if (reply is DynamicMessage dynamic)
-        {
-            // Its own writer; the interface's goes through Google.Protobuf's.
-            dynamic.WriteTo(_output);
-        }
-        else
-        {
-            reply.WriteTo(_output);
-        }
-    }
-
-    private void WritePrefix(bool isCompressed, int length)
-    {
-        GrpcFraming.WritePrefix(_output.GetSpan(GrpcFraming.PrefixLength), isCompressed, length);
-        _output.Advance(GrpcFraming.PrefixLength);
+        GrpcFrameWriter.Write(_output, reply, compresses && compress);
     }
 
     private void RequireOpen()

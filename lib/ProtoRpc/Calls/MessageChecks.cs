@@ -14,11 +14,13 @@ internal static class MessageChecks
         {
             dynamic.CheckRequired();
         }
-        else if (!message.IsInitialized())
+        else if (GeneratedRequired.FindMissing(message) is { } missing)
         {
-            throw new RpcException(RpcStatusCode.InvalidArgument, $"A required field of {type.FullName} is not set.")
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"{missing} must be set: the field is required.")
             {
-                ErrorId = "MissingRequiredField",
+                ErrorId = MessageErrors.MissingRequiredField,
+                FieldPath = missing,
             };
         }
     }

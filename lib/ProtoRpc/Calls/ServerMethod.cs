@@ -80,6 +80,29 @@ internal sealed class ServerMethod
         }
     }
 
+    /// <summary>The same for bytes that lie in several pieces.</summary>
+    public IMessage ReadRequest(in ReadOnlySequence<byte> body, RpcCallContext context)
+    {
+        if (body.IsSingleSegment || TakesStream)
+        {
+            return ReadRequest(body.IsSingleSegment ? body.FirstSpan : body.ToArray(), context);
+        }
+
+        if (_requestParser is null)
+        {
+            return DynamicMessage.Parse(Info.RequestType, body);
+        }
+
+        try
+        {
+            return Checked(_requestParser.ParseFrom(body));
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw NotARequest(e);
+        }
+    }
+
     /// <summary>The same for a request that is too large for memory, or was.</summary>
     public IMessage ReadRequest(Stream body, RpcCallContext context)
     {
@@ -112,9 +135,7 @@ internal sealed class ServerMethod
     {
         if (ReferenceEquals(format, MessageFormats.Binary))
         {
-            return body.IsSingleSegment
-                ? ReadRequest(body.FirstSpan, context)
-                : ReadRequest(body.ToArray(), context);
+            return ReadRequest(body, context);
         }
 
         if (TakesStream)

@@ -10,7 +10,7 @@ public sealed partial class DynamicMessage
     /// <inheritdoc/>
     public int CalculateSize()
     {
-        using WireWriter writer = WriteAll();
+        using WireWriter writer = Encode();
         return writer.Length;
     }
 
@@ -54,7 +54,7 @@ public sealed partial class DynamicMessage
     public void InternalWriteTo(ref WriteContext ctx)
     {
         CheckRequired();
-        using WireWriter writer = WriteAll();
+        using WireWriter writer = Encode();
         ProtobufContexts.WriteAll(ref ctx, writer.Written);
     }
 }

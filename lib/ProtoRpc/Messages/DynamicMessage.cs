@@ -88,7 +88,7 @@ public sealed partial class DynamicMessage
     public byte[] ToByteArray()
     {
         CheckRequired();
-        using WireWriter writer = WriteAll();
+        using WireWriter writer = Encode();
         return writer.Written.ToArray();
     }
 
@@ -99,7 +99,7 @@ public sealed partial class DynamicMessage
     public int WriteTo(IBufferWriter<byte> output)
     {
         CheckRequired();
-        using WireWriter writer = WriteAll();
+        using WireWriter writer = Encode();
         output.Write(writer.Written);
         return writer.Length;
     }
@@ -255,7 +255,8 @@ public sealed partial class DynamicMessage
             };
     }
 
-    private WireWriter WriteAll()
+    /// <summary>The message's bytes, in pooled memory. Required fields are not checked.</summary>
+    internal WireWriter Encode()
     {
         WireWriter writer = new(Layout.SizeHint);
         try

@@ -1,11 +1,11 @@
 using System.Buffers;
 using System.Diagnostics;
-using System.IO.Pipelines;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
 using Google.Protobuf;
 using ProtoRpc.Transports;
+using ProtoRpc.Wire;
 using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Calls.Grpc;
@@ -21,16 +21,15 @@ internal sealed class GrpcCall : IRpcStream
     private readonly bool _compresses;
     private readonly CancellationToken _caller;
     private readonly CancellationTokenSource _end;
-    private readonly GrpcFrameWriter _frames = new();
     private readonly HttpRequestMessage _request;
     private readonly GrpcRequestContent? _content;
     private readonly long _started = Stopwatch.GetTimestamp();
     private readonly Task<HttpResponseMessage> _sending;
 
+    private MessageBuffer? _frame;
     private HttpResponseMessage? _response;
-    private PipeReader? _reader;
+    private GrpcFrameReader? _reader;
     private string? _encoding;
-    private SequencePosition? _consumed;
     private bool _over;
 
     /// <summary>Begins a call.</summary>
@@ -54,7 +53,9 @@ internal sealed class GrpcCall : IRpcStream
         _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
         _caller = cancellation;
         _request = channel.NewRequest(path);
-        _request.Content = only is null ? _content = new GrpcRequestContent() : OnlyContent(only);
+        _request.Content = only is null
+            ? _content = new GrpcRequestContent()
+            : new GrpcMessageContent(only, _compresses);
         GrpcHeaders.Add(_request, channel.Options.Headers);
         if (options?.Headers is { } headers)
         {
@@ -101,7 +102,10 @@ internal sealed class GrpcCall : IRpcStream
         try
         {
             Stream stream = content.Opened.Result;
-            await stream.WriteAsync(_frames.Write(message, _compresses && compress), _end.Token).ConfigureAwait(false);
+            MessageBuffer frame = _frame ??= new MessageBuffer(0, int.MaxValue, "request");
+            frame.Reset();
+            GrpcFrameWriter.Write(frame, message, _compresses && compress);
+            await stream.WriteAsync(frame.Whole[..frame.Length], _end.Token).ConfigureAwait(false);
             await stream.FlushAsync(_end.Token).ConfigureAwait(false);
             return true;
         }
@@ -130,41 +134,24 @@ internal sealed class GrpcCall : IRpcStream
 
         try
         {
-            PipeReader reader = _reader ?? await StartReadingAsync().ConfigureAwait(false);
-            if (_consumed is { } consumed)
+            GrpcFrameReader reader = _reader ?? await StartReadingAsync().ConfigureAwait(false);
+            if (!await reader.ReadAsync(_end.Token).ConfigureAwait(false))
             {
-                _consumed = null;
-                Current = default;
-                reader.AdvanceTo(consumed);
+                int left = reader.Left;
+                reader.Release();
+                return Finish(left);
             }
 
-            while (true)
+            GrpcFrame frame = reader.Current;
+            if (_info is not null)
             {
-                ReadResult result = await reader.ReadAsync(_end.Token).ConfigureAwait(false);
-                ReadOnlySequence<byte> buffer = result.Buffer;
-                if (GrpcFraming.TryRead(ref buffer, _channel.MaxMessageBytes, out GrpcFrame frame))
-                {
-                    _consumed = buffer.Start;
-                    if (_info is not null)
-                    {
-                        _info.IsCompressed = frame.IsCompressed;
-                    }
-
-                    Current = frame.IsCompressed
-                        ? new(GrpcEncoding.Decompress(frame.Body, _encoding, _channel.MaxMessageBytes))
-                        : frame.Body;
-                    return true;
-                }
-
-                if (result.IsCompleted)
-                {
-                    long left = buffer.Length;
-                    reader.AdvanceTo(buffer.End);
-                    return Finish(left);
-                }
-
-                reader.AdvanceTo(buffer.Start, buffer.End);
+                _info.IsCompressed = frame.IsCompressed;
             }
+
+            Current = frame.IsCompressed
+                ? new(GrpcEncoding.Decompress(frame.Body, _encoding, _channel.MaxMessageBytes))
+                : frame.Body;
+            return true;
         }
         catch (Exception e)
         {
@@ -206,12 +193,7 @@ internal sealed class GrpcCall : IRpcStream
         _end.Dispose();
     }
 
-    private ReadOnlyMemoryContent OnlyContent(IMessage message) => new(_frames.Write(message, _compresses))
-    {
-        Headers = { ContentType = new MediaTypeHeaderValue(GrpcHeaders.ContentType) },
-    };
-
-    private async Task<PipeReader> StartReadingAsync()
+    private async Task<GrpcFrameReader> StartReadingAsync()
     {
         HttpResponseMessage response = _response = await _sending.ConfigureAwait(false);
         string? type = response.Content.Headers.ContentType?.MediaType;
@@ -232,7 +214,7 @@ internal sealed class GrpcCall : IRpcStream
         }
 
         Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);
-        return _reader = PipeReader.Create(body, new StreamPipeReaderOptions(bufferSize: 16 * 1024));
+        return _reader = new GrpcFrameReader(body, _channel.MaxMessageBytes);
     }
 
     // The start of what a proxy or web server says, in one line.
@@ -253,7 +235,7 @@ internal sealed class GrpcCall : IRpcStream
         }
     }
 
-    private bool Finish(long left)
+    private bool Finish(int left)
     {
         HttpResponseMessage response = _response!;
         bool onlyTrailers = GrpcHeaders.Find(response.TrailingHeaders, GrpcHeaders.Status) is null

@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Net;
 using Google.Protobuf;
 using ProtoRpc.Schema;
@@ -161,7 +160,7 @@ internal sealed class GrpcChannel : IRpcChannel
             throw NotOne("no reply, though it says that the call succeeded");
         }
 
-        TReply reply = read(call.Current.IsSingleSegment ? call.Current.FirstSpan : call.Current.ToArray());
+        TReply reply = read(call.Current.FirstSpan);
         return await call.ReadAsync().ConfigureAwait(false) ? throw NotOne("more than one reply") : reply;
     }
 

@@ -1,55 +1,39 @@
 using System.Buffers;
-using System.Runtime.InteropServices;
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Calls.Grpc;
 
-/// <summary>Writes messages as frames. Not thread-safe.</summary>
-internal sealed class GrpcFrameWriter
+/// <summary>Writes messages as frames.</summary>
+internal static class GrpcFrameWriter
 {
-    private const int KeptSize = 64 * 1024;
-    private ArrayBufferWriter<byte> _buffer = new();
-
-    /// <summary>The frame of a message, until the next one is written.</summary>
-    public ReadOnlyMemory<byte> Write(IMessage message, bool compress)
+    public static void Write(IBufferWriter<byte> output, IMessage message, bool compress)
     {
-        if (_buffer.Capacity > KeptSize)
+        if (compress)
         {
-            _buffer = new ArrayBufferWriter<byte>();
+            byte[] body = GrpcEncoding.Compress(message.ToByteArray());
+            WritePrefix(output, isCompressed: true, body.Length);
+            output.Write(body);
         }
-
-        _buffer.ResetWrittenCount();
-        _buffer.GetSpan(GrpcFraming.PrefixLength);
-        _buffer.Advance(GrpcFraming.PrefixLength);
-        if (message is DynamicMessage dynamic)
+        else if (message is DynamicMessage dynamic)
         {
-            // Its own writer; the interface's goes through Google.Protobuf's.
-            dynamic.WriteTo(_buffer);
+            // Knows its size only when it is written.
+            using WireWriter body = dynamic.Encode();
+            WritePrefix(output, isCompressed: false, body.Length);
+            output.Write(body.Written);
         }
         else
         {
-            message.WriteTo(_buffer);
+            WritePrefix(output, isCompressed: false, message.CalculateSize());
+            message.WriteTo(output);
         }
-
-        return compress ? Compressed() : Finish(isCompressed: false);
     }
 
-    private ReadOnlyMemory<byte> Compressed()
+    private static void WritePrefix(IBufferWriter<byte> output, bool isCompressed, int length)
     {
-        byte[] body = GrpcEncoding.Compress(_buffer.WrittenSpan[GrpcFraming.PrefixLength..]);
-        _buffer.ResetWrittenCount();
-        _buffer.GetSpan(GrpcFraming.PrefixLength);
-        _buffer.Advance(GrpcFraming.PrefixLength);
-        _buffer.Write(body);
-        return Finish(isCompressed: true);
-    }
-
-    private ReadOnlyMemory<byte> Finish(bool isCompressed)
-    {
-        Span<byte> prefix = MemoryMarshal.AsMemory(_buffer.WrittenMemory).Span;
-        GrpcFraming.WritePrefix(prefix, isCompressed, _buffer.WrittenCount - GrpcFraming.PrefixLength);
-        return _buffer.WrittenMemory;
+        GrpcFraming.WritePrefix(output.GetSpan(GrpcFraming.PrefixLength), isCompressed, length);
+        output.Advance(GrpcFraming.PrefixLength);
     }
 }

@@ -22,6 +22,9 @@ internal static class GrpcHeaders
         "transfer-encoding", "upgrade",
     ];
 
+    /// <summary>The type of a body. Never changed: all calls share it.</summary>
+    public static MediaTypeHeaderValue MediaType { get; } = new(ContentType);
+
     /// <summary>Whether a name belongs to the protocol, or to HTTP.</summary>
     public static bool IsReserved(string name) =>
         name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase) || Reserved.Contains(name);

@@ -1,5 +1,4 @@
 using System.Net;
-using System.Net.Http.Headers;
 
 namespace ProtoRpc.Calls.Grpc;
 
@@ -11,7 +10,7 @@ internal sealed class GrpcRequestContent : HttpContent
 
     public GrpcRequestContent()
     {
-        Headers.ContentType = new MediaTypeHeaderValue(GrpcHeaders.ContentType);
+        Headers.ContentType = GrpcHeaders.MediaType;
     }
 
     /// <summary>Where messages are written to, once the request is under way.</summary>

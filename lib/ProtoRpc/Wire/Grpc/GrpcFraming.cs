@@ -27,26 +27,34 @@ internal static class GrpcFraming
 
         Span<byte> prefix = stackalloc byte[PrefixLength];
         buffer.Slice(0, PrefixLength).CopyTo(prefix);
-        if (prefix[0] > 1)
-        {
-            throw GrpcDefects.BadFrame($"a message starts with 0x{prefix[0]:x2} where 0 or 1 says whether it is compressed");
-        }
-
-        // Checked before anything is kept for it: the length is the peer's word.
-        uint length = BinaryPrimitives.ReadUInt32BigEndian(prefix[1..]);
-        if (length > (uint)maxBytes)
-        {
-            throw GrpcDefects.TooLarge($"announces a message of {length:N0} bytes", maxBytes);
-        }
-
+        int length = ReadPrefix(prefix, maxBytes, out bool isCompressed);
         if (buffer.Length - PrefixLength < length)
         {
             return false;
         }
 
-        frame = new GrpcFrame(prefix[0] == 1, buffer.Slice(PrefixLength, length));
+        frame = new GrpcFrame(isCompressed, buffer.Slice(PrefixLength, length));
         buffer = buffer.Slice(PrefixLength + (long)length);
         return true;
+    }
+
+    /// <summary>Reads the prefix of a body.</summary>
+    /// <returns>The length of the body.</returns>
+    /// <exception cref="RpcException">As of <see cref="TryRead"/>.</exception>
+    public static int ReadPrefix(ReadOnlySpan<byte> prefix, int maxBytes, out bool isCompressed)
+    {
+        isCompressed = prefix[0] == 1;
+        if (prefix[0] > 1)
+        {
+            throw GrpcDefects.BadFrame(
+                $"a message starts with 0x{prefix[0]:x2} where 0 or 1 says whether it is compressed");
+        }
+
+        // Checked before anything is kept for it: the length is the peer's word.
+        uint length = BinaryPrimitives.ReadUInt32BigEndian(prefix[1..]);
+        return length <= (uint)maxBytes
+            ? (int)length
+            : throw GrpcDefects.TooLarge($"announces a message of {length:N0} bytes", maxBytes);
     }
 
     /// <summary>Writes the prefix of a body.</summary>
