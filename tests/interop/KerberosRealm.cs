@@ -87,6 +87,13 @@ public sealed partial class KerberosRealm : IDisposable
         Assert.Equal(0, kinit.WaitForExit());
     }
 
+    /// <summary>Gets a ticket for the user and one for the service, for programs that do not ask a KDC.</summary>
+    public void LogInToService(string lifetime)
+    {
+        LogIn(lifetime);
+        Run("kvno", Service);
+    }
+
     /// <summary>Makes a file of tickets the one of this process.</summary>
     public void UseTickets(string name) => SetVariable("KRB5CCNAME", At(name));
 

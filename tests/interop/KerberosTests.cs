@@ -57,6 +57,33 @@ public sealed class KerberosTests(KerberosRealm realm)
         Assert.Equal($"{KerberosRealm.User}@{KerberosRealm.Realm}", echo.LastCaller!.User.Name);
     }
 
+    // Its signatures without encryption end in a TypeError of its own, so there is no integrity level.
+    [PeerTheory(Peer.ImpacketKerberos)]
+    [InlineData(RpcProtectionLevel.Connect)]
+    [InlineData(RpcProtectionLevel.Privacy)]
+    public async Task Our_listener_answers_the_client_of_impacket(RpcProtectionLevel level)
+    {
+        realm.LogInToService("1h");
+        await using EchoListener echo = new(Demanding);
+        using PeerProcess client = PeerProcess.Start(
+            Peers.Python, Path.Combine(AppContext.BaseDirectory, "impacket", "exec_client.py"), $"{echo.Port}",
+            EchoListener.Service.ToString(), $"{(int)level}", KerberosRealm.Realm, KerberosRealm.User);
+        byte[] bytes = new byte[30_000];
+        new Random(3).NextBytes(bytes);
+        string hex = Convert.ToHexStringLower(bytes);
+
+        Assert.Equal("bound", await client.ReadLineAsync());
+        foreach (string payload in new[] { "0102", "", hex, "03" })
+        {
+            client.WriteLine($"call 0 {payload}");
+            Assert.Equal($"reply 0 {payload}", await client.ReadLineAsync());
+        }
+
+        Assert.Equal($"{KerberosRealm.User}@{KerberosRealm.Realm}", echo.LastCaller!.User.Name);
+        Assert.Equal("Kerberos", echo.LastCaller.User.AuthenticationType);
+        Assert.Equal(level, echo.LastCaller.ProtectionLevel);
+    }
+
     [PeerFact(Peer.Kdc)]
     public async Task The_own_account_without_a_ticket_is_told_so()
     {

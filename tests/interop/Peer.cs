@@ -27,6 +27,9 @@ public enum Peer
     /// <summary>A web browser.</summary>
     Chromium,
 
+    /// <summary>The DCE/RPC library for Python and a realm.</summary>
+    ImpacketKerberos,
+
     /// <summary>Windows' SSPI as Wine has it, with Kerberos by MIT's GSSAPI library, and a realm.</summary>
     WineKerberos,
 

@@ -37,6 +37,7 @@ internal static class Peers
             ? null
             : $"protobuf is not installed for {Python}: apt-get install python3-protobuf",
         Peer.Chromium => FindProgram("chromium") is null ? "there is no browser: apt-get install chromium" : null,
+        Peer.ImpacketKerberos => WhyMissing(Peer.Kdc) ?? WhyMissing(Peer.Impacket),
         Peer.WineKerberos => WhyMissing(Peer.Kdc)
             ?? (FindProgram("wine") is null ? "wine is not installed: apt-get install wine wine64"
                 : File.Exists(SspiPeer.Program) ? null

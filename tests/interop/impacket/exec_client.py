@@ -1,6 +1,7 @@
 """A DCE/RPC client of the Exec interface: exec_client.py PORT INTERFACE-ID [LEVEL DOMAIN USER PASSWORD]
 
-With a level (2 connect, 5 integrity, 6 privacy) it authenticates by NTLM.
+With a level (2 connect, 5 integrity, 6 privacy) it authenticates by NTLM, or without a password by the ticket for
+the service in KRB5CCNAME.
 
 Says "bound" or what kept it from binding, then answers each line of its input with one line:
   call OPNUM HEX    calls with these bytes as the payload: "reply RETURN-CODE HEX" or "fault NAME"
@@ -11,7 +12,7 @@ import struct
 import sys
 
 from impacket.dcerpc.v5 import transport
-from impacket.dcerpc.v5.rpcrt import DCERPCException
+from impacket.dcerpc.v5.rpcrt import RPC_C_AUTHN_GSS_NEGOTIATE, DCERPCException
 from impacket.uuid import uuidtup_to_bin
 
 
@@ -34,6 +35,8 @@ def main(port, interface, level=None, domain='', user='', password=''):
     dce = transport.DCERPCTransportFactory('ncacn_ip_tcp:127.0.0.1[%s]' % port).get_dce_rpc()
     if level:
         dce.set_credentials(user, password, domain)
+        if not password:
+            dce.set_auth_type(RPC_C_AUTHN_GSS_NEGOTIATE)
         dce.set_auth_level(int(level))
     dce.connect()
     try:

@@ -65,6 +65,13 @@ internal sealed unsafe class KerberosContext : SecurityContext
             throw SecurityErrors.OutOfTurn(AuthenticationType);
         }
 
+        if (_target is null && _context == 0)
+        {
+            // Some clients say DCE style and send a frame nevertheless (seen with impacket 0.10). Windows takes it,
+            // MIT's library does not. Callers of DCE/RPC have no other style.
+            token = GssFrame.Remove(token);
+        }
+
         uint minor;
         uint flags = 0;
         uint major;
