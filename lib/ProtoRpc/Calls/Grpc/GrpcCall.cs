@@ -23,6 +23,7 @@ internal sealed class GrpcCall : IRpcStream
     private readonly CancellationTokenSource _end;
     private readonly HttpRequestMessage _request;
     private readonly GrpcRequestContent? _content;
+    private readonly GrpcMessageContent? _later;
     private readonly long _started = Stopwatch.GetTimestamp();
     private readonly Task<HttpResponseMessage> _sending;
 
@@ -37,7 +38,8 @@ internal sealed class GrpcCall : IRpcStream
     /// <param name="path">The method: <c>package.Service/Method</c>.</param>
     /// <param name="timeout">How long it may take, sent to the server and kept here.</param>
     /// <param name="options">Headers and the like.</param>
-    /// <param name="only">The only request of a method that takes one; null for a stream of requests.</param>
+    /// <param name="only">The request of a method that takes one, if it is there already.</param>
+    /// <param name="streamsRequests">Whether the method takes a stream of requests.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>
     public GrpcCall(
         GrpcChannel channel,
@@ -45,6 +47,7 @@ internal sealed class GrpcCall : IRpcStream
         TimeSpan timeout,
         RpcCallOptions? options,
         IMessage? only,
+        bool streamsRequests,
         CancellationToken cancellation)
     {
         _channel = channel;
@@ -53,8 +56,9 @@ internal sealed class GrpcCall : IRpcStream
         _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
         _caller = cancellation;
         _request = channel.NewRequest(path);
-        _request.Content = only is null
-            ? _content = new GrpcRequestContent()
+        _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
+            : only is null ? _later = new GrpcMessageContent(_end.Token)
             : new GrpcMessageContent(only, _compresses);
         GrpcHeaders.Add(_request, channel.Options.Headers);
         if (options?.Headers is { } headers)
@@ -68,7 +72,6 @@ internal sealed class GrpcCall : IRpcStream
             _request.Headers.TryAddWithoutValidation(GrpcCallContext.HeaderName, GrpcCallContext.Write(channel.Context));
         }
 
-        _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         if (timeout != Timeout.InfiniteTimeSpan)
         {
             _end.CancelAfter(timeout);
@@ -88,7 +91,11 @@ internal sealed class GrpcCall : IRpcStream
     /// <inheritdoc/>
     public async ValueTask<bool> SendAsync(IMessage message, bool compress)
     {
-        GrpcRequestContent content = _content ?? throw new InvalidOperationException("The request was sent already.");
+        if (_content is not { } content)
+        {
+            return SendOnly(message, compress);
+        }
+
         if (!content.Opened.IsCompleted)
         {
             await Task.WhenAny(content.Opened, _sending).ConfigureAwait(false);
@@ -121,6 +128,7 @@ internal sealed class GrpcCall : IRpcStream
     public ValueTask CompleteAsync()
     {
         _content?.Complete();
+        _later?.Complete();
         return ValueTask.CompletedTask;
     }
 
@@ -170,7 +178,6 @@ internal sealed class GrpcCall : IRpcStream
     {
         bool finished = _over;
         _over = true;
-        _content?.Abandon();
         if (!finished)
         {
             await _end.CancelAsync().ConfigureAwait(false);
@@ -192,6 +199,13 @@ internal sealed class GrpcCall : IRpcStream
         _request.Dispose();
         _end.Dispose();
     }
+
+    private bool SendOnly(IMessage message, bool compress) => _over || _sending.IsFaulted || _sending.IsCanceled
+        ? false
+        : _later is { } content && content.TrySet(message, _compresses && compress)
+            ? true
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument, "The method takes one request, and it was sent already.");
 
     private async Task<GrpcFrameReader> StartReadingAsync()
     {
@@ -261,6 +275,7 @@ internal sealed class GrpcCall : IRpcStream
             ? true
             : throw GrpcDefects.BadFrame($"the stream ends in the middle of a message, {left:N0} bytes after its start");
         _content?.Complete();
+        _later?.Complete();
         return false;
     }
 

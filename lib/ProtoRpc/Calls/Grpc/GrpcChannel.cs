@@ -138,7 +138,8 @@ internal sealed class GrpcChannel : IRpcChannel
             $"gRPC sends a message in one piece. Send {call.Method.FullName} a stream of smaller ones, or use a native endpoint.");
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
-        new GrpcCall(this, call.Method.FullName, call.Timeout, call.Options, only: null, cancellation);
+        new GrpcCall(this, call.Method.FullName, call.Timeout, call.Options, only: null,
+            call.Method.IsClientStreaming, cancellation);
 
     public RpcSchema FetchSchema(CancellationToken cancellation) => new GrpcReflection(this).Read(cancellation);
 
@@ -154,7 +155,8 @@ internal sealed class GrpcChannel : IRpcChannel
         ReplyReader<TReply> read,
         CancellationToken cancellation)
     {
-        await using GrpcCall call = new(this, path, timeout, options, request, cancellation);
+        await using GrpcCall call = new(
+            this, path, timeout, options, request, streamsRequests: false, cancellation);
         if (!await call.ReadAsync().ConfigureAwait(false))
         {
             throw NotOne("no reply, though it says that the call succeeded");

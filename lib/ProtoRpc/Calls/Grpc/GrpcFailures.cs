@@ -46,15 +46,22 @@ internal static class GrpcFailures
             EnhanceYourCalm => (RpcStatusCode.ResourceExhausted,
                 "closed the connection because it was asked too much (perhaps KeepAlive asks too often)"),
             InadequateSecurity => (RpcStatusCode.PermissionDenied, "asks for better security"),
-            NoError => (RpcStatusCode.Unavailable, "closed the connection before it answered"),
+            NoError when !IsOfStream(reset) => (RpcStatusCode.Unavailable, "closed the connection before it answered"),
             _ => (RpcStatusCode.Internal, "broke off the call"),
         };
         return new RpcException(code, $"'{endpoint}' {what} (HTTP/2 error 0x{reset.ErrorCode:x}).", reset)
         {
-            ErrorId = reset.ErrorCode == NoError ? Transports.CallErrors.ConnectionLostId : $"RpcStatus.{code}",
+            ErrorId = reset.ErrorCode == NoError && code == RpcStatusCode.Unavailable
+                ? Transports.CallErrors.ConnectionLostId
+                : $"RpcStatus.{code}",
             MayHaveExecuted = reset.ErrorCode != RefusedStream,
         };
     }
+
+    // A stream that is reset without an error breaks gRPC's rules; a connection that is closed so does not. Only the
+    // message tells one from the other, also where resources were trimmed to their names.
+    private static bool IsOfStream(HttpProtocolException reset) =>
+        reset.Message.Contains("stream", StringComparison.Ordinal);
 
     private static RpcException Lost(RpcEndpoint endpoint, Exception exception) =>
         Transports.CallErrors.ConnectionLost(endpoint, exception);

@@ -55,7 +55,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         _files.Clear();
         await using GrpcCall call = new(
             channel, $"{OwnPackage}{version}.ServerReflection/ServerReflectionInfo",
-            channel.Options.Limits.CallTimeout, null, only: null, cancellation);
+            channel.Options.Limits.CallTimeout, null, only: null, streamsRequests: true, cancellation);
         List<string> roots = [];
         foreach (string service in await ListServicesAsync(call).ConfigureAwait(false))
         {

@@ -8,8 +8,13 @@ internal sealed class GrpcRequestContent : HttpContent
     private readonly TaskCompletionSource<Stream> _opened = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _completed = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    public GrpcRequestContent()
+    private readonly CancellationToken _end;
+
+    /// <param name="end">The end of the call: a body that is not complete is given up, for the server must not take
+    /// its beginning for the whole.</param>
+    public GrpcRequestContent(CancellationToken end)
     {
+        _end = end;
         Headers.ContentType = GrpcHeaders.MediaType;
     }
 
@@ -18,9 +23,6 @@ internal sealed class GrpcRequestContent : HttpContent
 
     /// <summary>Ends the body.</summary>
     public void Complete() => _completed.TrySetResult();
-
-    /// <summary>Gives the body up, unless it is complete: the server must not take its beginning for the whole.</summary>
-    public void Abandon() => _completed.TrySetCanceled();
 
     protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
         SerializeToStreamAsync(stream, context, CancellationToken.None);
@@ -31,12 +33,17 @@ internal sealed class GrpcRequestContent : HttpContent
         if (!_opened.TrySetResult(stream))
         {
             // The handler sends a request again that a server refused; messages that are gone cannot be.
-            throw new InvalidOperationException("A stream of messages is sent once.");
+            throw new RpcException(
+                RpcStatusCode.Unavailable,
+                "The server did not take the call, and a stream of messages cannot be sent again by itself. The call "
+                + "did not run: call again.");
         }
 
         // Lets the headers go before the first message.
         await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
-        await _completed.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+
+        // Not until the handler cancels: the call would fail as cancelled, and not with what the server says.
+        await _completed.Task.WaitAsync(_end).ConfigureAwait(false);
     }
 
     protected override bool TryComputeLength(out long length)

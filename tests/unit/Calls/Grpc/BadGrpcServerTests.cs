@@ -85,26 +85,6 @@ public static class BadGrpcServerTests
         Assert.Contains(wanted, error.Message, StringComparison.Ordinal);
     }
 
-    [Theory]
-    [InlineData(0x2, RpcStatusCode.Internal)]
-    [InlineData(0x8, RpcStatusCode.Cancelled)]
-    [InlineData(0xb, RpcStatusCode.ResourceExhausted)]
-    [InlineData(0xc, RpcStatusCode.PermissionDenied)]
-    public static async Task A_reset_in_the_middle_is_a_status(uint code, RpcStatusCode wanted)
-    {
-        await using Http2Peer peer = new(async (p, stream) =>
-        {
-            await p.SendGoodHeadersAsync(stream);
-            await p.SendDataAsync(stream, [0, 0, 0]);
-            await p.ResetAsync(stream, code);
-        });
-
-        RpcException error = Assert.Throws<RpcException>(() => Call(peer));
-
-        Assert.Equal(wanted, error.Code);
-        Assert.Contains($"0x{code:x}", error.Message, StringComparison.Ordinal);
-    }
-
     [Fact]
     public static async Task A_connection_that_ends_in_the_middle_is_told()
     {

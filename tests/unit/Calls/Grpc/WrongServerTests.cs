@@ -101,7 +101,7 @@ public static class WrongServerTests
         Assert.Equal(RpcStatusCode.DeadlineExceeded, late.Code);
     }
 
-    private static async Task Serve(Http2Peer peer, int stream)
+    private static async Task Serve(Http2PeerConnection peer, int stream)
     {
         await peer.SendGoodHeadersAsync(stream);
         await peer.SendDataAsync(stream, [0, 0, 0, 0, 2, 8, 1]);
