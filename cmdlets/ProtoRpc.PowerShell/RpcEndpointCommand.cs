@@ -131,18 +131,15 @@ public abstract class RpcEndpointCommand : RpcCmdlet
         X509Certificate2Collection? authorities = CACertificate.Length == 0 ? null : [];
         foreach (RpcCertificateSource source in CACertificate)
         {
-            authorities!.AddRange(source.ReadAll(FileOf(source)));
+            authorities!.AddRange(source.ReadAll(this));
         }
 
         return new RpcTlsOptions
         {
             CaCertificates = authorities,
-            ClientCertificate = ClientCertificate?.ReadWithKey(FileOf(ClientCertificate)),
+            ClientCertificate = ClientCertificate?.ReadWithKey(this),
             ServerName = ServerName,
             SkipCertificateCheck = SkipCertificateCheck,
         };
     }
-
-    private string? FileOf(RpcCertificateSource source) =>
-        source.Path is null ? null : GetUnresolvedProviderPathFromPSPath(source.Path);
 }

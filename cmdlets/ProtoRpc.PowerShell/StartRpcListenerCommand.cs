@@ -72,13 +72,14 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public NtlmAccountSource[] NtlmAccount { get; set; } = [];
 
     [Parameter]
-    public CertificateSource? TlsCertificate { get; set; }
+    [ValidateNotNull]
+    public RpcCertificateSource? TlsCertificate { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
-    public RpcServerCertificateSource? Certificate { get; set; }
+    public RpcCertificateSource? Certificate { get; set; }
 
-    [Parameter(ParameterSetName = ByHandler)]
+    [Parameter]
     [ValidateNotNull]
     public SecureString? CertificatePassword { get; set; }
 
@@ -163,7 +164,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         {
             Limits = Limits,
             Security = CreateSecurity(),
-            TlsCertificate = TlsCertificate?.Read(this),
+            TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
         };
@@ -227,7 +228,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             Limits = Limits,
             ErrorDetail = ErrorDetail,
             Interceptors = interceptors,
-            TlsCertificate = TlsCertificate?.Read(this),
+            TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
             Security = CreateSecurity(),
         };
     }
@@ -235,7 +236,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     // Whoever lets anonymous callers in says so beside the checks.
     private HttpEndpoints CreateHttp() => new()
     {
-        Certificate = Certificate?.Load(this, CertificatePassword),
+        Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigin,
         EnableReflection = !NoReflection,

@@ -1,0 +1,121 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+BeforeDiscovery {
+    $forms = 'a certificate', 'a PFX file', 'a PEM file', 'a relative path', 'a file object', 'a thumbprint', 'a SHA-256 thumbprint' |
+        ForEach-Object { @{ Form = $_ } }
+}
+
+Describe 'Certificate parameters' {
+    BeforeAll {
+        $key = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+        $request = [Security.Cryptography.X509Certificates.CertificateRequest]::new('CN=127.0.0.1', $key, 'SHA256')
+        $names = [Security.Cryptography.X509Certificates.SubjectAlternativeNameBuilder]::new()
+        $names.AddIpAddress([ipaddress]::Loopback)
+        $request.CertificateExtensions.Add($names.Build())
+        $signed = $request.CreateSelfSigned([datetimeoffset]::Now.AddDays(-1), [datetimeoffset]::Now.AddDays(1))
+        $certificate = [Security.Cryptography.X509Certificates.X509CertificateLoader]::LoadPkcs12(
+            $signed.Export('Pkcs12'), $null, 'Exportable, PersistKeySet')
+        $store = [Security.Cryptography.X509Certificates.X509Store]::new('My', 'CurrentUser', 'ReadWrite')
+        $store.Add($certificate)
+
+        $secret = ConvertTo-SecureString 'hush' -AsPlainText -Force
+        $parameters = [Security.Cryptography.PbeParameters]::new('Aes256Cbc', 'SHA256', 1000)
+        $file = @{}
+        'key.pfx', 'locked.pfx', 'key.pem', 'locked.pem', 'bare.pem', 'bare.cer', 'none.txt' |
+            ForEach-Object { $file[$_] = Join-Path $TestDrive $_ }
+        [IO.File]::WriteAllBytes($file['key.pfx'], $certificate.Export('Pfx'))
+        [IO.File]::WriteAllBytes($file['locked.pfx'], $certificate.Export('Pfx', 'hush'))
+        [IO.File]::WriteAllBytes($file['bare.cer'], $certificate.Export('Cert'))
+        $pem = $certificate.ExportCertificatePem()
+        Set-Content -LiteralPath $file['bare.pem'] $pem
+        Set-Content -LiteralPath $file['key.pem'] $pem, $key.ExportPkcs8PrivateKeyPem()
+        Set-Content -LiteralPath $file['locked.pem'] $pem, $key.ExportEncryptedPkcs8PrivateKeyPem('hush', $parameters)
+        Set-Content -LiteralPath $file['none.txt'] 'nothing'
+
+        function Get-As([string] $Form) {
+            switch ($Form) {
+                'a certificate' { , $certificate }
+                'a PFX file' { $file['key.pfx'] }
+                'a PEM file' { $file['key.pem'] }
+                'a relative path' { './key.pfx' }
+                'a file object' { Get-Item -LiteralPath $file['key.pem'] }
+                'a thumbprint' { $certificate.Thumbprint }
+                'a SHA-256 thumbprint' { $certificate.GetCertHashString('SHA256').ToLowerInvariant() }
+            }
+        }
+
+        function Start-Tcp([hashtable] $With) { Start-TestListener { @{ text = 'hi' } } -Endpoint 'tcp://127.0.0.1:0' -With $With }
+
+        function Get-To($Listener) { @{ Endpoint = $Listener.Endpoint[0]; Schema = $Listener.Schema; Service = 'demo.Greeter' } }
+
+        Push-Location $TestDrive
+    }
+
+    AfterAll {
+        Pop-Location
+        $store.Remove($certificate)
+        $store.Dispose()
+        Clear-Test
+    }
+
+    It 'take <Form>, for TLS on TCP and as authority' -ForEach $forms {
+        $to = Get-To (Start-Tcp @{ TlsCertificate = Get-As $Form })
+
+        (Connect-RpcEndpoint @to -Tls -CACertificate (Get-As $Form) | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+    }
+
+    It 'take <Form>, for HTTPS and of callers' -ForEach $forms {
+        $to = Get-To (Start-TestListener { @{ text = $RpcContext.User.Name } } -Endpoint 'https://127.0.0.1:0/' -With @{
+                Certificate = Get-As $Form
+                CertificateCheck = { param($Certificate) $Certificate.Subject }
+            })
+        $as = @{ CACertificate = Get-As $Form; ClientCertificate = Get-As $Form }
+
+        (Connect-RpcEndpoint @to @as | Invoke-RpcMethod SayHello).text | Should -Be 'CN=127.0.0.1'
+    }
+
+    It 'take a <_> as authority, which needs no key' -ForEach 'bare.pem', 'bare.cer' {
+        $to = Get-To (Start-Tcp @{ TlsCertificate = $certificate })
+
+        (Connect-RpcEndpoint @to -Tls -CACertificate $file[$_] | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+    }
+
+    It 'take a <_> with its password' -ForEach 'locked.pfx', 'locked.pem' {
+        $to = Get-To (Start-Tcp @{ TlsCertificate = $file[$_]; CertificatePassword = $secret })
+        $https = Get-To (Start-TestListener { @{ text = 'hi' } } -Endpoint 'https://127.0.0.1:0/' -With @{
+                Certificate = $file[$_]; CertificatePassword = $secret
+            })
+
+        (Connect-RpcEndpoint @to -Tls -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+        (Connect-RpcEndpoint @https -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+        { Start-Tcp @{ TlsCertificate = $file[$_] } } | Should -Throw -ErrorId 'InvalidCertificate,*'
+    }
+
+    It 'say that there is no certificate <_>' -ForEach './nowhere.pfx', ('0' * 40), ('f' * 64), 'nodrive:/key.pfx' {
+        $to = @{ Endpoint = 'https://127.0.0.1:1/'; Schema = Join-Path $TestProtos greeter.proto; Service = 'demo.Greeter' }
+        $id = @{ ErrorId = 'CertificateNotFound,*'; ExpectedMessage = "*'$_'*" }
+
+        { Start-Tcp @{ TlsCertificate = $_ } } | Should -Throw @id
+        { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $_ } } | Should -Throw @id
+        { Connect-RpcEndpoint @to -CACertificate $_ -ErrorAction Stop } | Should -Throw @id
+        { Connect-RpcEndpoint @to -ClientCertificate $_ -ErrorAction Stop } | Should -Throw @id
+    }
+
+    It 'say that <_> has no private key' -ForEach 'bare.pem', 'bare.cer' {
+        $to = @{ Endpoint = 'https://127.0.0.1:1/'; Schema = Join-Path $TestProtos greeter.proto; Service = 'demo.Greeter' }
+        $id = @{ ErrorId = 'InvalidCertificate,*'; ExpectedMessage = "*$_*" }
+
+        { Start-Tcp @{ TlsCertificate = $file[$_] } } | Should -Throw @id
+        { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $file[$_] } } | Should -Throw @id
+        { Connect-RpcEndpoint @to -ClientCertificate $file[$_] -ErrorAction Stop } | Should -Throw @id
+    }
+
+    It 'say that a file holds none' {
+        $to = @{ Endpoint = 'https://127.0.0.1:1/'; Schema = Join-Path $TestProtos greeter.proto; Service = 'demo.Greeter' }
+
+        { Connect-RpcEndpoint @to -CACertificate $file['none.txt'] -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*none.txt*'
+        { Connect-RpcEndpoint @to -ClientCertificate $file['none.txt'] -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*none.txt*'
+    }
+}
