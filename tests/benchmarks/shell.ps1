@@ -5,7 +5,8 @@ param(
     [double] $Seconds = 2,
     [int] $Rounds = 5,
     [int] $Imports = 11,
-    [ValidateSet('calls', 'handler', 'import')] [string[]] $Only = ('calls', 'handler', 'import')
+    [ValidateSet('calls', 'handler', 'grpc', 'stream', 'import')]
+    [string[]] $Only = ('calls', 'handler', 'grpc', 'stream', 'import')
 )
 
 $ErrorActionPreference = 'Stop'
@@ -106,6 +107,50 @@ function Measure-Handler {
     }
 }
 
+# What a call from a loop costs over the same call by the client of the core, in a process of its own.
+function Measure-Grpc {
+    $server = Start-Peer ProtoRpc.Benchmarks server, rpc, 'grpc://127.0.0.1:0', 0
+    try {
+        $rpc = Connect-RpcEndpoint $server.Address -Schema (Import-RpcSchema (Join-Path $root protos/benchmark.proto))
+        $request = @{}
+        $ours = { foreach ($i in 1..200) { $null = Invoke-RpcMethod Test $request -Connection $rpc } }
+        $program = Join-Path $root artifacts/bin/ProtoRpc.Benchmarks/release/ProtoRpc.Benchmarks.dll
+        $null = Measure-Loop $WarmUp $ours 200
+        $times = foreach ($i in 1..$Rounds) {
+            $output = dotnet $program callers $server.Address --clients 1 --callers 1 --warmup $WarmUp --seconds $Seconds --rounds 1
+            if ("$output" -notmatch 'calls/s (\d+)') { throw "The caller said '$output'." }
+            [pscustomobject]@{ Bare = 1e6 / [int]$Matches[1]; Ours = 1e6 / (Measure-Loop $Seconds $ours 200) }
+        }
+        $bare = Get-Median $times.Bare
+        $cmdlet = Get-Median $times.Ours
+        Add-Result 'Invoke-RpcMethod in a loop, grpc, us a call' ('{0:N0}' -f $cmdlet) `
+            ('{0:N0} the client of the core' -f $bare) ('{0:N0} more' -f ($cmdlet - $bare)) '<= 60 more'
+        $rpc | Disconnect-RpcEndpoint
+    }
+    finally {
+        Stop-Peer $server
+    }
+}
+
+# A million small messages of one stream, as objects in the pipeline.
+function Measure-Stream {
+    $server = Start-Peer ProtoRpc.Benchmarks server, numbers, 'grpc://127.0.0.1:0'
+    try {
+        $rpc = Connect-RpcEndpoint $server.Address -Schema (Import-RpcSchema (Join-Path $PSScriptRoot protos/numbers.proto))
+        $streams = foreach ($i in 0..$Rounds) {
+            $watch = [Diagnostics.Stopwatch]::StartNew()
+            $rpc | Invoke-RpcMethod Count @{} | Out-Null
+            [pscustomobject]@{ Rate = 1e6 / $watch.Elapsed.TotalSeconds; Memory = [Environment]::WorkingSet / 1MB }
+        }
+        Add-Result 'Objects of a stream into the pipeline, grpc, objects/s' ('{0:N0}' -f (Get-Median $streams[1..$Rounds].Rate)) `
+            ('{0:N0} MiB after the first million' -f $streams[0].Memory) ('{0:N0} MiB at the end' -f $streams[-1].Memory) '>= 150,000'
+        $rpc | Disconnect-RpcEndpoint
+    }
+    finally {
+        Stop-Peer $server
+    }
+}
+
 function Measure-Import {
     $manifest = Join-Path $root ProtoRpc.psd1
     $empty = { & $pwsh -NoProfile -NonInteractive -Command 'exit' }
@@ -132,6 +177,8 @@ Import-Module (Join-Path $root ProtoRpc.psd1)
 switch ($Only) {
     'calls' { Measure-Calls }
     'handler' { Measure-Handler }
+    'grpc' { Measure-Grpc }
+    'stream' { Measure-Stream }
     'import' { Measure-Import }
 }
 $results | Format-Table -AutoSize | Out-String -Width 200

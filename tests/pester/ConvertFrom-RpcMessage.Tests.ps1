@@ -20,6 +20,17 @@ Describe 'ConvertFrom-RpcMessage' {
         $message.number | Should -BeNullOrEmpty
     }
 
+    It 'gives each object type names of its own, with the message first' {
+        $one, $other = $bytes, $bytes | ConvertFrom-RpcMessage demo.HelloReply -Schema $schema
+
+        $one.PSTypeNames.Insert(0, 'Mine')
+
+        $one.PSTypeNames | Should -Be 'Mine', 'demo.HelloReply', 'System.Management.Automation.PSCustomObject', 'System.Object'
+        $other.PSTypeNames[0] | Should -Be 'demo.HelloReply'
+        $other.PSObject.Copy().PSTypeNames[0] | Should -Be 'demo.HelloReply'
+        & { param([PSTypeName('demo.HelloReply')] $Reply) $Reply.text } $other | Should -Be 'A'
+    }
+
     It 'keeps unknown fields for the way back' {
         [byte[]] $unknown = $bytes + 0xF8, 0xFF, 1, 1
 

@@ -70,7 +70,7 @@ internal class PSObjectModel : IObjectModel
             result.Properties.Add(new PSNoteProperty(names[i], values[i]), preValidated: true);
         }
 
-        result.TypeNames.Insert(0, source.Type.FullName);
+        ObjectTypeNames.Set(result, source.Type.FullName);
         return result;
     }
 

@@ -12,8 +12,6 @@ namespace ProtoRpc.Benchmarks.Grpc;
 /// million small replies in one stream.</summary>
 internal static class GrpcBenchmark
 {
-    private const int StreamLength = 1_000_000;
-
     public static void Run(BenchmarkOptions options)
     {
         RpcSchema schema = SampleData.LoadSchema();
@@ -72,29 +70,15 @@ internal static class GrpcBenchmark
 
     private static async Task StreamAsync(int rounds)
     {
-        RpcSchema schema = RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "numbers.proto")]);
-        RpcMessageInfo number = schema.GetMessage("numbers.Number");
-        RpcFieldInfo value = number.FindField("value")!;
-        using RpcServer server = RpcServer.Create(schema, null, new RpcServerOptions().WithHttp())
-            .HandleStreaming("Count", async (context, stream) =>
-            {
-                DynamicMessage reply = new(number);
-                await stream.ReadAsync();
-                for (int i = 0; i < StreamLength; i++)
-                {
-                    reply.Set(value, i);
-                    await stream.WriteAsync(reply);
-                }
-            })
-            .AddEndpoint("grpc://127.0.0.1:0")
-            .StartListening();
+        RpcSchema schema = NumbersServer.LoadSchema();
+        using RpcServer server = NumbersServer.Serve("grpc://127.0.0.1:0");
         using RpcClient client = RpcClient.Connect(server.Endpoints[0], schema);
         List<double> rates = [];
         for (int round = 0; round < rounds; round++)
         {
             long start = Stopwatch.GetTimestamp();
             await using RpcStreamingCall call = client.Open(client.GetMethod("Count"));
-            await call.SendAsync(new DynamicMessage(number));
+            await call.SendAsync(new DynamicMessage(call.Method.RequestType));
             await call.CompleteAsync();
             int count = 0;
             while (await call.ReadAsync())
@@ -106,7 +90,7 @@ internal static class GrpcBenchmark
         }
 
         Console.WriteLine(
-            $"A stream of {StreamLength:N0} messages: {ResultTable.Rate(ResultTable.Median(rates))} messages/s, "
+            $"A stream of {NumbersServer.Count:N0} messages: {ResultTable.Rate(ResultTable.Median(rates))} messages/s, "
             + $"{Environment.WorkingSet / 1024 / 1024:N0} MiB in use.");
     }
 }

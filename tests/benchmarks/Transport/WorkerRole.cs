@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Calls;
@@ -19,10 +20,11 @@ internal static class WorkerRole
     public const string Raw = "raw";
     public const string Rpc = "rpc";
     public const string Search = "search";
+    public const string Numbers = "numbers";
     public const string MinimalApi = "api";
 
-    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, <see cref="Search"/>, <see cref="MinimalApi"/>, or one of
-    /// <see cref="CallSecurity"/>.</param>
+    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, <see cref="Search"/>, <see cref="Numbers"/>,
+    /// <see cref="MinimalApi"/>, or one of <see cref="CallSecurity"/>.</param>
     /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
     public static int Serve(string kind, string[] arguments)
     {
@@ -38,8 +40,8 @@ internal static class WorkerRole
         }
         else
         {
-            RpcServer rpc = kind == Search
-                ? SearchServer.Serve(address)
+            RpcServer rpc = kind == Search ? SearchServer.Serve(address)
+                : kind == Numbers ? NumbersServer.Serve(address)
                 : RpcCaller.Serve(
                     SampleData.LoadSchema(), address, Number(arguments[1]), CallSecurity.OfServer(kind));
             address = rpc.Endpoints[0].ToString();
