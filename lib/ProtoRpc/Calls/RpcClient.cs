@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.Messages;
@@ -144,27 +143,29 @@ public sealed class RpcClient : IDisposable
     /// <param name="request">Its request, dynamic or generated.</param>
     /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>
-    /// <param name="progress">Told after each part of a request that goes in parts, on this thread; null for nobody.</param>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public DynamicMessage Invoke(
-        RpcMethodInfo method,
-        IMessage request,
-        TimeSpan? timeout = null,
-        CancellationToken cancellation = default,
-        IProgress<RpcProgress>? progress = null)
-    {
-        CheckRequest(method, request);
-        return Run(method, request, body => ParseReply(method, body), timeout, cancellation, progress);
-    }
+        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        Call(method, request, body => ReplyParser.Parse(method, body), OptionsOf(timeout), cancellation);
 
     /// <summary>Calls a method with headers and other options, and blocks for the reply.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public DynamicMessage Invoke(
-        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation = default)
+        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation = default) =>
+        Call(method, request, body => ReplyParser.Parse(method, body), options, cancellation);
+
+    /// <summary>Calls a method with generated message types and blocks for the reply.</summary>
+    /// <param name="method">The bare or full name of the method.</param>
+    /// <param name="request">Its request.</param>
+    /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
+    public TReply Invoke<TReply>(
+        string method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
+        where TReply : class, IMessage<TReply>, new()
     {
-        CheckRequest(method, request);
-        return Located(method, () => _channel.Invoke(
-            SpecOf(method, options), request, body => ParseReply(method, body), cancellation));
+        RpcMethodInfo info = MethodOf(method, request);
+        return Call(info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation);
     }
 
     /// <summary>Begins a call whose messages go and come one at a time, of any kind of method.</summary>
@@ -216,40 +217,23 @@ public sealed class RpcClient : IDisposable
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public Task<DynamicMessage> InvokeAsync(
         RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
-        InvokeAsync(method, request, new RpcCallOptions { Timeout = timeout }, cancellation);
+        CallAsync(method, request, body => ReplyParser.Parse(method, body), OptionsOf(timeout), cancellation);
 
     /// <summary>Calls a method with headers and other options, without holding a thread.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
-    public async Task<DynamicMessage> InvokeAsync(
-        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation = default)
-    {
-        CheckRequest(method, request);
-        try
-        {
-            return await _channel.InvokeAsync(
-                SpecOf(method, options), request, body => ParseReply(method, body), cancellation).ConfigureAwait(false);
-        }
-        catch (RpcException e)
-        {
-            throw Locate(e, method);
-        }
-        finally
-        {
-            Interlocked.Increment(ref _calls);
-        }
-    }
+    public Task<DynamicMessage> InvokeAsync(
+        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation = default) =>
+        CallAsync(method, request, body => ReplyParser.Parse(method, body), options, cancellation);
 
-    /// <summary>Calls a method with generated message types; the method is named by the bare or full name.</summary>
-    public TReply Invoke<TReply>(
+    /// <summary>Calls a method with generated message types, without holding a thread; the method is named by the bare
+    /// or full name.</summary>
+    /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
+    public Task<TReply> InvokeAsync<TReply>(
         string method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
         where TReply : class, IMessage<TReply>, new()
     {
-        ArgumentNullException.ThrowIfNull(request);
-        _schema ??= RpcSchema.FromDescriptors(request.Descriptor.File);
-        RpcMethodInfo info = GetMethod(method);
-        CheckRequest(info, request);
-        MessageParser<TReply> parser = new(() => new TReply());
-        return Run(info, request, body => Parse(parser, info, body), timeout, cancellation);
+        RpcMethodInfo info = MethodOf(method, request);
+        return CallAsync(info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation);
     }
 
     /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream: for requests
@@ -277,7 +261,7 @@ public sealed class RpcClient : IDisposable
         return Located(method, () => _channel.Upload(
             new CallSpec(method, timeout ?? _limits.CallTimeout) { Progress = progress },
             request,
-            body => ParseReply(method, body),
+            body => ReplyParser.Parse(method, body),
             cancellation));
     }
 
@@ -320,53 +304,6 @@ public sealed class RpcClient : IDisposable
         return name is not null ? schema.GetService(name) : schema.Services.Count == 1 ? schema.Services[0] : null;
     }
 
-    internal static DynamicMessage ParseReply(RpcMethodInfo method, ReadOnlySpan<byte> body)
-    {
-        try
-        {
-            return DynamicMessage.Parse(method.ReplyType, body);
-        }
-        catch (RpcException e)
-        {
-            throw BadReply(method, e);
-        }
-    }
-
-    internal static DynamicMessage ParseReply(RpcMethodInfo method, in ReadOnlySequence<byte> body)
-    {
-        try
-        {
-            return DynamicMessage.Parse(method.ReplyType, body);
-        }
-        catch (RpcException e)
-        {
-            throw BadReply(method, e);
-        }
-    }
-
-    // The caller is not at fault, so the status is not the parser's.
-    private static RpcException BadReply(RpcMethodInfo method, Exception why) => new(
-        RpcStatusCode.Internal, $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {why.Message}", why)
-    {
-        ErrorId = "BadReply",
-        MayHaveExecuted = true,
-    };
-
-    private static TReply Parse<TReply>(MessageParser<TReply> parser, RpcMethodInfo method, ReadOnlySpan<byte> body)
-        where TReply : class, IMessage<TReply>
-    {
-        try
-        {
-            TReply reply = parser.ParseFrom(body);
-            MessageChecks.RequireInitialized(reply, method.ReplyType);
-            return reply;
-        }
-        catch (Exception e) when (e is InvalidProtocolBufferException or RpcException)
-        {
-            throw BadReply(method, e);
-        }
-    }
-
     // A gRPC server is asked for its schema once there is a connection.
     private static RpcServiceInfo? FirstService(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
         schema is null && endpoint.IsGrpc ? null : ServiceOf(schema, options.Service);
@@ -378,14 +315,50 @@ public sealed class RpcClient : IDisposable
             Progress = options?.Progress,
         };
 
-    private TReply Run<TReply>(
+    private static RpcCallOptions? OptionsOf(TimeSpan? timeout) =>
+        timeout is null ? null : new RpcCallOptions { Timeout = timeout };
+
+    private TReply Call<TReply>(
         RpcMethodInfo method,
         IMessage request,
         ReplyReader<TReply> read,
-        TimeSpan? timeout,
-        CancellationToken cancellation,
-        IProgress<RpcProgress>? progress = null) => Located(method, () => _channel.Invoke(
-            new CallSpec(method, timeout ?? _limits.CallTimeout) { Progress = progress }, request, read, cancellation));
+        RpcCallOptions? options,
+        CancellationToken cancellation)
+    {
+        CheckRequest(method, request);
+        return Located(method, () => _channel.Invoke(SpecOf(method, options), request, read, cancellation));
+    }
+
+    private async Task<TReply> CallAsync<TReply>(
+        RpcMethodInfo method,
+        IMessage request,
+        ReplyReader<TReply> read,
+        RpcCallOptions? options,
+        CancellationToken cancellation)
+    {
+        CheckRequest(method, request);
+        try
+        {
+            return await _channel.InvokeAsync(SpecOf(method, options), request, read, cancellation)
+                .ConfigureAwait(false);
+        }
+        catch (RpcException e)
+        {
+            throw Locate(e, method);
+        }
+        finally
+        {
+            Interlocked.Increment(ref _calls);
+        }
+    }
+
+    // Generated messages bring their schema along.
+    private RpcMethodInfo MethodOf(string name, IMessage request)
+    {
+        ArgumentNullException.ThrowIfNull(request);
+        _schema ??= RpcSchema.FromDescriptors(request.Descriptor.File);
+        return GetMethod(name);
+    }
 
     private TReply Located<TReply>(RpcMethodInfo method, Func<TReply> call)
     {

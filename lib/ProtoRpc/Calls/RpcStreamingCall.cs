@@ -58,7 +58,7 @@ public sealed class RpcStreamingCall : IAsyncDisposable
                 return false;
             }
 
-            _current = RpcClient.ParseReply(Method, _stream.Current);
+            _current = ReplyParser.Parse(Method, _stream.Current);
             return true;
         }
         catch (RpcException e)

@@ -39,6 +39,21 @@ public static class RpcClientTests
     }
 
     [Fact]
+    public static async Task Calls_with_generated_classes_without_holding_a_thread()
+    {
+        await using RpcServer server = EchoServer.Start(RpcTransport.Tcp);
+        using RpcClient client = EchoServer.Connect(server);
+
+        EchoReply[] replies = await Task.WhenAll(Enumerable.Range(0, 20).Select(
+            i => client.InvokeAsync<EchoReply>("Say", new EchoRequest { Text = $"{i}" })));
+
+        Assert.Equal(Enumerable.Range(0, 20).Select(i => $"{i}"), replies.Select(reply => reply.Text));
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => client.InvokeAsync<EchoReply>("Say", new EchoRequest()));
+        Assert.Equal("EchoRequest.text", error.FieldPath);
+    }
+
+    [Fact]
     public static void Connects_anew_after_the_server_was_restarted()
     {
         RpcServer first = EchoServer.Start(RpcTransport.Local);
