@@ -71,6 +71,35 @@ Describe 'Connect-RpcEndpoint' {
         }
     }
 
+    It 'sends pings to a gRPC server while a call waits' {
+        # HTTP/2 as far as needed: settings, and the end of the connection when a ping comes.
+        $socket = [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+        $socket.Start()
+        $peer = Start-ThreadJob {
+            $stream = ($using:socket).AcceptTcpClient().GetStream()
+            $stream.Write([byte[]](0, 0, 0, 4, 0, 0, 0, 0, 0))
+            $stream.ReadExactly([byte[]]::new(24))
+            $frame = [byte[]]::new(9)
+            do {
+                $stream.ReadExactly($frame)
+                $stream.ReadExactly([byte[]]::new($frame[1] * 256 + $frame[2]))
+            } until ($frame[3] -eq 6)
+            $stream.Dispose()
+            'ping'
+        }
+        try {
+            $rpc = Connect-RpcEndpoint "grpc://127.0.0.1:$($socket.LocalEndpoint.Port)" -Schema $listener.Schema -Service demo.Greeter -KeepAlive 1
+
+            { Invoke-RpcMethod SayHello -Connection $rpc -Deadline 20 -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ConnectionLost,*'
+            $peer | Receive-Job -Wait | Should -Be 'ping'
+        }
+        finally {
+            $socket.Stop()
+            $peer | Remove-Job -Force
+        }
+    }
+
     It 'says what an endpoint looks like when one cannot be read' {
         { Connect-RpcEndpoint 'nowhere' -Schema $listener.Schema -ErrorAction Stop } |
             Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*'nowhere'*tcp://host:8080*"

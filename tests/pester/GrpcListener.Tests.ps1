@@ -26,7 +26,7 @@ Describe 'gRPC endpoints of a listener' {
                 param($Request)
                 foreach ($word in $Request.text.Split(' ')) {
                     if ($word -eq 'wait') {
-                        try { while ($true) { Start-Sleep -Milliseconds 20 } } finally { ($using:seen).Enqueue('stopped') }
+                        try { while ($true) { Start-Sleep -Milliseconds 20 } } finally { ($using:seen).Enqueue("cancelled: $($RpcContext.CancellationToken.IsCancellationRequested)") }
                     }
                     if ($word -eq 'fail') { throw 'in the middle' }
                     @{ text = $word }
@@ -114,6 +114,39 @@ Describe 'gRPC endpoints of a listener' {
             Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*'
 
         Wait-Until { $SeenCancelled.Count -gt $before } | Should -BeTrue
+    }
+
+    It 'stop a script whose caller stops' {
+        $shell = [powershell]::Create().AddScript({
+            param($Manifest, $Endpoint, $Schema)
+            Import-Module $Manifest
+            Invoke-RpcMethod Split @{ text = 'one wait' } -Connection (Connect-RpcEndpoint $Endpoint -Schema $Schema)
+        }).AddParameters(@($ModuleManifest, $listener.Endpoint[0], $proto))
+        $output = [System.Management.Automation.PSDataCollection[psobject]]::new()
+        $null = $shell.BeginInvoke([System.Management.Automation.PSDataCollection[psobject]]::new(), $output)
+        Wait-Until { $output.Count -eq 1 } | Should -BeTrue
+        $SeenCancelled.Clear()
+
+        $shell.Stop()
+
+        Wait-Until { $SeenCancelled.Count -gt 0 } | Should -BeTrue
+        $SeenCancelled.ToArray() | Should -Be 'cancelled: True'
+        $shell.Dispose()
+    }
+
+    It 'are waited for where asked' {
+        $first = Start-RpcListener -Schema $proto -Endpoint grpc://127.0.0.1:0 -Handler $handler
+        $endpoint = $first.Endpoint[0]
+        $waiting = Connect-RpcEndpoint $endpoint -Schema $proto
+        $first | Stop-RpcListener
+        { Invoke-RpcMethod Say @{ text = 'hi' } -Connection $waiting -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
+
+        $job = Invoke-RpcMethod Say @{ text = 'hi' } -Connection $waiting -WaitForReady -Deadline 20 -AsJob
+        $second = Start-RpcListener -Schema $proto -Endpoint $endpoint -Handler $handler
+
+        ($job | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'you said hi'
+        $second | Stop-RpcListener
     }
 
     It 'carry streams, which the native protocol refuses with the endpoints that do' {

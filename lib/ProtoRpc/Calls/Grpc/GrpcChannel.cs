@@ -20,7 +20,7 @@ internal sealed class GrpcChannel : IRpcChannel
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
 
     private readonly Uri _address;
-    private Stream? _fresh;
+    private DialedConnection? _fresh;
     private RpcException? _refusal;
     private long _freshUntil;
 
@@ -181,10 +181,10 @@ internal sealed class GrpcChannel : IRpcChannel
 
     private async ValueTask<Stream> ConnectAsync(HttpRequestMessage request, CancellationToken cancellation)
     {
-        Stream? fresh = Interlocked.Exchange(ref _fresh, null);
-        if (fresh is not null && Environment.TickCount64 < _freshUntil)
+        DialedConnection? fresh = Interlocked.Exchange(ref _fresh, null);
+        if (fresh is not null && Environment.TickCount64 < _freshUntil && !fresh.HasEnded)
         {
-            return fresh;
+            return fresh.Stream;
         }
 
         fresh?.Dispose();
@@ -193,7 +193,7 @@ internal sealed class GrpcChannel : IRpcChannel
         {
             try
             {
-                return await DialAsync(cancellation).ConfigureAwait(false);
+                return (await DialAsync(cancellation).ConfigureAwait(false)).Stream;
             }
             catch (RpcException e) when (e.ErrorId is "RpcStatus.Unavailable" or "ConnectTimeout"
                 && request.Options.TryGetValue(WaitsUntil, out CancellationToken patience)
@@ -205,12 +205,12 @@ internal sealed class GrpcChannel : IRpcChannel
         }
     }
 
-    private async Task<Stream> DialAsync(CancellationToken cancellation)
+    private async Task<DialedConnection> DialAsync(CancellationToken cancellation)
     {
         _refusal = null;
-        Stream stream = await HttpDialer.DialAsync(
+        DialedConnection connection = await HttpDialer.DialAsync(
             Endpoint, Options.Tls, Options.Limits.ConnectTimeout, why => _refusal = why, cancellation).ConfigureAwait(false);
         HasConnected = true;
-        return stream;
+        return connection;
     }
 }

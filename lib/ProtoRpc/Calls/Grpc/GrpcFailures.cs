@@ -23,19 +23,21 @@ internal static class GrpcFailures
                     return known;
                 case HttpProtocolException reset:
                     return OfErrorCode(reset, endpoint);
+                case HttpRequestException { HttpRequestError: HttpRequestError.ConfigurationLimitExceeded } limit:
+                    return TooManyHeaders(limit, endpoint);
                 case SocketException:
                     return Lost(endpoint, exception);
             }
         }
 
-        return exception is HttpRequestException { HttpRequestError: HttpRequestError.ConfigurationLimitExceeded }
-            ? new RpcException(
-                RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than is allowed: {exception.Message}", exception)
-            {
-                MayHaveExecuted = true,
-            }
-            : Lost(endpoint, exception);
+        return Lost(endpoint, exception);
     }
+
+    private static RpcException TooManyHeaders(HttpRequestException limit, RpcEndpoint endpoint) => new(
+        RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than is allowed: {limit.Message}", limit)
+    {
+        MayHaveExecuted = true,
+    };
 
     private static RpcException OfErrorCode(HttpProtocolException reset, RpcEndpoint endpoint)
     {

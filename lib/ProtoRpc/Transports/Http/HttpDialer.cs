@@ -15,7 +15,7 @@ internal static class HttpDialer
     /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
     /// <param name="cancellation">Ends the try.</param>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled; says what is wrong.</exception>
-    public static async Task<Stream> DialAsync(
+    public static async Task<DialedConnection> DialAsync(
         RpcEndpoint endpoint,
         RpcTlsOptions tls,
         TimeSpan timeout,
@@ -24,19 +24,20 @@ internal static class HttpDialer
     {
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         end.CancelAfter(timeout);
-        Stream? stream = null;
+        Socket? socket = null;
         try
         {
-            stream = await ConnectAsync(endpoint, end.Token).ConfigureAwait(false);
+            socket = await ConnectAsync(endpoint, end.Token).ConfigureAwait(false);
             PeerGreeting expected = endpoint.IsTls ? PeerGreeting.Tls : PeerGreeting.Http2;
-            GreetedStream greeted = new(stream, endpoint, expected, timeout, refused);
-            return endpoint.IsTls
+            GreetedStream greeted = new(
+                new NetworkStream(socket, ownsSocket: true), endpoint, expected, timeout, refused);
+            return new DialedConnection(socket, endpoint.IsTls
                 ? await ShakeHandsAsync(greeted, endpoint, tls, end.Token).ConfigureAwait(false)
-                : greeted;
+                : greeted);
         }
         catch (Exception e)
         {
-            stream?.Dispose();
+            socket?.Dispose();
             throw Explain(e, endpoint, timeout, cancellation);
         }
     }
@@ -52,7 +53,7 @@ internal static class HttpDialer
             _ => EndpointErrors.CannotConnect(endpoint, exception),
         };
 
-    private static async Task<Stream> ConnectAsync(RpcEndpoint endpoint, CancellationToken cancellation)
+    private static async Task<Socket> ConnectAsync(RpcEndpoint endpoint, CancellationToken cancellation)
     {
         bool local = endpoint.Transport == RpcTransport.GrpcUnix;
         Socket socket = local
@@ -69,7 +70,7 @@ internal static class HttpDialer
                 await socket.ConnectAsync(endpoint.Host, endpoint.Port, cancellation).ConfigureAwait(false);
             }
 
-            return new NetworkStream(socket, ownsSocket: true);
+            return socket;
         }
         catch
         {

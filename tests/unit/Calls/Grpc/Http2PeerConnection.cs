@@ -14,10 +14,14 @@ internal sealed class Http2PeerConnection(int number, Stream stream)
     private const byte Settings = 0x4;
     private const byte Ping = 0x6;
     private const byte GoAwayType = 0x7;
+    private const byte Continuation = 0x9;
     private const byte EndStream = 0x1;
     private const byte EndHeaders = 0x4;
     private const byte Ack = 0x1;
     private const int PrefaceLength = 24;
+
+    // As large as a frame may be when nothing else was agreed upon.
+    private const int MaxFrame = 16 * 1024;
 
     private int _pings;
 
@@ -27,7 +31,7 @@ internal sealed class Http2PeerConnection(int number, Stream stream)
     /// <summary>How many pings have come.</summary>
     public int Pings => Volatile.Read(ref _pings);
 
-    public Task SendHeadersAsync(int id, bool end, params (string Name, string Value)[] headers)
+    public async Task SendHeadersAsync(int id, bool end, params (string Name, string Value)[] headers)
     {
         List<byte> block = [];
         foreach ((string name, string value) in headers)
@@ -38,7 +42,15 @@ internal sealed class Http2PeerConnection(int number, Stream stream)
             AddText(block, value);
         }
 
-        return SendAsync(Headers, (byte)(EndHeaders | (end ? EndStream : 0)), id, [.. block]);
+        byte type = Headers;
+        int flags = end ? EndStream : 0;
+        byte[][] parts = [.. block.Chunk(MaxFrame)];
+        foreach (byte[] part in parts)
+        {
+            await SendAsync(type, (byte)(part == parts[^1] ? flags | EndHeaders : flags), id, part);
+            type = Continuation;
+            flags = 0;
+        }
     }
 
     /// <summary>The headers that every good reply begins with.</summary>
