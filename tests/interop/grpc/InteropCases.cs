@@ -18,9 +18,9 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
         .Select(method => method.Name)];
 
     /// <summary>Runs a case with a client of its own.</summary>
-    public static async Task RunAsync(string name, IInteropServer server)
+    public static async Task RunAsync(string name, IInteropServer server, RpcClientOptions? options = null)
     {
-        using RpcClient client = server.Connect();
+        using RpcClient client = server.Connect(options);
         object? result = typeof(InteropCases).GetMethod(name)!.Invoke(
             new InteropCases(server, client), BindingFlags.DoNotWrapExceptions, null, null, null);
         await (result as Task ?? Task.CompletedTask);
@@ -264,7 +264,7 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
         }
     }
 
-    private static DynamicMessage Message(string type, Dictionary<string, object>? value = null) =>
+    internal static DynamicMessage Message(string type, Dictionary<string, object>? value = null) =>
         new MessageMapper().ToMessage(GrpcServer.Schema.GetMessage($"grpc.testing.{type}"), value);
 
     private static Dictionary<string, object> Payload(int size) => new()

@@ -15,14 +15,14 @@ internal sealed class OwnInteropServer : IInteropServer
     private readonly Channel<string> _events = Channel.CreateUnbounded<string>();
     private readonly RpcServer _server;
 
-    public OwnInteropServer() => _server = RpcServer.Create(GrpcServer.Schema, "grpc.testing.TestService",
-        new RpcServerOptions { Limits = new() { MaxMessageBytes = 16 * 1024 * 1024 } }.WithHttp())
+    public OwnInteropServer(string endpoint = "grpc://127.0.0.1:0", HttpServerOptions? http = null) => _server = RpcServer.Create(GrpcServer.Schema, "grpc.testing.TestService",
+        new RpcServerOptions { Limits = new() { MaxMessageBytes = 16 * 1024 * 1024 } }.WithHttp(http))
         .Handle("EmptyCall", (_, request) => ValueTask.FromResult(request))
         .Handle("UnaryCall", UnaryCall)
         .HandleStreaming("StreamingOutputCall", (context, stream) => Told("StreamingOutputCall", () => ReplyAsync(context, stream)))
         .HandleStreaming("StreamingInputCall", (context, stream) => Told("StreamingInputCall", () => SumAsync(context, stream)))
         .HandleStreaming("FullDuplexCall", (context, stream) => Told("FullDuplexCall", () => ReplyAsync(context, stream)))
-        .AddEndpoint("grpc://127.0.0.1:0")
+        .AddEndpoint(endpoint)
         .StartListening();
 
     public RpcEndpoint Endpoint => _server.Endpoints[0];
