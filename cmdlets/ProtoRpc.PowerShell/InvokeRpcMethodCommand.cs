@@ -335,10 +335,16 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         }
     }
 
-    // As Invoke-Command does with PSComputerName, so that one knows who answered.
-    private PSObject Tagged(FanOutResult result)
+    // As Invoke-Command does with PSComputerName, so that one knows who answered. Null, which a Value may hold, has
+    // no place for that.
+    private PSObject? Tagged(FanOutResult result)
     {
-        object reply = result.Reply is DynamicMessage message && !Raw ? Mapper.ToObject(message) : result.Reply!;
+        object? reply = result.Reply is DynamicMessage message && !Raw ? Mapper.ToObject(message) : result.Reply;
+        if (reply is null)
+        {
+            return null;
+        }
+
         PSObject tagged = PSObject.AsPSObject(reply);
         if (tagged.Properties[EndpointTag] is null)
         {

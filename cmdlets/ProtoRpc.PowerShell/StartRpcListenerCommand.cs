@@ -48,11 +48,11 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [ValidateRange(1, int.MaxValue)]
     public int? MaxRequestBytes { get; set; }
 
-    [Parameter(ParameterSetName = ByHandler)]
+    [Parameter]
     [ValidateNotNull]
     public IDictionary? Authorization { get; set; }
 
-    [Parameter(ParameterSetName = ByHandler)]
+    [Parameter]
     [ValidateNotNullOrEmpty]
     public ScriptBlock[] Filter { get; set; } = [];
 
@@ -134,9 +134,11 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
 
     private void Start(RpcSchema schema)
     {
+        RpcEndpoint[] endpoints = ParseEndpoints();
+        CheckParameters(endpoints);
         HandlerEnvironment environment = CreateEnvironment();
         HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
-        RpcServer server = CreateServer(schema, CreateOptions(environment, pool), environment);
+        RpcServer server = CreateServer(schema, endpoints, CreateOptions(environment, pool), environment);
         Dictionary<RpcMethodInfo, ScriptSource> scripts = Handler.Resolve(server, environment);
         pool.Scripts.UnionWith(scripts.Values);
         foreach ((RpcMethodInfo method, ScriptSource script) in scripts)
@@ -154,10 +156,19 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         Start(pool, server.StartListening, id => new RpcListener(id, schema, server, pool));
     }
 
+    private RpcEndpoint[] ParseEndpoints() => [.. Endpoint.Select(RpcEndpoint.Parse)];
+
+    private void CheckParameters(RpcEndpoint[] endpoints) => EndpointParameters.Check(
+        MyInvocation.BoundParameters.Keys,
+        [.. endpoints.Select(endpoint => new EndpointUse(endpoint, IsRaw: ParameterSetName == ByRawHandler))]);
+
     private void StartRaw()
     {
+        RpcEndpoint[] endpoints = ParseEndpoints();
+        Array.ForEach(endpoints, RawEndpoints.RequireNative);
+        CheckParameters(endpoints);
         HandlerEnvironment environment = CreateEnvironment();
-        HandlerPool pool = CreatePool(environment, hasFilters: false);
+        HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
         ScriptSource script = environment.Add(RawHandler);
         pool.Scripts.Add(script);
         RpcRawServerOptions options = new()
@@ -165,16 +176,13 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             Limits = Limits,
             Security = CreateSecurity(),
             TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
+            Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
         };
         RpcRawServer server = RpcRawServer.Create(InterfaceId!.Value, options)
             .OnExecute((client, bytes) => pool.HandleAsync(client, bytes, script));
-        foreach (string endpoint in Endpoint)
-        {
-            server.AddEndpoint(endpoint);
-        }
-
+        Array.ForEach(endpoints, endpoint => server.AddEndpoint(endpoint));
         Start(pool, server.StartListening, id => new RpcListener(id, server, pool));
     }
 
@@ -207,30 +215,30 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         WriteObject(listener);
     }
 
-    // Whoever may not call shall not be seen by the filters either.
-    private RpcServerOptions CreateOptions(HandlerEnvironment environment, HandlerPool pool)
+    private RpcServerOptions CreateOptions(HandlerEnvironment environment, HandlerPool pool) => new()
     {
-        List<IRpcInterceptor> interceptors = [];
-        if (Authorization is not null)
-        {
-            interceptors.Add(RpcAuthorization.FromRules(Authorization));
-        }
+        Limits = Limits,
+        ErrorDetail = ErrorDetail,
+        Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
+        TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
+        Security = CreateSecurity(),
+    };
 
+    // Before the filters: whoever may not call shall not be seen by them either.
+    private RpcAuthorization[] CreateAuthorization() =>
+        Authorization is null ? [] : [RpcAuthorization.FromRules(Authorization)];
+
+    private List<ScriptFilter> CreateFilters(HandlerEnvironment environment, HandlerPool pool)
+    {
+        List<ScriptFilter> filters = [];
         foreach (ScriptBlock filter in Filter)
         {
             ScriptSource script = environment.Add(filter);
             pool.Scripts.Add(script);
-            interceptors.Add(new ScriptFilter(pool, script));
+            filters.Add(new ScriptFilter(pool, script));
         }
 
-        return new RpcServerOptions
-        {
-            Limits = Limits,
-            ErrorDetail = ErrorDetail,
-            Interceptors = interceptors,
-            TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
-            Security = CreateSecurity(),
-        };
+        return filters;
     }
 
     // Whoever lets anonymous callers in says so beside the checks.
@@ -248,9 +256,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             && Authentication.HasFlag(RpcAuthentication.None),
     };
 
-    private RpcServer CreateServer(RpcSchema schema, RpcServerOptions options, HandlerEnvironment environment)
+    private RpcServer CreateServer(
+        RpcSchema schema, RpcEndpoint[] endpoints, RpcServerOptions options, HandlerEnvironment environment)
     {
-        RpcEndpoint[] endpoints = [.. Endpoint.Select(RpcEndpoint.Parse)];
         HttpEndpoints http = CreateHttp();
         RpcServer server = RpcServer.Create(
             schema, Service.FirstOrDefault(), http.AddTo(options, endpoints, environment), InterfaceId);

@@ -134,7 +134,7 @@ Describe 'Authentication' {
 
         It 'is refused where no endpoint would speak it' {
             { Start-TestListener { } -With @{ TlsCertificate = $pfx } } |
-                Should -Throw -ErrorId 'TlsNotSupported,*' -ExpectedMessage '*tcp://*'
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '*tcp://*'
         }
 
         It 'carries the bytes of a raw interface, and nothing goes out in plain instead' {
@@ -145,7 +145,7 @@ Describe 'Authentication' {
         }
 
         It 'says that there is no such certificate' {
-            { Start-TestListener { } -With @{ TlsCertificate = Join-Path $TestDrive none.pfx } } |
+            { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ TlsCertificate = Join-Path $TestDrive none.pfx } } |
                 Should -Throw -ErrorId 'CertificateNotFound,*'
         }
     }

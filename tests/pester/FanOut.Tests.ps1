@@ -105,6 +105,51 @@ Describe 'Invoke-RpcMethod over many connections' {
             $job.State | Should -Be Failed
         }
 
+        It 'fails the call whose reply cannot be shown, and ends' {
+            # The server sends as bytes what the client's schema has as an Any, whose content is nested too deep.
+            $service = 'service Boxes { rpc Open (Question) returns (Answer); } message Question { int32 depth = 1; }'
+            $there = Join-Path $TestDrive there.proto
+            $here = Join-Path $TestDrive here.proto
+            Set-Content $there ("syntax = 'proto3'; package boxes; $service message Answer { Box box = 1; } " +
+                'message Box { string url = 1; bytes value = 2; }')
+            Set-Content $here ("syntax = 'proto3'; package boxes; import 'google/protobuf/any.proto'; $service " +
+                'message Answer { google.protobuf.Any box = 1; } message Node { Node child = 1; }')
+            $boxes = Start-RpcListener "ncalrpc:[$(New-TestName)]" -Schema $there -Handler {
+                $value = [byte[]]@()
+                for ($i = 0; $i -lt $Request.depth; $i++) {
+                    $size = $value.Count
+                    $value = [byte[]](@(10) + ($size -lt 128 ? $size : (($size -band 127) + 128), ($size -shr 7)) + $value)
+                }
+                @{ box = @{ url = 'type.googleapis.com/boxes.Node'; value = $value } }
+            }
+            $rpc = Connect-RpcEndpoint $boxes.Endpoint[0] -Schema $here
+
+            $job = @{ depth = 99 }, @{ depth = 2 } | Invoke-RpcMethod Open -Connection $rpc -AsJob
+            $replies = $job | Wait-Job -Timeout 30 | Receive-Job -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $job.State | Should -Be Completed
+            $job.StatusMessage | Should -Be '2 calls, 1 failed'
+            @($replies).Count | Should -Be 1
+            $replies.box.child | Should -Not -BeNullOrEmpty
+            $errors.Count | Should -Be 1
+            "$errors" | Should -BeLike '*nested more than*'
+        }
+
+        It 'gives null for a reply that is null' {
+            $proto = Join-Path $TestDrive nothing.proto
+            Set-Content $proto ("syntax = 'proto3'; package nothing; import 'google/protobuf/struct.proto'; " +
+                'service Nothing { rpc Get (google.protobuf.Value) returns (google.protobuf.Value); }')
+            $nothing = Start-RpcListener "ncalrpc:[$(New-TestName)]" -Schema $proto -Handler { }
+            $rpc = $nothing | Connect-RpcEndpoint
+
+            $job = Invoke-RpcMethod Get 1 -Connection $rpc -AsJob
+            $replies = @($job | Wait-Job -Timeout 30 | Receive-Job)
+
+            $job.State | Should -Be Completed
+            $replies.Count | Should -Be 1
+            $replies[0] | Should -BeNullOrEmpty
+        }
+
         It 'can be stopped' {
             $job = Invoke-RpcMethod SayHello @{ name = 'forever' } -Connection $many -AsJob -Deadline 60
             $job.State | Should -Be Running

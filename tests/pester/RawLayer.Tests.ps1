@@ -93,6 +93,64 @@ Describe 'The raw layer' {
         $codes | Should -Contain ''
     }
 
+    It 'shows a filter the bytes, which it may change' {
+        $null = Start-Raw { $Bytes; 0 } -With @{
+            Filter = { $reply = $Next.Invoke($Bytes + 1); $reply + 10 }, { $reply = $Next.Invoke(@($Bytes) + 2); $reply + 20 }
+            ThrottleLimit = 1
+        } | Connect-RpcEndpoint
+
+        (Invoke-RpcMethod -Bytes 9) | Should -Be 9, 1, 2, 0, 20, 10
+    }
+
+    It 'lets a filter pass on what came, answer itself, or give nothing' {
+        $null = Start-Raw { $Bytes } -With @{
+            Filter = { switch ($Bytes.Count) { 0 { $null } 1 { [byte[]](7, 7) } default { $Next.Invoke() } } }
+        } | Connect-RpcEndpoint
+
+        (Invoke-RpcMethod -Bytes 1, 2, 3) | Should -Be 1, 2, 3
+        (Invoke-RpcMethod -Bytes 1) | Should -Be 7, 7
+        $null = Invoke-RpcMethod -Bytes @() -ErrorAction SilentlyContinue -ErrorVariable errors
+        $errors[0].Exception.NativeStatus | Should -Be 1715
+    }
+
+    It 'is refused by a filter that throws, and the handler does not run' {
+        $listener = Start-Raw { Write-Warning 'ran' } -With @{
+            Filter = { if ($RpcContext.User.Name) { throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not you') }; $Next.Invoke() }
+        }
+        $null = $listener | Connect-RpcEndpoint
+
+        { Invoke-RpcMethod -Bytes 1 -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*'
+        $null = $listener | Receive-RpcListener -WarningVariable warnings -WarningAction SilentlyContinue `
+            -ErrorVariable shown -ErrorAction SilentlyContinue
+        $warnings | Should -BeNullOrEmpty
+        "$shown" | Should -Be 'not you'
+    }
+
+    It 'says that a filter passed on what is no bytes' {
+        $listener = Start-Raw { $Bytes } -With @{ Filter = { $Next.Invoke('text') } }
+        $null = $listener | Connect-RpcEndpoint
+        $null = Invoke-RpcMethod -Bytes 1 -ErrorAction SilentlyContinue -ErrorVariable errors
+        $null = $listener | Receive-RpcListener -ErrorVariable shown -ErrorAction SilentlyContinue
+
+        $errors[0].Exception.NativeStatus | Should -Be 2147500037u
+        "$shown" | Should -BeLike "A filter of interface $id passed something else on than bytes*"
+    }
+
+    It 'is for those whom -Authorization names' {
+        $me = [Environment]::UserName
+        $open = Start-Raw { 1 } -With @{ Authorization = @{ "$id" = $me } } | Connect-RpcEndpoint
+        $closed = Start-Raw { 1 } -With @{ Authorization = @{ '*' = $me; 'b1f2c2b4-*' = 'somebody' } } | Connect-RpcEndpoint
+
+        (Invoke-RpcMethod -Bytes 1 -Connection $open) | Should -Be 1
+        { Invoke-RpcMethod -Bytes 1 -Connection $closed -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*'
+    }
+
+    It 'refuses a parameter that its endpoints do not have' {
+        { Start-Raw { } -With @{ TlsCertificate = 'server.pfx' } } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-TlsCertificate means nothing to *tcp://*'
+    }
+
     It 'says how to connect when bytes and messages are mixed up' {
         $raw = Start-Raw { $Bytes } | Connect-RpcEndpoint
         $messages = Start-TestListener { @{} } | Connect-RpcEndpoint

@@ -370,6 +370,33 @@ Import-Module '$ModuleManifest'
             }
         }
 
+        It 'refuses -<Name>, which means nothing to its endpoints' -ForEach @(
+            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'http://127.0.0.1:0/'; For = 'https:// and grpcs://' }
+            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'tcp://127.0.0.1:0', 'ncalrpc:[nobody]'; For = 'https:// and grpcs://' }
+            @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Endpoint = 'ncalrpc:[nobody]'; For = 'tcp://, https:// and grpcs://' }
+            @{ Name = 'CertificateCheck'; Value = { }; Endpoint = 'grpc://127.0.0.1:0'; For = 'https:// and grpcs://' }
+            @{ Name = 'TlsCertificate'; Value = 'server.pfx'; Endpoint = 'https://127.0.0.1:0/'; For = 'tcp://' }
+            @{ Name = 'BasicCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
+            @{ Name = 'BearerCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
+            @{ Name = 'AllowedOrigin'; Value = '*'; Endpoint = 'grpc://127.0.0.1:0'; For = 'HTTP endpoints (http://, https://)' }
+            @{ Name = 'AllowUnencrypted'; Value = $true; Endpoint = 'ncalrpc:[nobody]'; For = 'gRPC endpoints' }
+            @{ Name = 'NoReflection'; Value = $true; Endpoint = 'ncalrpc:[nobody]'; For = 'gRPC endpoints' }
+            @{ Name = 'NoHealth'; Value = $true; Endpoint = 'ncalrpc:[nobody]'; For = 'gRPC endpoints' }
+            @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'http://127.0.0.1:0/'; For = 'native endpoints' }
+            @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'http://127.0.0.1:0/'; For = 'native endpoints' }
+        ) {
+            { Start-TestListener { } -Endpoint $Endpoint -With @{ $Name = $Value } } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
+        }
+
+        It 'takes what means something to one of its endpoints' {
+            $listener = Start-TestListener { @{} } -Endpoint 'http://127.0.0.1:0/', "ncalrpc:[$(New-TestName)]" -With @{
+                AllowedOrigin = '*'; InterfaceId = [guid]::NewGuid()
+            }
+
+            $listener.Endpoint.Count | Should -Be 2
+        }
+
         It 'says that a schema file is missing' {
             { Start-RpcListener "ncalrpc:[$(New-TestName)]" { } -Schema (Join-Path $TestDrive missing.proto) } |
                 Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*missing.proto*'

@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell;
 
@@ -7,15 +8,15 @@ public sealed class RpcCallJob : Job
 {
     private readonly CancellationTokenSource _stopping = new();
     private readonly IReadOnlyList<FanOutCall> _calls;
-    private readonly Func<FanOutResult, PSObject> _convert;
+    private readonly Func<FanOutResult, PSObject?> _convert;
     private Task _running = Task.CompletedTask;
     private int _failed;
 
-    internal RpcCallJob(string command, IReadOnlyList<FanOutCall> calls, Func<FanOutResult, PSObject> convert)
+    internal RpcCallJob(string command, IReadOnlyList<FanOutCall> calls, Func<FanOutResult, PSObject?> convert)
         : base(command, name: null)
     {
         PSJobTypeName = "RpcJob";
-        _calls = calls;
+        _calls = [.. calls.Select(call => call with { Replies = end => Convert(call, end) })];
         _convert = convert;
     }
 
@@ -79,6 +80,22 @@ public sealed class RpcCallJob : Job
         {
             // The job was removed meanwhile, and with it where its results would go.
         }
+        catch (Exception e)
+        {
+            // Whoever waits for the job would wait for ever.
+            Error.Add(new ErrorRecord(e, "JobFailed", ErrorCategory.NotSpecified, this));
+            SetJobState(JobState.Failed);
+        }
+    }
+
+    // As part of the call, so that a reply that cannot be converted fails its call and no other.
+    private async IAsyncEnumerable<object> Convert(
+        FanOutCall call, [EnumeratorCancellation] CancellationToken cancellation = default)
+    {
+        await foreach (object reply in call.Replies(cancellation).ConfigureAwait(false))
+        {
+            yield return new Shown(_convert(new FanOutResult(call.Connection, reply, Error: null)));
+        }
     }
 
     private void Take(FanOutResult result)
@@ -90,7 +107,10 @@ public sealed class RpcCallJob : Job
         }
         else
         {
-            Output.Add(_convert(result));
+            Output.Add(((Shown)result.Reply!).Reply);
         }
     }
+
+    /// <summary>A reply as it is shown; null is one, too.</summary>
+    private sealed record Shown(PSObject? Reply);
 }

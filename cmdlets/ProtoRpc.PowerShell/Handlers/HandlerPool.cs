@@ -86,15 +86,21 @@ internal sealed class HandlerPool : IDisposable
         }
     }
 
-    /// <summary>Runs a handler for a call of the raw layer; its failure is shown here, for the caller sees a bare
-    /// return code.</summary>
+    /// <summary>Runs a handler for a call of the raw layer, or a filter that passes it on; the failure is shown here,
+    /// for the caller sees a bare return code.</summary>
     public async ValueTask<ReadOnlyMemory<byte>?> HandleAsync(
-        RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script)
+        RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script, RpcRawHandler? next = null)
     {
+        bool blocking = IsBlocking;
+        RawCall call = new(context, request, script, next, blocking);
+        if (HasFilters && FindWorkerHere(context) is { } worker)
+        {
+            return call.Execute(worker);
+        }
+
         try
         {
-            bool blocking = IsBlocking;
-            return await HandleAsync(new RawCall(context, request, script, blocking), blocking).ConfigureAwait(false);
+            return await HandleAsync(call, blocking).ConfigureAwait(false);
         }
         catch (Exception e)
         {

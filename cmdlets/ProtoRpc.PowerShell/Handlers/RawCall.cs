@@ -1,9 +1,16 @@
+using System.Management.Automation;
 using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>A call of the raw layer.</summary>
-internal sealed class RawCall(RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script, bool blocking)
+/// <summary>A call of the raw layer that a handler answers, or that a filter sees on its way there.</summary>
+/// <param name="context">Who calls.</param>
+/// <param name="request">The request.</param>
+/// <param name="script">The handler, or the filter.</param>
+/// <param name="next">What a filter passes the call on to; null for a handler.</param>
+/// <param name="blocking">Whether a thread waits for the reply, and not a task.</param>
+internal sealed class RawCall(
+    RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script, RpcRawHandler? next, bool blocking)
     : HandlerCall<ReadOnlyMemory<byte>?>(context, script, blocking)
 {
     private readonly RpcRawContext _context = context;
@@ -12,6 +19,40 @@ internal sealed class RawCall(RpcRawContext context, ReadOnlyMemory<byte> reques
     private readonly byte[] _request = request.ToArray();
 
     /// <inheritdoc/>
-    public override ReadOnlyMemory<byte>? Execute(HandlerWorker worker) => HandlerReply.BytesOf(
-        _context.InterfaceId, worker.Invoke(Script, new(new RpcRawHandlerContext(_context)) { Request = _request }));
+    public override ReadOnlyMemory<byte>? Execute(HandlerWorker worker)
+    {
+        HandlerVariables variables = new(new RpcRawHandlerContext(_context))
+        {
+            Request = _request,
+            Next = next is null ? null : new RpcFilterNext(PassOn),
+        };
+        return HandlerReply.BytesOf(_context.InterfaceId, worker.Invoke(Script, variables));
+    }
+
+    // A handler of this pool runs on this very thread; what else there is may take its time.
+    private object? PassOn(object? changed)
+    {
+        ValueTask<ReadOnlyMemory<byte>?> pending = next!(_context, changed is null ? _request : ToBytes(changed));
+        ReadOnlyMemory<byte>? reply = pending.IsCompleted
+            ? pending.GetAwaiter().GetResult()
+            : pending.AsTask().GetAwaiter().GetResult();
+        return reply?.ToArray();
+    }
+
+    private byte[] ToBytes(object changed)
+    {
+        try
+        {
+            return LanguagePrimitives.ConvertTo<byte[]>(changed);
+        }
+        catch (PSInvalidCastException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"A filter of interface {_context.InterfaceId} passed something else on than bytes: {e.Message}", e)
+            {
+                ErrorId = "WrongRequest",
+            };
+        }
+    }
 }

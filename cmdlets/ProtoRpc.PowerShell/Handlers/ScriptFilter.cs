@@ -1,14 +1,20 @@
 using Google.Protobuf;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Interceptors;
+using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.PowerShell;
 
 /// <summary>A script block around every call of a listener. The handler then runs in the filter's worker, so that a
 /// call never holds two.</summary>
-internal sealed class ScriptFilter(HandlerPool pool, ScriptSource script) : IRpcInterceptor
+internal sealed class ScriptFilter(HandlerPool pool, ScriptSource script) : IRpcInterceptor, IRpcRawInterceptor
 {
     /// <inheritdoc/>
     public ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next) =>
         pool.HandleAsync(context, request, script, next);
+
+    /// <inheritdoc/>
+    public ValueTask<ReadOnlyMemory<byte>?> InvokeAsync(
+        RpcRawContext client, ReadOnlyMemory<byte> request, RpcRawHandler next) =>
+        pool.HandleAsync(client, request, script, next);
 }

@@ -11,6 +11,8 @@ internal sealed record EndpointKind(string Name, Func<EndpointUse, bool> Include
     public static readonly EndpointKind NativeWithSchema =
         new("native endpoints with -Schema", use => use.Endpoint.IsNative && !use.IsRaw);
 
+    public static readonly EndpointKind Tcp = new("tcp://", use => use.Endpoint.Transport == RpcTransport.Tcp);
+
     public static readonly EndpointKind TcpWithTls =
         new("tcp:// with -Tls", use => use.Endpoint.Transport == RpcTransport.Tcp && use.Tls);
 

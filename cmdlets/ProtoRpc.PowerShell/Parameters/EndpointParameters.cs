@@ -27,24 +27,39 @@ internal static class EndpointParameters
         ["ResponseHeadersVariable"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["TrailersVariable"] = [EndpointKind.Grpc],
         ["WaitForReady"] = [EndpointKind.Grpc],
+        // Of listeners. HTTP endpoints speak gRPC-Web, too.
+        ["TlsCertificate"] = [EndpointKind.Tcp],
+        ["Certificate"] = [EndpointKind.Https, EndpointKind.Grpcs],
+        ["CertificatePassword"] = [EndpointKind.Tcp, EndpointKind.Https, EndpointKind.Grpcs],
+        ["CertificateCheck"] = [EndpointKind.Https, EndpointKind.Grpcs],
+        ["BasicCheck"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["BearerCheck"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["AllowUnencrypted"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["AllowedOrigin"] = [EndpointKind.Http],
+        ["NoReflection"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["NoHealth"] = [EndpointKind.Http, EndpointKind.Grpc],
     };
 
     private static readonly string[] OfAuthentication = ["Mechanism", "ProtectionLevel", "ServicePrincipalName"];
 
     /// <summary>Checks the parameters that were given.</summary>
+    /// <param name="given">Their names.</param>
+    /// <param name="uses">The endpoints that they are for; each parameter must mean something to one of them.</param>
     /// <exception cref="RpcException">InvalidArgument: one means nothing there.</exception>
-    public static void Check(IEnumerable<string> given, EndpointUse use)
+    public static void Check(IEnumerable<string> given, params EndpointUse[] uses)
     {
         foreach (string name in given)
         {
-            if (Takers.TryGetValue(name, out EndpointKind[]? kinds) && !kinds.Any(kind => kind.Includes(use)))
+            if (Takers.TryGetValue(name, out EndpointKind[]? kinds)
+                && !uses.Any(use => kinds.Any(kind => kind.Includes(use))))
             {
+                string endpoints = Join([.. uses.Select(use => $"'{use.Endpoint}'")]);
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    $"-{name} means nothing to '{use.Endpoint}'. It is for {Join([.. kinds.Select(kind => kind.Name)])}.")
+                    $"-{name} means nothing to {endpoints}. It is for {Join([.. kinds.Select(kind => kind.Name)])}.")
                 {
                     ErrorId = "ParameterNotSupported",
-                    Endpoint = use.Endpoint,
+                    Endpoint = uses[0].Endpoint,
                 };
             }
         }

@@ -1,3 +1,5 @@
+using ProtoRpc.Calls.Raw;
+
 namespace ProtoRpc.Calls.Interceptors;
 
 /// <summary>Links interceptors around a handler, once for each method.</summary>
@@ -12,6 +14,20 @@ internal static class InterceptorChain
             IRpcInterceptor interceptor = interceptors[i];
             RpcHandler next = chain;
             chain = (context, request) => interceptor.InvokeAsync(context, request, next);
+        }
+
+        return chain;
+    }
+
+    /// <summary>The same on the raw layer.</summary>
+    public static RpcRawHandler Around(RpcRawHandler handler, IReadOnlyList<IRpcRawInterceptor> interceptors)
+    {
+        RpcRawHandler chain = handler;
+        for (int i = interceptors.Count - 1; i >= 0; i--)
+        {
+            IRpcRawInterceptor interceptor = interceptors[i];
+            RpcRawHandler next = chain;
+            chain = (client, request) => interceptor.InvokeAsync(client, request, next);
         }
 
         return chain;

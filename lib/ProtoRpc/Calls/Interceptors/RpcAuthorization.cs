@@ -1,17 +1,18 @@
 using System.Collections;
 using System.IO.Enumeration;
 using Google.Protobuf;
+using ProtoRpc.Calls.Raw;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls.Interceptors;
 
 /// <summary>Lets callers through by user, group and method.</summary>
 /// <remarks>
-/// A rule is a method pattern (<c>package.Service/Method</c>, with <c>*</c> and <c>?</c>) and who may call it: a
-/// user's name, <c>@group</c>, <c>*</c> for everyone who is authenticated, <c>anonymous</c> for everyone. The rule
+/// A rule is a method pattern (<c>package.Service/Method</c>, or the id of an interface of the raw layer, with
+/// <c>*</c> and <c>?</c>) and who may call it: a user's name, <c>@group</c>, <c>*</c> for everyone who is authenticated, <c>anonymous</c> for everyone. The rule
 /// with the longest pattern that matches decides alone; a call that no rule matches is refused.
 /// </remarks>
-public sealed class RpcAuthorization : IRpcInterceptor
+public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor
 {
     private const string Everyone = "anonymous";
     private const string Authenticated = "*";
@@ -39,7 +40,8 @@ public sealed class RpcAuthorization : IRpcInterceptor
     {
         ArgumentNullException.ThrowIfNull(context);
         ArgumentNullException.ThrowIfNull(next);
-        return Allows(context) ? next(context, request) : throw Refusal(context);
+        string method = context.Method.FullName;
+        return Allows(context, method) ? next(context, request) : throw Refusal(context, method);
     }
 
     /// <inheritdoc/>
@@ -47,7 +49,18 @@ public sealed class RpcAuthorization : IRpcInterceptor
     {
         ArgumentNullException.ThrowIfNull(context);
         ArgumentNullException.ThrowIfNull(next);
-        return Allows(context) ? next(context, stream) : throw Refusal(context);
+        string method = context.Method.FullName;
+        return Allows(context, method) ? next(context, stream) : throw Refusal(context, method);
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<ReadOnlyMemory<byte>?> InvokeAsync(
+        RpcRawContext client, ReadOnlyMemory<byte> request, RpcRawHandler next)
+    {
+        ArgumentNullException.ThrowIfNull(client);
+        ArgumentNullException.ThrowIfNull(next);
+        string id = client.InterfaceId.ToString();
+        return Allows(client, id) ? next(client, request) : throw Refusal(client, id);
     }
 
     private static string[] Names(DictionaryEntry rule) => rule.Value switch
@@ -65,18 +78,17 @@ public sealed class RpcAuthorization : IRpcInterceptor
             ErrorId = "InvalidAuthorizationRule",
         };
 
-    private static RpcException Refusal(RpcCallContext context) => context.IsAuthenticated
+    private static RpcException Refusal(RpcPeerContext context, string what) => context.IsAuthenticated
         ? new RpcException(
-            RpcStatusCode.PermissionDenied, $"User '{context.User.Name}' may not call {context.Method.FullName}.")
+            RpcStatusCode.PermissionDenied, $"User '{context.User.Name}' may not call {what}.")
         : new RpcException(
-            RpcStatusCode.Unauthenticated, $"{context.Method.FullName} is not open to callers who do not say who they are.");
+            RpcStatusCode.Unauthenticated, $"{what} is not open to callers who do not say who they are.");
 
-    private bool Allows(RpcCallContext context)
+    private bool Allows(RpcPeerContext context, string what)
     {
-        string method = context.Method.FullName;
         foreach ((string pattern, string[] principals) in _rules)
         {
-            if (FileSystemName.MatchesSimpleExpression(pattern, method, ignoreCase: true))
+            if (FileSystemName.MatchesSimpleExpression(pattern, what, ignoreCase: true))
             {
                 return principals.Any(principal => IsCaller(principal, context));
             }
@@ -85,7 +97,7 @@ public sealed class RpcAuthorization : IRpcInterceptor
         return false;
     }
 
-    private static bool IsCaller(string principal, RpcCallContext context)
+    private static bool IsCaller(string principal, RpcPeerContext context)
     {
         if (principal.Equals(Everyone, StringComparison.OrdinalIgnoreCase))
         {

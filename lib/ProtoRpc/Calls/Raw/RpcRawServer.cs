@@ -1,4 +1,5 @@
 using System.Buffers;
+using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls.Raw;
@@ -17,12 +18,16 @@ public sealed class RpcRawServer : IRpcServer
     // RPC_S_NOT_LISTENING: nobody handles it, or the handler gave nothing.
     private const int NoReply = 1715;
 
+    // ERROR_ACCESS_DENIED.
+    private const int Refused = 5;
+
     private readonly RpcRawServerOptions _options;
     private readonly List<RpcEndpoint> _wanted = [];
     private readonly List<NativeListener> _listeners = [];
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _gate = new();
-    private RpcRawHandler? _handler;
+    private RpcRawHandler _handler = static (_, _) => default;
+    private RpcRawHandler _chain = static (_, _) => default;
     private Task? _stopping;
     private RpcServerCounters _last;
     private long _calls;
@@ -112,6 +117,7 @@ public sealed class RpcRawServer : IRpcServer
             }
 
             EndpointErrors.RequireTcp(_wanted, _options.TlsCertificate);
+            _chain = InterceptorChain.Around(_handler, _options.Interceptors);
             ExecInterface service = new(InterfaceId, HandleAsync)
             {
                 Security = _options.Security,
@@ -171,9 +177,8 @@ public sealed class RpcRawServer : IRpcServer
         bool failed = true;
         try
         {
-            ReadOnlyMemory<byte>? reply = _handler is null
-                ? null
-                : await _handler(new RpcRawContext(InterfaceId, call), call.Request).ConfigureAwait(false);
+            ReadOnlyMemory<byte>? reply =
+                await _chain(new RpcRawContext(InterfaceId, call), call.Request).ConfigureAwait(false);
             if (reply is { } bytes)
             {
                 call.Reply.Write(bytes.Span);
@@ -183,6 +188,10 @@ public sealed class RpcRawServer : IRpcServer
             {
                 call.ReturnCode = NoReply;
             }
+        }
+        catch (RpcException e) when (e.Code is RpcStatusCode.PermissionDenied or RpcStatusCode.Unauthenticated)
+        {
+            call.ReturnCode = Refused;
         }
         finally
         {

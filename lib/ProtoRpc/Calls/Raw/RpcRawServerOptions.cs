@@ -12,6 +12,9 @@ public sealed record RpcRawServerOptions
     /// <summary>Whom the endpoints let in.</summary>
     public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
 
+    /// <summary>What stands around every call, the first one outermost.</summary>
+    public IReadOnlyList<IRpcRawInterceptor> Interceptors { get; init; } = [];
+
     /// <summary>The certificate, with its private key, of endpoints on TCP, which then speak TLS; null for plain TCP.
     /// </summary>
     public X509Certificate2? TlsCertificate { get; init; }

@@ -1,3 +1,5 @@
+using System.Collections;
+using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.Tests.Calls.Raw;
@@ -53,6 +55,53 @@ public static class RpcRawServerTests
         client.Execute([]);
 
         Assert.Equal($"{transport} {Interface} {isKnown} {isKnown} {!isKnown} {isKnown}", seen);
+    }
+
+    [Fact]
+    public static void Interceptors_stand_around_each_other_and_the_handler()
+    {
+        RpcRawServerOptions options = new() { Interceptors = [new Mark(1), new Mark(2)] };
+        using RpcRawServer server = Start(RpcTransport.Local, (_, bytes) => [.. bytes, 0], options);
+        using RpcRawClient client = Connect(server);
+
+        Assert.Equal([9, 1, 2, 0, 2, 1], client.Execute([9]));
+    }
+
+    [Fact]
+    public static void Whoever_an_interceptor_refuses_is_told_return_code_5_and_the_handler_does_not_run()
+    {
+        bool ran = false;
+        RpcRawServerOptions options = new()
+        {
+            Interceptors = [RpcAuthorization.FromRules(new Hashtable { [$"{Interface}"] = "nobody-else" })],
+        };
+        using RpcRawServer server = Start(RpcTransport.Local, (_, _) => { ran = true; return []; }, options);
+        using RpcRawClient client = Connect(server);
+
+        RpcException error = Assert.Throws<RpcException>(() => client.Execute([1]));
+
+        Assert.Equal((5, RpcStatusCode.PermissionDenied), ((int)error.NativeStatus, error.Code));
+        Assert.False(ran);
+        Assert.Equal(1, server.Counters.Errors);
+    }
+
+    [Theory]
+    [InlineData(RpcTransport.Local, "b1f2c2b4-*", "*", true)]
+    [InlineData(RpcTransport.Local, "B1F2C2B4-5D3E-4C7A-9F10-2A6B8C0D4E5F", "*", true)]
+    [InlineData(RpcTransport.Local, "calls.Echo/*", "*", false)]
+    [InlineData(RpcTransport.Tcp, "*", "*", false)]
+    [InlineData(RpcTransport.Tcp, "*", "anonymous", true)]
+    public static void Rules_name_interfaces_by_their_id(
+        RpcTransport transport, string pattern, string who, bool isAllowed)
+    {
+        RpcRawServerOptions options = new()
+        {
+            Interceptors = [RpcAuthorization.FromRules(new Hashtable { [pattern] = who })],
+        };
+        using RpcRawServer server = Start(transport, (_, bytes) => bytes, options);
+        using RpcRawClient client = Connect(server);
+
+        Assert.Equal(isAllowed, Record.Exception(() => client.Execute([1])) is null);
     }
 
     [Fact]
@@ -195,12 +244,24 @@ public static class RpcRawServerTests
         Assert.Equal("InvalidLimit", error.ErrorId);
     }
 
-    private static RpcRawServer Start(RpcTransport transport, Func<RpcRawContext, byte[], byte[]?> handler) =>
-        RpcRawServer.Create(Interface)
+    private static RpcRawServer Start(
+        RpcTransport transport, Func<RpcRawContext, byte[], byte[]?> handler, RpcRawServerOptions? options = null) =>
+        RpcRawServer.Create(Interface, options)
             .OnExecute(handler)
             .AddEndpoint(EchoServer.NewEndpoint(transport))
             .StartListening();
 
     private static RpcRawClient Connect(RpcRawServer server, int index = 0) =>
         RpcRawClient.Connect(server.Endpoints[index], server.InterfaceId);
+
+    // Puts its number behind the request, and behind the reply.
+    private sealed class Mark(byte number) : IRpcRawInterceptor
+    {
+        public async ValueTask<ReadOnlyMemory<byte>?> InvokeAsync(
+            RpcRawContext client, ReadOnlyMemory<byte> request, RpcRawHandler next)
+        {
+            ReadOnlyMemory<byte>? reply = await next(client, (byte[])[.. request.Span, number]);
+            return (byte[])[.. reply!.Value.Span, number];
+        }
+    }
 }
