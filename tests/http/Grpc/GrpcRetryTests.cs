@@ -59,6 +59,64 @@ public static class GrpcRetryTests
         Assert.InRange(Environment.TickCount64 - start, 0, 10_000);
     }
 
+    [Fact]
+    public static async Task A_stream_of_replies_from_a_server_that_is_not_there_yet_is_asked_for_again()
+    {
+        WordsServer first = new();
+        string endpoint = first.Endpoint.Uri;
+        using RpcClient client = first.Connect(new() { RetryCount = 20 });
+        await SayAsync(client);
+        first.Dispose();
+
+        Task<List<string>> call = SplitAsync(client, "one two");
+        using WordsServer second = new(endpoint);
+
+        Assert.Equal(["one", "two"], await call.WaitAsync(TimeSpan.FromSeconds(30)));
+        Assert.Equal(1, second.Server.Counters.Calls);
+    }
+
+    [Fact]
+    public static async Task A_stream_of_replies_that_began_is_never_asked_for_again()
+    {
+        using WordsServer server = new();
+        using RpcClient client = server.Connect(new() { RetryCount = 5 });
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(() => SplitAsync(client, "one unavailable"));
+
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+        Assert.Equal(1, server.Server.Counters.Calls);
+    }
+
+    [Fact]
+    public static async Task A_stream_of_requests_is_sent_once()
+    {
+        WordsServer server = new();
+        using RpcClient client = server.Connect(new() { RetryCount = 100 });
+        await SayAsync(client);
+        server.Dispose();
+        await using RpcStreamingCall call = client.Open(client.GetMethod("Join"));
+        await call.SendAsync(WordsServer.Text("x"));
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(async () => await call.ReadAsync());
+
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+        Assert.False(error.MayHaveExecuted);
+    }
+
+    private static async Task<List<string>> SplitAsync(RpcClient client, string text)
+    {
+        List<string> words = [];
+        await using RpcStreamingCall call = client.Open(client.GetMethod("Split"));
+        await call.SendAsync(WordsServer.Text(text));
+        await call.CompleteAsync();
+        while (await call.ReadAsync())
+        {
+            words.Add(WordsServer.TextOf(call.Current));
+        }
+
+        return words;
+    }
+
     private static async Task<string> SayAsync(RpcClient client) =>
         WordsServer.TextOf(await client.InvokeAsync(client.GetMethod("Say"), WordsServer.Text("hello")));
 }

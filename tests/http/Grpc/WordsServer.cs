@@ -136,9 +136,10 @@ internal sealed class WordsServer : IDisposable
             {
                 await WaitAsync(context);
             }
-            else if (word == "fail")
+            else if (word is "fail" or "unavailable")
             {
-                throw new RpcException(RpcStatusCode.Aborted, "in the middle");
+                throw new RpcException(
+                    word == "fail" ? RpcStatusCode.Aborted : RpcStatusCode.Unavailable, "in the middle");
             }
 
             await stream.WriteAsync(Text(word));

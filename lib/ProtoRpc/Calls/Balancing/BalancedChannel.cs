@@ -58,35 +58,22 @@ internal sealed class BalancedChannel : IRpcChannel
     public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         Try(channel => channel.Invoke(call, request, read, cancellation), cancellation);
 
-    public async Task<TReply> InvokeAsync<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
-    {
-        List<RpcException> failures = [];
-        foreach (Backend backend in Candidates())
+    public Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        TryAsync(Candidates(), [], async backend =>
         {
-            try
-            {
-                IRpcChannel channel = backend.Opened
-                    ?? await Task.Run(() => Open(backend, cancellation), cancellation).ConfigureAwait(false);
-                TReply reply = await channel.InvokeAsync(call, request, read, cancellation).ConfigureAwait(false);
-                Succeeded(backend);
-                return reply;
-            }
-            catch (RpcException e) when (IsUnreached(e))
-            {
-                GiveUp(backend, e, failures);
-            }
-        }
-
-        throw NoneReached(failures);
-    }
+            // Only connecting would hold the thread.
+            IRpcChannel channel = backend.Opened
+                ?? await Task.Run(() => Open(backend, cancellation), cancellation).ConfigureAwait(false);
+            return await channel.InvokeAsync(call, request, read, cancellation).ConfigureAwait(false);
+        }).AsTask();
 
     public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         if (!request.CanSeek)
         {
             // What was read of it cannot be sent to another.
-            return Open(Candidates()[0], cancellation).Upload(call, request, read, cancellation);
+            return Open(Candidates().Peek(), cancellation).Upload(call, request, read, cancellation);
         }
 
         long start = request.Position;
@@ -99,8 +86,25 @@ internal sealed class BalancedChannel : IRpcChannel
             cancellation);
     }
 
-    public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
-        Try(channel => channel.Open(call, cancellation), cancellation);
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation)
+    {
+        Queue<Backend> left = Candidates();
+        List<RpcException> failures = [];
+        Backend? backend = null;
+        return new RepeatedStream(OpenNext(), async failure =>
+        {
+            GiveUp(backend!, failure, failures);
+
+            // Of a stream of requests, those that were sent are gone.
+            return call.Method.IsClientStreaming ? null : await Task.Run(OpenNext, cancellation).ConfigureAwait(false);
+        });
+
+        IRpcStream OpenNext() => Try(left, failures, candidate =>
+        {
+            backend = candidate;
+            return Open(candidate, cancellation).Open(call, cancellation);
+        });
+    }
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
         Try(channel => channel.FetchSchema(cancellation), cancellation);
@@ -122,14 +126,21 @@ internal sealed class BalancedChannel : IRpcChannel
 
     private static bool IsUnreached(RpcException e) => e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false };
 
-    private TResult Try<TResult>(Func<IRpcChannel, TResult> call, CancellationToken cancellation)
+    private TResult Try<TResult>(Func<IRpcChannel, TResult> call, CancellationToken cancellation) =>
+        Try(Candidates(), [], backend => call(Open(backend, cancellation)));
+
+    // Nothing waits in here, so that it has ended when it returns, on the thread of the caller.
+    private TResult Try<TResult>(Queue<Backend> left, List<RpcException> failures, Func<Backend, TResult> call) =>
+        TryAsync(left, failures, backend => ValueTask.FromResult(call(backend))).GetAwaiter().GetResult();
+
+    private async ValueTask<TResult> TryAsync<TResult>(
+        Queue<Backend> left, List<RpcException> failures, Func<Backend, ValueTask<TResult>> call)
     {
-        List<RpcException> failures = [];
-        foreach (Backend backend in Candidates())
+        while (left.TryDequeue(out Backend? backend))
         {
             try
             {
-                TResult result = call(Open(backend, cancellation));
+                TResult result = await call(backend).ConfigureAwait(false);
                 Succeeded(backend);
                 return result;
             }
@@ -178,16 +189,16 @@ internal sealed class BalancedChannel : IRpcChannel
         };
 
     // Those that rest come last, in case that nobody else is there.
-    private IReadOnlyList<Backend> Candidates()
+    private Queue<Backend> Candidates()
     {
         Backend[] all = Current();
         if (_policy == RpcLoadBalancing.PickFirst)
         {
-            return [.. all.OrderBy(backend => !backend.IsWorthTrying).ThenBy(backend => backend != _chosen)];
+            return new(all.OrderBy(backend => !backend.IsWorthTrying).ThenBy(backend => backend != _chosen));
         }
 
         int first = (int)((uint)Interlocked.Increment(ref _next) % (uint)all.Length);
-        return [.. all[first..].Concat(all[..first]).OrderBy(backend => !backend.IsWorthTrying)];
+        return new(all[first..].Concat(all[..first]).OrderBy(backend => !backend.IsWorthTrying));
     }
 
     private Backend[] Current()

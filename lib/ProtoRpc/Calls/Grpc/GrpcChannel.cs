@@ -121,11 +121,8 @@ internal sealed class GrpcChannel : IRpcChannel
     {
         RpcMethodInfo method = call.Method;
         return method.IsUnary
-            ? GrpcRetries.RunAsync(
-                Options.RetryCount,
-                call.Timeout,
-                left => CallAsync(method.FullName, left, call.Options, request, read, cancellation),
-                cancellation)
+            ? new GrpcRetries(Options.RetryCount, call.Timeout, cancellation).RunAsync(
+                left => CallAsync(method.FullName, left, call.Options, request, read, cancellation))
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
@@ -137,9 +134,22 @@ internal sealed class GrpcChannel : IRpcChannel
             RpcStatusCode.Unimplemented,
             $"gRPC sends a message in one piece. Send {call.Method.FullName} a stream of smaller ones, or use a native endpoint.");
 
-    public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
-        new GrpcCall(this, call.Method.FullName, call.Timeout, call.Options, only: null,
-            call.Method.IsClientStreaming, cancellation);
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation)
+    {
+        // A stream of requests is sent once: what was sent of it is gone.
+        if (Options.RetryCount == 0 || call.Method.IsClientStreaming)
+        {
+            return Begin(call.Timeout);
+        }
+
+        GrpcRetries retries = new(Options.RetryCount, call.Timeout, cancellation);
+        return new RepeatedStream(
+            Begin(call.Timeout),
+            async _ => await retries.WaitAsync().ConfigureAwait(false) is { } left ? Begin(left) : null);
+
+        GrpcCall Begin(TimeSpan timeout) => new(
+            this, call.Method.FullName, timeout, call.Options, only: null, call.Method.IsClientStreaming, cancellation);
+    }
 
     public RpcSchema FetchSchema(CancellationToken cancellation) => new GrpcReflection(this).Read(cancellation);
 
