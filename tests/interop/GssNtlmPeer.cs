@@ -1,6 +1,7 @@
 namespace ProtoRpc.Interop;
 
-/// <summary>One side of an NTLM authentication by gss-ntlmssp, in a process of its own with accounts of its own.</summary>
+/// <summary>One side of an NTLM authentication by gss-ntlmssp,
+/// in a process of its own with accounts of its own.</summary>
 internal sealed class GssNtlmPeer : IDisposable
 {
     private readonly PeerProcess _process;
@@ -30,14 +31,17 @@ internal sealed class GssNtlmPeer : IDisposable
     /// <summary>Who called it.</summary>
     public async Task<string> WhoAsync() => (await AskAsync("who"))[1];
 
-    public async Task<byte[]> SignAsync(byte[] message) => Convert.FromHexString((await AskAsync("sign", message))[1]);
+    public async Task<byte[]> SignAsync(byte[] message) =>
+        Convert.FromHexString((await AskAsync("sign", message))[1]);
 
     public Task VerifyAsync(byte[] message, byte[] signature) => AskAsync("verify", message, signature);
 
     /// <summary>The signature and then the encrypted message.</summary>
-    public async Task<byte[]> SealAsync(byte[] message) => Convert.FromHexString((await AskAsync("seal", message))[1]);
+    public async Task<byte[]> SealAsync(byte[] message) =>
+        Convert.FromHexString((await AskAsync("seal", message))[1]);
 
-    public async Task<byte[]> OpenAsync(byte[] @sealed) => Convert.FromHexString((await AskAsync("open", @sealed))[1]);
+    public async Task<byte[]> OpenAsync(byte[] @sealed) =>
+        Convert.FromHexString((await AskAsync("open", @sealed))[1]);
 
     public void Dispose()
     {
@@ -51,7 +55,8 @@ internal sealed class GssNtlmPeer : IDisposable
         string accounts = Path.GetTempFileName();
         await File.WriteAllTextAsync(accounts, $"{domain}:{user}:{password}\n");
         string script = Path.Combine(AppContext.BaseDirectory, "gss", "ntlm_peer.py");
-        GssNtlmPeer peer = new(PeerProcess.Start(Peers.Python, [script, role, accounts, .. arguments]), accounts);
+        GssNtlmPeer peer = new(
+            PeerProcess.Start(Peers.Python, [script, role, accounts, .. arguments]), accounts);
         try
         {
             Assert.Equal("ready", await peer._process.ReadLineAsync());

@@ -5,7 +5,8 @@ using ProtoRpc.Security.Ntlm;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>Our NTLM against gss-ntlmssp's, with a file of accounts: tokens, signatures and encrypted messages.</summary>
+/// <summary>Our NTLM against gss-ntlmssp's, with a file of accounts: tokens,
+/// signatures and encrypted messages.</summary>
 public static class GssNtlmTests
 {
     private const string Domain = "CORP";
@@ -125,7 +126,8 @@ public static class GssNtlmTests
     }
 
     private static NtlmServerContext NewServer() => new(
-        new NtlmAccountTable([NtlmAccount.From(new NetworkCredential(User, Password, Domain))]), new NtlmServerOptions());
+        new NtlmAccountTable([NtlmAccount.From(new NetworkCredential(User, Password, Domain))]),
+        new NtlmServerOptions());
 
     private static NtlmClientContext NewClient(string password) => new(
         NtlmCredential.From(new NetworkCredential(User, password, Domain)),

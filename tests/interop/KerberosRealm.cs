@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>A realm on loopback: a KDC with a port and a folder of its own, a user, a service that is also found as
-/// that of a web server, and the service's keytab.</summary>
+/// <summary>A realm on loopback: a KDC with a port and a folder of its own, a user, a service that is also
+/// found as that of a web server, and the service's keytab.</summary>
 public sealed partial class KerberosRealm : IDisposable
 {
     public const string Realm = "TEST.EXAMPLE";
@@ -87,7 +87,8 @@ public sealed partial class KerberosRealm : IDisposable
         Assert.Equal(0, kinit.WaitForExit());
     }
 
-    /// <summary>Gets a ticket for the user and one for the service, for programs that do not ask a KDC.</summary>
+    /// <summary>Gets a ticket for the user and one for the service,
+    /// for programs that do not ask a KDC.</summary>
     public void LogInToService(string lifetime)
     {
         LogIn(lifetime);

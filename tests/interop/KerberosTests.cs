@@ -29,7 +29,8 @@ public sealed class KerberosTests(KerberosRealm realm)
     public static async Task A_user_with_a_password_calls(RpcMechanism mechanism, RpcProtectionLevel level)
     {
         await using EchoListener echo = new(Demanding);
-        using NativeClient client = Connect(echo.Port, AsUser() with { Mechanism = mechanism, ProtectionLevel = level });
+        using NativeClient client = Connect(
+            echo.Port, AsUser() with { Mechanism = mechanism, ProtectionLevel = level });
 
         foreach (int length in new[] { 0, 1, 5, 1000, 60_000 })
         {
@@ -53,7 +54,8 @@ public sealed class KerberosTests(KerberosRealm realm)
         realm.LogIn("1h");
         await using EchoListener echo = new(Demanding);
 
-        Assert.Equal("01", Call(echo.Port, new RpcClientSecurity { Authentication = RpcClientAuthentication.Self }));
+        Assert.Equal(
+            "01", Call(echo.Port, new RpcClientSecurity { Authentication = RpcClientAuthentication.Self }));
         Assert.Equal($"{KerberosRealm.User}@{KerberosRealm.Realm}", echo.LastCaller!.User.Name);
     }
 
@@ -66,8 +68,9 @@ public sealed class KerberosTests(KerberosRealm realm)
         realm.LogInToService("1h");
         await using EchoListener echo = new(Demanding);
         using PeerProcess client = PeerProcess.Start(
-            Peers.Python, Path.Combine(AppContext.BaseDirectory, "impacket", "exec_client.py"), $"{echo.Port}",
-            EchoListener.Service.ToString(), $"{(int)level}", KerberosRealm.Realm, KerberosRealm.User);
+            Peers.Python, Path.Combine(AppContext.BaseDirectory, "impacket", "exec_client.py"),
+            $"{echo.Port}", EchoListener.Service.ToString(), $"{(int)level}",
+            KerberosRealm.Realm, KerberosRealm.User);
         byte[] bytes = new byte[30_000];
         new Random(3).NextBytes(bytes);
         string hex = Convert.ToHexStringLower(bytes);
@@ -90,7 +93,8 @@ public sealed class KerberosTests(KerberosRealm realm)
         realm.UseTickets("none");
         await using EchoListener echo = new(Demanding);
 
-        RpcException e = Refused(echo, new RpcClientSecurity { Authentication = RpcClientAuthentication.Self });
+        RpcException e = Refused(
+            echo, new RpcClientSecurity { Authentication = RpcClientAuthentication.Self });
         Assert.Contains("credential", e.Message, StringComparison.OrdinalIgnoreCase);
     }
 
@@ -174,12 +178,14 @@ public sealed class KerberosTests(KerberosRealm realm)
         }
     }
 
-    private static RpcClientSecurity AsUser(string? user = null, string password = KerberosRealm.Password) => new()
-    {
-        Authentication = RpcClientAuthentication.User,
-        Credential = new NetworkCredential(user ?? $"{KerberosRealm.User}@{KerberosRealm.Realm}", password),
-        Mechanism = RpcMechanism.Kerberos,
-    };
+    private static RpcClientSecurity AsUser(string? user = null, string password = KerberosRealm.Password) =>
+        new()
+        {
+            Authentication = RpcClientAuthentication.User,
+            Credential = new NetworkCredential(
+                user ?? $"{KerberosRealm.User}@{KerberosRealm.Realm}", password),
+            Mechanism = RpcMechanism.Kerberos,
+        };
 
     private static NativeClient Connect(int port, RpcClientSecurity security) => NativeClient.Connect(
         RpcEndpoint.Tcp("127.0.0.1", port), EchoListener.Service, RpcLimits.Default, security);

@@ -6,7 +6,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>NTLM against impacket's: its client at our listener, our client at a server of its cryptography.</summary>
+/// <summary>NTLM against impacket's: its client at our listener,
+/// our client at a server of its cryptography.</summary>
 public static class NtlmTests
 {
     private const string Domain = "CORP";
@@ -125,7 +126,8 @@ public static class NtlmTests
             PcapFile.Write(file, port, await relay.WaitAsync());
             using PeerProcess tshark = PeerProcess.Start(
                 Peers.Tshark, "-r", file, "-d", $"tcp.port=={port},dcerpc", "-T", "fields",
-                "-e", "dcerpc.pkt_type", "-e", "dcerpc.auth_level", "-e", "ntlmssp.messagetype", "-e", "tcp.payload");
+                "-e", "dcerpc.pkt_type", "-e", "dcerpc.auth_level", "-e", "ntlmssp.messagetype",
+                "-e", "tcp.payload");
             string fields = await tshark.ReadToEndAsync();
 
             // It really is NTLM at that level, and the first request and response are there.
@@ -149,17 +151,20 @@ public static class NtlmTests
 
     private static string Hex(string text) => Convert.ToHexString(System.Text.Encoding.UTF8.GetBytes(text));
 
-    private static NativeClient Connect(int port, RpcProtectionLevel level, string password) => NativeClient.Connect(
-        RpcEndpoint.Tcp("127.0.0.1", port), EchoListener.Service, RpcLimits.Default, new RpcClientSecurity
-        {
-            Authentication = RpcClientAuthentication.User,
-            Credential = new NetworkCredential(User, password, Domain),
-            ProtectionLevel = level,
-        });
+    private static NativeClient Connect(int port, RpcProtectionLevel level, string password) =>
+        NativeClient.Connect(
+            RpcEndpoint.Tcp("127.0.0.1", port), EchoListener.Service, RpcLimits.Default, new RpcClientSecurity
+            {
+                Authentication = RpcClientAuthentication.User,
+                Credential = new NetworkCredential(User, password, Domain),
+                ProtectionLevel = level,
+            });
 
-    private static PeerProcess Client(int port, RpcProtectionLevel level, string password) => PeerProcess.Start(
-        Peers.Python, Script("exec_client.py"), port.ToString(CultureInfo.InvariantCulture), EchoListener.Service.ToString(),
-        ((int)level).ToString(CultureInfo.InvariantCulture), Domain, User, password);
+    private static PeerProcess Client(int port, RpcProtectionLevel level, string password) =>
+        PeerProcess.Start(
+            Peers.Python, Script("exec_client.py"), port.ToString(CultureInfo.InvariantCulture),
+            EchoListener.Service.ToString(), ((int)level).ToString(CultureInfo.InvariantCulture),
+            Domain, User, password);
 
     private static PeerProcess Server() => PeerProcess.Start(
         Peers.Python, Script("ntlm_server.py"), EchoListener.Service.ToString(), Domain, User, Password);

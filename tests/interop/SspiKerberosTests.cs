@@ -16,7 +16,8 @@ public sealed class SspiKerberosTests(KerberosRealm realm, WinePrefix wine) : IC
         MinimumLevel = RpcProtectionLevel.Connect,
     };
 
-    private static readonly string[] Alice = [$@"{KerberosRealm.Realm}\{KerberosRealm.User}", KerberosRealm.Password];
+    private static readonly string[] Alice =
+        [$@"{KerberosRealm.Realm}\{KerberosRealm.User}", KerberosRealm.Password];
     private static readonly string AliceName = $"{KerberosRealm.User}@{KerberosRealm.Realm}";
 
     [PeerFact(Peer.WineKerberos)]
@@ -116,7 +117,8 @@ public sealed class SspiKerberosTests(KerberosRealm realm, WinePrefix wine) : IC
         realm.UseTickets("of-wine");
         await using EchoListener echo = new(Demanding);
 
-        Assert.Equal("reply 0 0102", await SspiPeer.CallAsync(wine, echo.Port, ["Kerberos", "Connect", .. Alice]));
+        Assert.Equal(
+            "reply 0 0102", await SspiPeer.CallAsync(wine, echo.Port, ["Kerberos", "Connect", .. Alice]));
         Assert.Equal(AliceName, echo.LastCaller!.User.Name);
     }
 

@@ -43,7 +43,8 @@ internal static class ContextLoop
                 string token = Convert.ToHexString(context.Step(octets[0]));
                 return $"token {token} {(context.IsComplete ? "complete" : "more")}";
             case "supports":
-                return $"levels {string.Join(' ', Enum.GetValues<RpcProtectionLevel>().Where(context.Supports))}";
+                IEnumerable<RpcProtectionLevel> levels = Enum.GetValues<RpcProtectionLevel>();
+                return $"levels {string.Join(' ', levels.Where(context.Supports))}";
             case "mechanism":
                 return $"mechanism {context.AuthenticationType}";
             case "who":

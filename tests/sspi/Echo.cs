@@ -10,7 +10,8 @@ internal static class Echo
 {
     private static readonly Guid Service = new("b1f2c2b4-5d3e-4c7a-9f10-2a6b8c0d4e5f");
 
-    public static void Call(int port, RpcMechanism mechanism, RpcProtectionLevel level, NetworkCredential? user)
+    public static void Call(
+        int port, RpcMechanism mechanism, RpcProtectionLevel level, NetworkCredential? user)
     {
         RpcClientSecurity security = new()
         {

@@ -15,7 +15,9 @@ NetworkCredential? User(int index) => args.Length > index ? new(args[index], arg
 switch (args[0])
 {
     case "call":
-        Echo.Call(int.Parse(args[1]), Enum.Parse<RpcMechanism>(args[2]), Enum.Parse<RpcProtectionLevel>(args[3]), User(4));
+        Echo.Call(
+            int.Parse(args[1]), Enum.Parse<RpcMechanism>(args[2]), Enum.Parse<RpcProtectionLevel>(args[3]),
+            User(4));
         break;
     case "accept":
         ContextLoop.Run(() => SspiContext.ForServer(SspiCredential.OfServer(args[1])));

@@ -7,8 +7,8 @@ using ProtoRpc.Security.Sspi;
 
 namespace ProtoRpc.Security;
 
-/// <summary>What a <see cref="RpcClientSecurity"/> means for one endpoint: an authentication for each connection.
-/// Safe for use by many threads.</summary>
+/// <summary>What a <see cref="RpcClientSecurity"/> means for one endpoint: an authentication for each
+/// connection. Safe for use by many threads.</summary>
 internal sealed class ClientLogin
 {
     private readonly Func<SecurityContext> _create;
@@ -35,12 +35,14 @@ internal sealed class ClientLogin
 
     /// <summary>Checks what is wanted, before anything is connected.</summary>
     /// <returns>Null when there is nothing to prove.</returns>
-    /// <exception cref="RpcException">InvalidArgument or Unimplemented: it cannot work like that here.</exception>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented:
+    /// it cannot work like that here.</exception>
     public static ClientLogin? Prepare(RpcEndpoint endpoint, RpcClientSecurity security)
     {
         Check(security);
         if ((security.Authentication == RpcClientAuthentication.User
-                || (security.Authentication == RpcClientAuthentication.Self && endpoint.Transport == RpcTransport.Tcp))
+                || (security.Authentication == RpcClientAuthentication.Self
+                    && endpoint.Transport == RpcTransport.Tcp))
             && OperatingSystem.IsWindows()
             && SspiChoice.OfClient(security, isWindows: true) is { } package)
         {
@@ -50,7 +52,8 @@ internal sealed class ClientLogin
         return security.Authentication switch
         {
             RpcClientAuthentication.User => WithCredential(endpoint, security),
-            RpcClientAuthentication.Self when endpoint.Transport == RpcTransport.Tcp => AsSelf(endpoint, security),
+            RpcClientAuthentication.Self when endpoint.Transport == RpcTransport.Tcp =>
+                AsSelf(endpoint, security),
             RpcClientAuthentication.Self when security is not { Mechanism: 0, ServicePrincipalName: null } =>
                 throw ClientSecurityErrors.KernelKnows(endpoint),
             _ => null,
@@ -63,7 +66,8 @@ internal sealed class ClientLogin
     {
         if (!Enum.IsDefined(security.Authentication))
         {
-            throw ClientSecurityErrors.Invalid(nameof(RpcClientSecurity.Authentication), security.Authentication);
+            throw ClientSecurityErrors.Invalid(
+                nameof(RpcClientSecurity.Authentication), security.Authentication);
         }
 
         if (!Enum.IsDefined(security.Mechanism))
@@ -73,7 +77,8 @@ internal sealed class ClientLogin
 
         if (!Enum.IsDefined(security.ProtectionLevel) || security.ProtectionLevel == RpcProtectionLevel.None)
         {
-            throw ClientSecurityErrors.Invalid(nameof(RpcClientSecurity.ProtectionLevel), security.ProtectionLevel);
+            throw ClientSecurityErrors.Invalid(
+                nameof(RpcClientSecurity.ProtectionLevel), security.ProtectionLevel);
         }
 
         // The original took a missing credential for the own account, and a needless one for nothing.
@@ -88,7 +93,8 @@ internal sealed class ClientLogin
     private static ClientLogin ByWindows(RpcEndpoint endpoint, RpcClientSecurity security, byte package)
     {
         string service = ServiceOf(endpoint, security);
-        SspiCredential credential = SspiCredential.OfClient(SecurityPackage.NameOf(package), security.Credential);
+        SspiCredential credential = SspiCredential.OfClient(
+            SecurityPackage.NameOf(package), security.Credential);
         return new ClientLogin(
             package,
             security.ProtectionLevel,
@@ -110,7 +116,8 @@ internal sealed class ClientLogin
             ? new ClientLogin(
                 SecurityPackage.Negotiate, security.ProtectionLevel, Environment.UserName,
                 () => new SpnegoClientContext([new SpnegoMechanism(SpnegoOid.Kerberos, kerberos)]))
-            : new ClientLogin(SecurityPackage.Kerberos, security.ProtectionLevel, Environment.UserName, kerberos);
+            : new ClientLogin(
+                SecurityPackage.Kerberos, security.ProtectionLevel, Environment.UserName, kerberos);
     }
 
     private static ClientLogin WithCredential(RpcEndpoint endpoint, RpcClientSecurity security)
@@ -122,7 +129,8 @@ internal sealed class ClientLogin
             Workstation = Environment.MachineName,
         };
         Func<SecurityContext> ntlm = () => new NtlmClientContext(credential, options);
-        string user = credential.Domain.Length == 0 ? credential.User : $@"{credential.Domain}\{credential.User}";
+        string user =
+            credential.Domain.Length == 0 ? credential.User : $@"{credential.Domain}\{credential.User}";
         Func<SecurityContext> kerberos = () => KerberosContext.ForClient(
             GssCredential.Of(security.Credential!), options.TargetName);
         return security.Mechanism switch
@@ -133,8 +141,8 @@ internal sealed class ClientLogin
             RpcMechanism.Negotiate => new ClientLogin(
                 SecurityPackage.Negotiate, security.ProtectionLevel, user,
                 () => new SpnegoClientContext(MayHaveTickets(security.Credential!)
-                    ? [new SpnegoMechanism(SpnegoOid.Kerberos, kerberos), new SpnegoMechanism(SpnegoOid.Ntlm, ntlm)]
-                    : [new SpnegoMechanism(SpnegoOid.Ntlm, ntlm)])),
+                    ? [new(SpnegoOid.Kerberos, kerberos), new(SpnegoOid.Ntlm, ntlm)]
+                    : [new(SpnegoOid.Ntlm, ntlm)])),
             _ => new ClientLogin(SecurityPackage.Ntlm, security.ProtectionLevel, user, ntlm),
         };
     }

@@ -28,8 +28,9 @@ internal static class ClientSecurityErrors
 
     public static RpcException KernelKnows(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
-        $"'{endpoint}' learns from the kernel who this account is, and not by NTLM or Kerberos. Leave the mechanism and "
-        + "the service principal name out, or authenticate as User with a credential.")
+        $"'{endpoint}' learns from the kernel who this account is, and not by NTLM or Kerberos. "
+        + "Leave the mechanism and the service principal name out, or authenticate as User with a "
+        + "credential.")
     {
         ErrorId = "InvalidSecurity",
         Endpoint = endpoint,
@@ -37,7 +38,8 @@ internal static class ClientSecurityErrors
 
     public static RpcException NotOverHttp(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
-        $"HTTP agrees with '{endpoint}' on Kerberos by Negotiate, and has no name for Kerberos alone. Use Negotiate.")
+        $"HTTP agrees with '{endpoint}' on Kerberos by Negotiate, and has no name for Kerberos alone. "
+        + "Use Negotiate.")
     {
         ErrorId = "InvalidSecurity",
         Endpoint = endpoint,
@@ -53,8 +55,8 @@ internal static class ClientSecurityErrors
 
     public static RpcException NoOwnIdentity(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
-        $"Nothing on this system can prove the own account to '{endpoint}'. Authenticate as User with a credential, or "
-        + "use a local endpoint.")
+        $"Nothing on this system can prove the own account to '{endpoint}'. "
+        + "Authenticate as User with a credential, or use a local endpoint.")
     {
         ErrorId = "NoOwnIdentity",
         Endpoint = endpoint,

@@ -3,7 +3,8 @@ using ProtoRpc.Security.Ntlm;
 
 namespace ProtoRpc.Security;
 
-/// <summary>An account of a listener that verifies NTLM by itself: a name and the NT hash of the password.</summary>
+/// <summary>An account of a listener that verifies NTLM by itself:
+/// a name and the NT hash of the password.</summary>
 /// <remarks>Whoever has the hash can pass for the user: keep it as safe as the password.</remarks>
 public sealed class NtlmAccount
 {
@@ -32,8 +33,8 @@ public sealed class NtlmAccount
     internal byte[] NtHash { get; }
 
     /// <summary>An account with a password.</summary>
-    /// <param name="credential">Name and password. <c>DOMAIN\user</c> is found only by callers who name that domain;
-    /// a bare user by callers of any.</param>
+    /// <param name="credential">Name and password. <c>DOMAIN\user</c> is found only by callers who name that
+    /// domain; a bare user by callers of any.</param>
     /// <exception cref="RpcException">InvalidArgument: there is no user name.</exception>
     public static NtlmAccount From(NetworkCredential credential)
     {
@@ -52,14 +53,16 @@ public sealed class NtlmAccount
         if (ntHash.Length != NtlmCrypto.KeySize)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"The NT hash of '{name}' has {ntHash.Length} bytes; it must have 16.")
+                RpcStatusCode.InvalidArgument,
+                $"The NT hash of '{name}' has {ntHash.Length} bytes; it must have 16.")
             {
                 ErrorId = "InvalidNtlmAccount",
             };
         }
 
         int backslash = name.IndexOf('\\');
-        return new NtlmAccount(name[(backslash + 1)..], backslash < 0 ? "" : name[..backslash], ntHash.ToArray());
+        return new NtlmAccount(
+            name[(backslash + 1)..], backslash < 0 ? "" : name[..backslash], ntHash.ToArray());
     }
 
     /// <summary>The name, never the hash.</summary>

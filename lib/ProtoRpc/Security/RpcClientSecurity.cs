@@ -8,8 +8,8 @@ public sealed record RpcClientSecurity
     /// <summary>As nobody; local transports tell the server anyhow.</summary>
     public static RpcClientSecurity Anonymous { get; } = new();
 
-    /// <summary>As whom. On local transports and pipes <see cref="RpcClientAuthentication.Self"/> is the word of the
-    /// kernel, and needs nothing.</summary>
+    /// <summary>As whom. On local transports and pipes <see cref="RpcClientAuthentication.Self"/> is the word
+    /// of the kernel, and needs nothing.</summary>
     public RpcClientAuthentication Authentication { get; init; }
 
     /// <summary>The user of <see cref="RpcClientAuthentication.User"/>.</summary>
@@ -21,6 +21,7 @@ public sealed record RpcClientSecurity
     /// <summary>How the calls are protected.</summary>
     public RpcProtectionLevel ProtectionLevel { get; init; } = RpcProtectionLevel.Privacy;
 
-    /// <summary>The name under which Kerberos knows the server; null for <c>host/</c> and the endpoint's host.</summary>
+    /// <summary>The name under which Kerberos knows the server;
+    /// null for <c>host/</c> and the endpoint's host.</summary>
     public string? ServicePrincipalName { get; init; }
 }

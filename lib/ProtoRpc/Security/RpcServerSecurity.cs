@@ -1,24 +1,25 @@
 namespace ProtoRpc.Security;
 
 /// <summary>Whom a server's native endpoints let in.</summary>
-/// <remarks>Callers on local transports and pipes are known by the word of the kernel, and need no mechanism.</remarks>
+/// <remarks>Callers on local transports and pipes are known by the word of the kernel,
+/// and need no mechanism.</remarks>
 public sealed record RpcServerSecurity
 {
     /// <summary>Everybody, without a proof.</summary>
     public static RpcServerSecurity Anonymous { get; } = new();
 
-    /// <summary>What is taken as proof. Unless <see cref="RpcAuthentication.None"/> is in it, a caller who brings none
-    /// is refused before anything looks at what he sends.</summary>
+    /// <summary>What is taken as proof. Unless <see cref="RpcAuthentication.None"/> is in it, a caller who
+    /// brings none is refused before anything looks at what he sends.</summary>
     public RpcAuthentication Authentication { get; init; } = RpcAuthentication.None;
 
     /// <summary>The least protection of authenticated calls.</summary>
     public RpcProtectionLevel MinimumLevel { get; init; } = RpcProtectionLevel.Integrity;
 
-    /// <summary>The name under which Kerberos knows the service, as <c>host/server.example.com</c>; null for any that
-    /// the machine has a key of.</summary>
+    /// <summary>The name under which Kerberos knows the service, as <c>host/server.example.com</c>; null for
+    /// any that the machine has a key of.</summary>
     public string? ServicePrincipalName { get; init; }
 
-    /// <summary>The accounts whose NTLM proofs are verified here. Windows verifies those of its own accounts and
-    /// domains when there are none.</summary>
+    /// <summary>The accounts whose NTLM proofs are verified here. Windows verifies those of its own accounts
+    /// and domains when there are none.</summary>
     public IReadOnlyList<NtlmAccount> NtlmAccounts { get; init; } = [];
 }

@@ -5,7 +5,8 @@ namespace ProtoRpc.Security;
 /// <summary>How a client trusts and is trusted over TLS.</summary>
 public sealed record RpcTlsOptions
 {
-    /// <summary>The authorities whose certificates are trusted, instead of those of the machine; null for those.</summary>
+    /// <summary>The authorities whose certificates are trusted, instead of those of the machine;
+    /// null for those.</summary>
     public X509Certificate2Collection? CaCertificates { get; init; }
 
     /// <summary>The client's own certificate with its private key.</summary>

@@ -2,9 +2,10 @@ using System.Security.Principal;
 
 namespace ProtoRpc.Security;
 
-/// <summary>One side of one authentication: tokens until both sides agree, then signatures and encryption.</summary>
-/// <remarks>Knows nothing of the PDUs that carry it. Messages of one direction are protected in the order in which
-/// they are sent. Not thread-safe.</remarks>
+/// <summary>One side of one authentication: tokens until both sides agree,
+/// then signatures and encryption.</summary>
+/// <remarks>Knows nothing of the PDUs that carry it. Messages of one direction are protected in the order in
+/// which they are sent. Not thread-safe.</remarks>
 internal abstract class SecurityContext : IDisposable
 {
     /// <summary>What vouches for the caller: NTLM or Kerberos, also where these were negotiated.</summary>
@@ -16,14 +17,15 @@ internal abstract class SecurityContext : IDisposable
     /// <summary>On a server that is complete, who the client is.</summary>
     public abstract IIdentity Identity { get; }
 
-    /// <summary>Whether both sides agreed that signatures cover the header and trailer of a PDU too.</summary>
+    /// <summary>Whether both sides agreed that signatures cover the
+    /// header and trailer of a PDU too.</summary>
     public bool SignsHeaders { get; set; }
 
     /// <summary>Takes the peer's token and makes the next one.</summary>
     /// <param name="token">Empty for a client's first step.</param>
     /// <returns>The token to send, empty when there is none.</returns>
-    /// <exception cref="RpcException">Unauthenticated: the token is malformed, or proves nothing. The context is
-    /// then of no more use.</exception>
+    /// <exception cref="RpcException">Unauthenticated: the token is malformed, or proves nothing. The context
+    /// is then of no more use.</exception>
     public abstract byte[] Step(ReadOnlySpan<byte> token);
 
     /// <summary>Whether calls can be protected like that with what was agreed on.</summary>
@@ -44,7 +46,8 @@ internal abstract class SecurityContext : IDisposable
     /// <returns>False when it is not the next PDU as the peer made it; nothing may be used then.</returns>
     public abstract bool Unprotect(Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature);
 
-    /// <summary>The code with which a negotiation proves that its list of mechanisms came unchanged.</summary>
+    /// <summary>The code with which a negotiation proves that its list
+    /// of mechanisms came unchanged.</summary>
     public abstract byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms);
 
     /// <summary>Checks the peer's code over the list of mechanisms.</summary>

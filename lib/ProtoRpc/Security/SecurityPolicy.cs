@@ -13,8 +13,10 @@ internal sealed class SecurityPolicy
     private readonly Dictionary<byte, Func<SecurityContext>> _mechanisms = [];
 
     /// <param name="security">Whom to let in.</param>
-    /// <param name="needsMechanism">Whether there must be one: so where the kernel does not tell who calls.</param>
-    /// <exception cref="RpcException">InvalidArgument or Unimplemented: it cannot work like that here.</exception>
+    /// <param name="needsMechanism">Whether there must be one:
+    /// so where the kernel does not tell who calls.</param>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented:
+    /// it cannot work like that here.</exception>
     public SecurityPolicy(RpcServerSecurity security, bool needsMechanism = true)
         : this(security, new NtlmServerOptions(), needsMechanism)
     {
@@ -57,7 +59,9 @@ internal sealed class SecurityPolicy
 
         if (negotiable.Count > 0)
         {
-            Offer(RpcAuthentication.Negotiate, SecurityPackage.Negotiate, () => new SpnegoServerContext(negotiable));
+            Offer(
+                RpcAuthentication.Negotiate, SecurityPackage.Negotiate,
+                () => new SpnegoServerContext(negotiable));
         }
         else if (Has(RpcAuthentication.Negotiate) && needsMechanism && !Offers(SecurityPackage.Negotiate))
         {
@@ -123,11 +127,12 @@ internal sealed class SecurityPolicy
 
     private static void Check(RpcServerSecurity security)
     {
-        const RpcAuthentication All = RpcAuthentication.None | RpcAuthentication.Negotiate | RpcAuthentication.Ntlm
-            | RpcAuthentication.Kerberos;
+        const RpcAuthentication All = RpcAuthentication.None | RpcAuthentication.Negotiate
+            | RpcAuthentication.Ntlm | RpcAuthentication.Kerberos;
         if (security.Authentication == 0 || (security.Authentication & ~All) != 0)
         {
-            throw ServerSecurityErrors.Invalid(nameof(RpcServerSecurity.Authentication), security.Authentication);
+            throw ServerSecurityErrors.Invalid(
+                nameof(RpcServerSecurity.Authentication), security.Authentication);
         }
 
         if (!Enum.IsDefined(security.MinimumLevel))
@@ -140,15 +145,16 @@ internal sealed class SecurityPolicy
             && (security.Authentication & (RpcAuthentication.Ntlm | RpcAuthentication.Negotiate)) == 0)
         {
             throw ServerSecurityErrors.Unused(
-                nameof(RpcServerSecurity.NtlmAccounts), "-NtlmAccount", security.Authentication, "NTLM or Negotiate");
+                nameof(RpcServerSecurity.NtlmAccounts), "-NtlmAccount", security.Authentication,
+                "NTLM or Negotiate");
         }
 
         if (security.ServicePrincipalName is not null
             && (security.Authentication & (RpcAuthentication.Kerberos | RpcAuthentication.Negotiate)) == 0)
         {
             throw ServerSecurityErrors.Unused(
-                nameof(RpcServerSecurity.ServicePrincipalName), "-ServicePrincipalName", security.Authentication,
-                "Kerberos or Negotiate");
+                nameof(RpcServerSecurity.ServicePrincipalName), "-ServicePrincipalName",
+                security.Authentication, "Kerberos or Negotiate");
         }
     }
 }

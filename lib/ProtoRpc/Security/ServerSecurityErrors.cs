@@ -20,7 +20,8 @@ internal static class ServerSecurityErrors
 
     public static RpcException NoNtlmAccounts() => new(
         RpcStatusCode.FailedPrecondition,
-        "Nothing on this system verifies NTLM for the listener. Give it the accounts that may call (-NtlmAccount; "
+        "Nothing on this system verifies NTLM for the listener. "
+        + "Give it the accounts that may call (-NtlmAccount; "
         + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}), or use another mechanism.")
     {
         ErrorId = "NoNtlmAccounts",
@@ -34,8 +35,9 @@ internal static class ServerSecurityErrors
 
     public static RpcException NothingToNegotiate() => new(
         RpcStatusCode.FailedPrecondition,
-        "Negotiate agrees on Kerberos or NTLM, and this listener can do neither. Give it NTLM accounts (-NtlmAccount; "
-        + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}), or the machine a Kerberos key.")
+        "Negotiate agrees on Kerberos or NTLM, and this listener can do neither. "
+        + $"Give it NTLM accounts (-NtlmAccount; {nameof(RpcServerSecurity)}."
+        + $"{nameof(RpcServerSecurity.NtlmAccounts)}), or the machine a Kerberos key.")
     {
         ErrorId = "NothingToNegotiate",
     };

@@ -40,7 +40,10 @@ internal static unsafe partial class UnixGroups
                 {
                     if (getgrouplist(namePointer, primary, groupPointer, &count) >= 0)
                     {
-                        return [.. groups.AsSpan(0, Math.Clamp(count, 0, room)).ToArray().Select(NameOf).OfType<string>()];
+                        return
+                        [
+                            .. groups.Take(Math.Clamp(count, 0, room)).Select(NameOf).OfType<string>(),
+                        ];
                     }
                 }
             }

@@ -21,7 +21,8 @@ internal static class UnixPeer
     private const int MacPeerProcess = 2;
     private const int MacCredentialsSize = 76;
 
-    /// <summary>Reads user and process of the other side; the anonymous identity where the system has no way.</summary>
+    /// <summary>Reads user and process of the other side;
+    /// the anonymous identity where the system has no way.</summary>
     public static PeerIdentity Read(Socket socket)
     {
         if (OperatingSystem.IsLinux())
@@ -40,7 +41,9 @@ internal static class UnixPeer
             Span<byte> process = stackalloc byte[4];
             socket.GetRawSocketOption(MacLocalLevel, MacPeerProcess, process);
             return length >= 8
-                ? Known(MemoryMarshal.Read<uint>(credentials[4..]), BinaryPrimitives.ReadInt32LittleEndian(process))
+                ? Known(
+                    MemoryMarshal.Read<uint>(credentials[4..]),
+                    BinaryPrimitives.ReadInt32LittleEndian(process))
                 : Unknown();
         }
 
@@ -50,7 +53,8 @@ internal static class UnixPeer
     private static PeerIdentity Known(uint userId, int processId) => OperatingSystem.IsWindows()
         ? Unknown()
         : new PeerIdentity(
-            new GenericIdentity(UnixAccounts.NameOf(userId), AuthenticationType), "", processId, IsLocal: true)
+            new GenericIdentity(UnixAccounts.NameOf(userId), AuthenticationType),
+            "", processId, IsLocal: true)
         {
             ProtectionLevel = RpcProtectionLevel.Privacy,
         };

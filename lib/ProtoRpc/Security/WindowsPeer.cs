@@ -69,5 +69,6 @@ internal static partial class WindowsPeer
     private static partial int GetNamedPipeClientProcessId(SafePipeHandle pipe, out uint processId);
 
     [LibraryImport("kernel32", EntryPoint = "GetNamedPipeClientComputerNameW", SetLastError = true)]
-    private static unsafe partial int GetNamedPipeClientComputerName(SafePipeHandle pipe, char* name, uint size);
+    private static unsafe partial int GetNamedPipeClientComputerName(
+        SafePipeHandle pipe, char* name, uint size);
 }

@@ -5,8 +5,10 @@ using ProtoRpc.Tests.Security.Ntlm;
 
 namespace ProtoRpc.Tests.Security;
 
-/// <summary>.NET's own NTLM client against our server: written by others, from the same specification.</summary>
-/// <remarks>Its SPNEGO client asks the machine's Kerberos first, so what it does depends on what is installed.</remarks>
+/// <summary>.NET's own NTLM client against our server: written by others,
+/// from the same specification.</summary>
+/// <remarks>Its SPNEGO client asks the machine's Kerberos first,
+/// so what it does depends on what is installed.</remarks>
 public static class SystemPeerTests
 {
     static SystemPeerTests() => AppContext.SetSwitch("System.Net.Security.UseManagedNtlm", true);

@@ -59,7 +59,8 @@ public static class ClientSecurityTests
 
         RpcException error = Assert.Throws<RpcException>(() => SecuredClient.Deliver(client, ack));
 
-        Assert.Contains("does not agree to protection level Privacy", error.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "does not agree to protection level Privacy", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -108,7 +109,8 @@ public static class ClientSecurityTests
             Exception? refusal = Record.Exception(() => step = SecuredClient.Deliver(client, response));
 
             // A length that grew leaves the client waiting, for its deadline; what is no reply is never one.
-            Assert.True(refusal is RpcException || step == ClientStep.Receive, $"octet {i}: {step} {refusal}");
+            Assert.True(
+                refusal is RpcException || step == ClientStep.Receive, $"octet {i}: {step} {refusal}");
         }
     }
 

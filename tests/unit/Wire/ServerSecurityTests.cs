@@ -37,7 +37,8 @@ public static class ServerSecurityTests
 
         byte[] plainResponse = PlainStub(response);
         int length = BitConverter.ToInt32(plainResponse);
-        System.Buffers.BuffersExtensions.Write(server.Reply, plainResponse.AsSpan(ExecStub.ResponsePrefix, length));
+        System.Buffers.BuffersExtensions.Write(
+            server.Reply, plainResponse.AsSpan(ExecStub.ResponsePrefix, length));
         server.CompleteCall(0);
         Assert.True(server.TryTakeOutput(out ReadOnlyMemory<byte> sent));
         Assert.Equal(response.Bytes, sent.ToArray());
@@ -244,7 +245,8 @@ public static class ServerSecurityTests
     public static void SPNEGO_needs_one_more_leg_and_protects_the_same() => Negotiate(signsHeaders: true);
 
     [OwnSpnegoFact]
-    public static void SPNEGO_protects_bodies_alone_where_the_peer_signs_no_headers() => Negotiate(signsHeaders: false);
+    public static void SPNEGO_protects_bodies_alone_where_the_peer_signs_no_headers() =>
+        Negotiate(signsHeaders: false);
 
     [OwnSpnegoFact]
     public static void A_wrong_password_in_SPNEGO_is_refused_with_the_last_leg()
@@ -254,7 +256,8 @@ public static class ServerSecurityTests
             Authentication = RpcAuthentication.Negotiate,
         }));
         using ClientAssociation client = NewClient(
-            RpcProtectionLevel.Privacy, new NetworkCredential("User", "wrong", "DOMAIN"), RpcMechanism.Negotiate);
+            RpcProtectionLevel.Privacy, new NetworkCredential("User", "wrong", "DOMAIN"),
+            RpcMechanism.Negotiate);
 
         RpcException error = Assert.Throws<RpcException>(() => Converse(client, server, client.Bind(0)));
 
@@ -296,7 +299,8 @@ public static class ServerSecurityTests
     {
         Guid other = Guid.NewGuid();
         SecurityPolicy own = new(Ntlm);
-        SecurityPolicy others = new(Ntlm with { NtlmAccounts = [NtlmAccount.From(new("Boss", "other", ""))] });
+        SecurityPolicy others = new(
+            Ntlm with { NtlmAccounts = [NtlmAccount.From(new("Boss", "other", ""))] });
         using ServerAssociation server = new(RpcLimits.Default, "135", _ => true)
         {
             Security = new ServerSecurity(
@@ -324,12 +328,14 @@ public static class ServerSecurityTests
             using ServerAssociation server = NewServer(new SecurityPolicy(Ntlm, NtlmVectors.Server));
             byte[] first = [.. bind];
             byte[] second = [.. auth3];
-            (i < bind.Length ? first : second)[i < bind.Length ? i : i - bind.Length] = (byte)random.Next(256);
+            (i < bind.Length ? first : second)[i < bind.Length ? i : i - bind.Length] =
+                (byte)random.Next(256);
             server.Feed(first);
             server.Feed(second);
             byte[] answer = server.Feed(WireVector.Load("request-ntlm-privacy").Bytes);
 
-            Assert.True(answer.Length == 0 || PduHeader.Read(answer).Type is PduType.Fault or PduType.Response);
+            Assert.True(
+                answer.Length == 0 || PduHeader.Read(answer).Type is PduType.Fault or PduType.Response);
         }
     }
 
@@ -340,7 +346,9 @@ public static class ServerSecurityTests
         };
 
     private static ClientAssociation NewClient(
-        RpcProtectionLevel level, NetworkCredential? credential = null, RpcMechanism mechanism = RpcMechanism.Ntlm) =>
+        RpcProtectionLevel level,
+        NetworkCredential? credential = null,
+        RpcMechanism mechanism = RpcMechanism.Ntlm) =>
         SecuredClient.New(level, credential, mechanism);
 
     private static List<PduType> Bind(ClientAssociation client, ServerAssociation server) =>
@@ -352,7 +360,8 @@ public static class ServerSecurityTests
     private static byte[] Request(ClientAssociation client, ReadOnlySpan<byte> payload) =>
         SecuredClient.Request(client, payload);
 
-    private static ClientStep Deliver(ClientAssociation client, byte[] bytes) => SecuredClient.Deliver(client, bytes);
+    private static ClientStep Deliver(ClientAssociation client, byte[] bytes) =>
+        SecuredClient.Deliver(client, bytes);
 
     private static byte[] PlainStub(WireVector vector) =>
         Convert.FromHexString(vector.Fields.GetProperty("plain_stub_hex").GetString()!);
@@ -377,7 +386,8 @@ public static class ServerSecurityTests
         {
             Authentication = RpcAuthentication.Negotiate,
         }));
-        using ClientAssociation client = NewClient(RpcProtectionLevel.Privacy, mechanism: RpcMechanism.Negotiate);
+        using ClientAssociation client = NewClient(
+            RpcProtectionLevel.Privacy, mechanism: RpcMechanism.Negotiate);
         byte[] bind = client.Bind(0);
         if (!signsHeaders)
         {

@@ -54,8 +54,8 @@ internal sealed unsafe class GssCredential : SafeHandle
             {
                 GssBuffer text = new(pointer, password.Length);
                 uint major = GssApi.gss_acquire_cred_with_password(
-                    &minor, name.DangerousGetHandle(), &text, 0, &mechanisms, GssApi.Initiate, &credential, null,
-                    null);
+                    &minor, name.DangerousGetHandle(), &text, 0, &mechanisms, GssApi.Initiate, &credential,
+                    null, null);
                 return (major & GssApi.Failures) == 0
                     ? new GssCredential(credential)
                     : throw GssErrors.Refused(major, minor);

@@ -2,8 +2,8 @@ using System.Formats.Asn1;
 
 namespace ProtoRpc.Security.Gss;
 
-/// <summary>What GSSAPI puts around the first token of a mechanism (RFC 2743 section 3.1), and DCE style leaves
-/// out.</summary>
+/// <summary>What GSSAPI puts around the first token of a mechanism (RFC 2743 section 3.1),
+/// and DCE style leaves out.</summary>
 internal static class GssFrame
 {
     private const string Kerberos = "1.2.840.113554.1.2.2";
@@ -17,7 +17,8 @@ internal static class GssFrame
     public static ReadOnlySpan<byte> Remove(ReadOnlySpan<byte> token)
     {
         if (!AsnDecoder.TryReadEncodedValue(
-                token, AsnEncodingRules.BER, out Asn1Tag tag, out int offset, out int length, out int consumed)
+                token, AsnEncodingRules.BER,
+                out Asn1Tag tag, out int offset, out int length, out int consumed)
             || tag != Tag || consumed != token.Length)
         {
             return token;

@@ -3,9 +3,8 @@ using System.Security.Principal;
 namespace ProtoRpc.Security.Gss;
 
 /// <summary>Kerberos by GSSAPI, with the third leg and the message layout of DCE: the server's answer is
-/// answered, and
-/// what encryption adds stands in one token before the data (RFC 4757 section 7.3, [MS-KILE] section
-/// 3.4.5.4).</summary>
+/// answered, and what encryption adds stands in one token before the data (RFC 4757 section 7.3,
+/// [MS-KILE] section 3.4.5.4).</summary>
 internal sealed unsafe class KerberosContext : SecurityContext
 {
     private readonly GssCredential _credential;
@@ -67,8 +66,8 @@ internal sealed unsafe class KerberosContext : SecurityContext
 
         if (_target is null && _context == 0)
         {
-            // Some clients say DCE style and send a frame nevertheless (seen with impacket 0.10). Windows takes it,
-            // MIT's library does not. Callers of DCE/RPC have no other style.
+            // Some clients say DCE style and send a frame nevertheless (seen with impacket 0.10). Windows
+            // takes it, MIT's library does not. Callers of DCE/RPC have no other style.
             token = GssFrame.Remove(token);
         }
 
@@ -83,11 +82,11 @@ internal sealed unsafe class KerberosContext : SecurityContext
             GssBuffer input = new(pointer, token.Length);
             major = _target is not null
                 ? GssApi.gss_init_sec_context(
-                    &minor, _credential.DangerousGetHandle(), &context, _target.DangerousGetHandle(), GssOid.Kerberos,
-                    GssApi.ContextFlags, 0, 0, &input, null, &output, &flags, null)
+                    &minor, _credential.DangerousGetHandle(), &context, _target.DangerousGetHandle(),
+                    GssOid.Kerberos, GssApi.ContextFlags, 0, 0, &input, null, &output, &flags, null)
                 : GssApi.gss_accept_sec_context(
-                    &minor, &context, _credential.DangerousGetHandle(), &input, 0, &caller, null, &output, &flags,
-                    null, null);
+                    &minor, &context, _credential.DangerousGetHandle(), &input, 0, &caller, null,
+                    &output, &flags, null, null);
         }
 
         _context = context;

@@ -3,7 +3,8 @@ using System.Text;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>A list of attributes and values, as challenge and response carry it ([MS-NLMP] section 2.2.2.1).</summary>
+/// <summary>A list of attributes and values, as challenge and response
+/// carry it ([MS-NLMP] section 2.2.2.1).</summary>
 internal sealed class AvPairs
 {
     /// <summary>In <see cref="AvId.Flags"/>: the AUTHENTICATE message has an integrity code.</summary>
@@ -18,7 +19,8 @@ internal sealed class AvPairs
         : null;
 
     /// <summary>The flags, 0 where there are none.</summary>
-    public uint Flags => Find(AvId.Flags) is { Length: 4 } value ? BinaryPrimitives.ReadUInt32LittleEndian(value) : 0;
+    public uint Flags =>
+        Find(AvId.Flags) is { Length: 4 } value ? BinaryPrimitives.ReadUInt32LittleEndian(value) : 0;
 
     /// <summary>Reads a list up to its end mark; what follows that is not looked at.</summary>
     /// <returns>Null when a value or the end mark is missing.</returns>
@@ -86,7 +88,8 @@ internal sealed class AvPairs
         foreach ((AvId id, byte[] value) in _pairs)
         {
             BinaryPrimitives.WriteUInt16LittleEndian(bytes.AsSpan(position), (ushort)id);
-            BinaryPrimitives.WriteUInt16LittleEndian(bytes.AsSpan(position + 2), checked((ushort)value.Length));
+            BinaryPrimitives.WriteUInt16LittleEndian(
+                bytes.AsSpan(position + 2), checked((ushort)value.Length));
             value.CopyTo(bytes, position + HeaderSize);
             position += HeaderSize + value.Length;
         }

@@ -39,7 +39,8 @@ internal sealed record ChallengeMessage(
         AvPairs? pairs = info.IsEmpty ? new AvPairs() : AvPairs.Read(info);
         return pairs is null
             ? null
-            : new ChallengeMessage(flags, message.Slice(ChallengeOffset, ChallengeSize).ToArray(), name, pairs);
+            : new ChallengeMessage(
+                flags, message.Slice(ChallengeOffset, ChallengeSize).ToArray(), name, pairs);
     }
 
     /// <summary>Writes the message.</summary>

@@ -18,7 +18,8 @@ internal static class Md4
     private const uint RootOfTwo = 0x5A827999;
     private const uint RootOfThree = 0x6ED9EBA1;
 
-    private static ReadOnlySpan<byte> ThirdRoundOrder => [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
+    private static ReadOnlySpan<byte> ThirdRoundOrder =>
+        [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
 
     /// <summary>Hashes bytes.</summary>
     public static void Hash(ReadOnlySpan<byte> data, Span<byte> hash)

@@ -2,8 +2,8 @@ using System.Buffers.Binary;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>The client's first message ([MS-NLMP] section 2.2.1.1). Domain and workstation, which it may name, mean
-/// nothing to NTLMv2 and are neither sent nor read.</summary>
+/// <summary>The client's first message ([MS-NLMP] section 2.2.1.1). Domain and workstation, which it may
+/// name, mean nothing to NTLMv2 and are neither sent nor read.</summary>
 internal static class NegotiateMessage
 {
     private const uint Type = 1;
@@ -11,7 +11,8 @@ internal static class NegotiateMessage
     private const int MinimumSize = FlagsOffset + 4;
     private const int VersionSize = 8;
 
-    // The version has its place also where it is not told ([MS-NLMP] section 2.2.1.1); gss-ntlmssp insists on it.
+    // The version has its place also where it is not told ([MS-NLMP] section 2.2.1.1);
+    // gss-ntlmssp insists on it.
     private const int Size = FlagsOffset + 4 + (2 * NtlmField.Size) + VersionSize;
 
     /// <summary>Reads the flags.</summary>

@@ -32,15 +32,18 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
             ChallengeMessage.Read(token) ?? throw SecurityErrors.Malformed(Name, "the challenge");
         if (!challenge.Flags.HasFlag(NtlmFlags.Required))
         {
-            throw SecurityErrors.Refused(Name, "the server does not offer NTLMv2 session security with 128-bit keys, and "
-                + "nothing weaker is spoken here");
+            throw SecurityErrors.Refused(
+                Name,
+                "the server does not offer NTLMv2 session security with 128-bit keys, and nothing weaker is spoken here");
         }
 
         NtlmFlags flags = (challenge.Flags & Offered) | NtlmFlags.TargetInfo;
         DateTimeOffset? serverTime = challenge.TargetInfo.Timestamp;
         byte[] clientChallenge = options.Random(ChallengeMessage.ChallengeSize);
         byte[] blob = NtlmV2Response.MakeBlob(
-            serverTime ?? options.Clock.GetUtcNow(), clientChallenge, Attributes(challenge.TargetInfo, serverTime is not null));
+            serverTime ?? options.Clock.GetUtcNow(),
+            clientChallenge,
+            Attributes(challenge.TargetInfo, serverTime is not null));
 
         byte[] responseKey = NtlmCrypto.ResponseKey(credential.NtHash, credential.User, credential.Domain);
         byte[] proof = NtlmCrypto.Proof(responseKey, challenge.ServerChallenge, blob);
@@ -48,7 +51,11 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
         // A server that tells its time does not want the older response ([MS-NLMP] section 3.1.5.1.2).
         byte[] lmResponse = serverTime is not null
             ? new byte[LmResponseSize]
-            : [.. NtlmCrypto.Proof(responseKey, challenge.ServerChallenge, clientChallenge), .. clientChallenge];
+            :
+            [
+                .. NtlmCrypto.Proof(responseKey, challenge.ServerChallenge, clientChallenge),
+                .. clientChallenge,
+            ];
         byte[] baseKey = NtlmCrypto.SessionBaseKey(responseKey, proof);
         (byte[] sessionKey, byte[] encryptedKey) = MakeSessionKey(flags, baseKey);
         byte[] message = new AuthenticateMessage

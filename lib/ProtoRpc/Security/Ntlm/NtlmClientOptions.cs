@@ -11,7 +11,8 @@ internal sealed record NtlmClientOptions
     /// <summary>The machine's name.</summary>
     public string Workstation { get; init; } = "";
 
-    /// <summary>The hash that ties the authentication to the TLS connection around it, where there is one.</summary>
+    /// <summary>The hash that ties the authentication to the TLS connection around it,
+    /// where there is one.</summary>
     public byte[]? ChannelBinding { get; init; }
 
     /// <summary>For servers that do not tell their time.</summary>

@@ -29,15 +29,16 @@ internal abstract class NtlmContext : SecurityContext
     /// <inheritdoc/>
     public override int SignatureSize(bool encrypted) => NtlmDirection.SignatureSize;
 
-    // With extended session security the signature covers the whole PDU, whether that was agreed on or not: it is
-    // how the peers of NTLMv2 do it ([MS-NLMP] section 3.4.6.1).
+    // With extended session security the signature covers the whole PDU, whether that was agreed on or not:
+    // it is how the peers of NTLMv2 do it ([MS-NLMP] section 3.4.6.1).
 
     /// <inheritdoc/>
     public override void Protect(Span<byte> pdu, Range data, bool encrypt, Span<byte> signature) =>
         Sending.Protect(pdu, encrypt ? pdu[data] : default, signature);
 
     /// <inheritdoc/>
-    public override bool Unprotect(Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature) =>
+    public override bool Unprotect(
+        Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature) =>
         Receiving.Unprotect(pdu, encrypted ? pdu[data] : default, signature);
 
     /// <inheritdoc/>

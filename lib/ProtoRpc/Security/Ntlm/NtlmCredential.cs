@@ -20,7 +20,8 @@ internal sealed class NtlmCredential
 
     public byte[] NtHash { get; }
 
-    /// <summary>Takes name and password of a credential; <c>DOMAIN\user</c> may stand in its user name.</summary>
+    /// <summary>Takes name and password of a credential;
+    /// <c>DOMAIN\user</c> may stand in its user name.</summary>
     public static NtlmCredential From(NetworkCredential credential)
     {
         (string user, string domain) = (credential.UserName, credential.Domain);

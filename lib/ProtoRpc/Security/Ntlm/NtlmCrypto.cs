@@ -32,7 +32,8 @@ internal static class NtlmCrypto
         HMACMD5.HashData(ntHash, Encoding.Unicode.GetBytes(user.ToUpperInvariant() + domain));
 
     /// <summary>What proves that somebody has the key: a code over the server's challenge and more.</summary>
-    public static byte[] Proof(ReadOnlySpan<byte> responseKey, ReadOnlySpan<byte> serverChallenge, ReadOnlySpan<byte> rest) =>
+    public static byte[] Proof(
+        ReadOnlySpan<byte> responseKey, ReadOnlySpan<byte> serverChallenge, ReadOnlySpan<byte> rest) =>
         Mac(responseKey, serverChallenge, rest);
 
     /// <summary>The key that both sides then share.</summary>
@@ -45,17 +46,22 @@ internal static class NtlmCrypto
         ReadOnlySpan<byte> authenticate) => Mac(sessionKey, negotiate, challenge, authenticate);
 
     /// <summary>A signing key of one direction.</summary>
-    public static byte[] SigningKey(ReadOnlySpan<byte> sessionKey, bool ofServer) => Derive(sessionKey, ofServer
-        ? "session key to server-to-client signing key magic constant\0"u8
-        : "session key to client-to-server signing key magic constant\0"u8);
+    public static byte[] SigningKey(ReadOnlySpan<byte> sessionKey, bool ofServer) =>
+        Derive(sessionKey, ofServer
+            ? "session key to server-to-client signing key magic constant\0"u8
+            : "session key to client-to-server signing key magic constant\0"u8);
 
     /// <summary>A sealing key of one direction, 128 bits.</summary>
-    public static byte[] SealingKey(ReadOnlySpan<byte> sessionKey, bool ofServer) => Derive(sessionKey, ofServer
-        ? "session key to server-to-client sealing key magic constant\0"u8
-        : "session key to client-to-server sealing key magic constant\0"u8);
+    public static byte[] SealingKey(ReadOnlySpan<byte> sessionKey, bool ofServer) =>
+        Derive(sessionKey, ofServer
+            ? "session key to server-to-client sealing key magic constant\0"u8
+            : "session key to client-to-server sealing key magic constant\0"u8);
 
     private static byte[] Mac(
-        ReadOnlySpan<byte> key, ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, ReadOnlySpan<byte> third = default)
+        ReadOnlySpan<byte> key,
+        ReadOnlySpan<byte> first,
+        ReadOnlySpan<byte> second,
+        ReadOnlySpan<byte> third = default)
     {
         using IncrementalHash mac = IncrementalHash.CreateHMAC(HashAlgorithmName.MD5, key);
         mac.AppendData(first);

@@ -3,7 +3,8 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>Signs and seals what goes one way ([MS-NLMP] section 3.4): one key for each, one stream, one count.</summary>
+/// <summary>Signs and seals what goes one way ([MS-NLMP] section 3.4): one key for each, one stream,
+/// one count.</summary>
 /// <remarks>Not thread-safe: messages are numbered in the order in which they are worked on.</remarks>
 internal sealed class NtlmDirection : IDisposable
 {
@@ -52,7 +53,8 @@ internal sealed class NtlmDirection : IDisposable
     }
 
     /// <summary>Decrypts a part of a message in place, and checks the signature over all of it.</summary>
-    /// <returns>False when it is not the next message as its sender made it; nothing may be used then.</returns>
+    /// <returns>False when it is not the next message as its sender made it;
+    /// nothing may be used then.</returns>
     public bool Unprotect(ReadOnlySpan<byte> message, Span<byte> secret, ReadOnlySpan<byte> signature)
     {
         if (signature.Length != SignatureSize)

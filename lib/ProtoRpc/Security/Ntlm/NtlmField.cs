@@ -3,7 +3,8 @@ using System.Text;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>What the three NTLM messages share: signature, type, and fields that point into the payload.</summary>
+/// <summary>What the three NTLM messages share: signature, type,
+/// and fields that point into the payload.</summary>
 internal static class NtlmField
 {
     /// <summary>Octets of signature and type.</summary>

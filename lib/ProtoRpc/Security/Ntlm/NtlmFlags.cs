@@ -20,9 +20,11 @@ internal enum NtlmFlags : uint
     KeyExchange = 0x40000000,
     Key56 = 0x80000000,
 
-    /// <summary>Without these there is no NTLMv2 session with 128-bit keys, and nothing less is spoken here.</summary>
+    /// <summary>Without these there is no NTLMv2 session with 128-bit keys,
+    /// and nothing less is spoken here.</summary>
     Required = Unicode | Ntlm | ExtendedSessionSecurity | Key128,
 
     /// <summary>What this side offers and accepts.</summary>
-    Supported = Required | RequestTarget | Sign | Seal | AlwaysSign | TargetInfo | Version | KeyExchange | Key56,
+    Supported =
+        Required | RequestTarget | Sign | Seal | AlwaysSign | TargetInfo | Version | KeyExchange | Key56,
 }

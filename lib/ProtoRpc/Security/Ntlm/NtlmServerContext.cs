@@ -58,7 +58,8 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
     private void Verify(ReadOnlySpan<byte> token)
     {
         AuthenticateMessage message =
-            AuthenticateMessage.Read(token) ?? throw SecurityErrors.Malformed(Name, "the AUTHENTICATE message");
+            AuthenticateMessage.Read(token)
+                ?? throw SecurityErrors.Malformed(Name, "the AUTHENTICATE message");
         Require(message.Flags);
         NtlmV2Response response = ReadResponse(message);
 
@@ -72,7 +73,8 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         if (account is null || !proved)
         {
             throw SecurityErrors.Refused(
-                Name, $@"'{message.Domain}\{message.User}' is no account of this server, or the password is wrong");
+                Name,
+                $@"'{message.Domain}\{message.User}' is no account of this server, or the password is wrong");
         }
 
         byte[] baseKey = NtlmCrypto.SessionBaseKey(responseKey, proof);
@@ -96,11 +98,14 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
 
         if (message.NtResponse.Length == NtlmV2Response.NtlmV1Size)
         {
-            throw SecurityErrors.Refused(Name, "the client speaks LM or NTLM version 1, which prove next to nothing today. "
+            throw SecurityErrors.Refused(
+                Name,
+                "the client speaks LM or NTLM version 1, which prove next to nothing today. "
                 + "Let it use NTLM version 2");
         }
 
-        return NtlmV2Response.Read(message.NtResponse) ?? throw SecurityErrors.Malformed(Name, "the response");
+        return NtlmV2Response.Read(message.NtResponse)
+            ?? throw SecurityErrors.Malformed(Name, "the response");
     }
 
     private static byte[] SessionKey(AuthenticateMessage message, NtlmFlags flags, byte[] baseKey)
@@ -159,7 +164,8 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         if (options.ChannelBinding is { } binding
             && !CryptographicOperations.FixedTimeEquals(binding, response.Pairs.Find(AvId.ChannelBindings)))
         {
-            throw SecurityErrors.Refused(Name, "the client authenticated for another TLS connection than this one");
+            throw SecurityErrors.Refused(
+                Name, "the client authenticated for another TLS connection than this one");
         }
     }
 
@@ -167,8 +173,9 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
     {
         if (!flags.HasFlag(NtlmFlags.Required))
         {
-            throw SecurityErrors.Refused(Name, "the client does not speak NTLMv2 session security with 128-bit keys, and "
-                + "nothing weaker is spoken here");
+            throw SecurityErrors.Refused(
+                Name,
+                "the client does not speak NTLMv2 session security with 128-bit keys, and nothing weaker is spoken here");
         }
     }
 }

@@ -5,7 +5,8 @@ internal static class NtlmTime
 {
     private static readonly long Latest = DateTimeOffset.MaxValue.ToFileTime();
 
-    public static DateTimeOffset ToDateTime(long time) => DateTimeOffset.FromFileTime(Math.Clamp(time, 0, Latest));
+    public static DateTimeOffset ToDateTime(long time) =>
+        DateTimeOffset.FromFileTime(Math.Clamp(time, 0, Latest));
 
     public static long FromDateTime(DateTimeOffset time) => time.ToFileTime();
 }

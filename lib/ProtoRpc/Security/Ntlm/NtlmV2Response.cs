@@ -2,7 +2,8 @@ using System.Buffers.Binary;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>The NTLMv2 response: a proof, and the client's challenge that it covers ([MS-NLMP] section 2.2.2.8).</summary>
+/// <summary>The NTLMv2 response: a proof, and the client's challenge that it
+/// covers ([MS-NLMP] section 2.2.2.8).</summary>
 internal sealed class NtlmV2Response
 {
     /// <summary>Octets of the proof.</summary>
@@ -35,8 +36,10 @@ internal sealed class NtlmV2Response
     /// <summary>What the client says beside.</summary>
     public AvPairs Pairs { get; }
 
-    /// <summary>When the client answered: by its clock, or by the server's where the challenge had the time.</summary>
-    public DateTimeOffset Time => NtlmTime.ToDateTime(BinaryPrimitives.ReadInt64LittleEndian(Blob.AsSpan(TimeOffset)));
+    /// <summary>When the client answered: by its clock,
+    /// or by the server's where the challenge had the time.</summary>
+    public DateTimeOffset Time =>
+        NtlmTime.ToDateTime(BinaryPrimitives.ReadInt64LittleEndian(Blob.AsSpan(TimeOffset)));
 
     /// <summary>Reads a response.</summary>
     /// <returns>Null when it is not one of NTLMv2.</returns>

@@ -2,8 +2,8 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>The RC4 stream cipher, which .NET does not have and NTLM seals with. Broken by today's standard: it is
-/// here for peers that know no better.</summary>
+/// <summary>The RC4 stream cipher, which .NET does not have and NTLM seals with. Broken by today's standard:
+/// it is here for peers that know no better.</summary>
 /// <remarks>One stream of one direction. Not thread-safe.</remarks>
 internal sealed class Rc4 : IDisposable
 {

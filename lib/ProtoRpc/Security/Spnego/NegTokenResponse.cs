@@ -2,7 +2,8 @@ using System.Formats.Asn1;
 
 namespace ProtoRpc.Security.Spnego;
 
-/// <summary>Every token after the first, of either side (RFC 4178 section 4.2.2). Whatever is null is left out.</summary>
+/// <summary>Every token after the first, of either side (RFC 4178 section 4.2.2).
+/// Whatever is null is left out.</summary>
 internal sealed record NegTokenResponse
 {
     public SpnegoState? State { get; init; }
@@ -22,7 +23,8 @@ internal sealed record NegTokenResponse
     {
         try
         {
-            AsnReader fields = new AsnReader(token, AsnEncodingRules.BER).ReadSequence(SpnegoTag.Of(1)).ReadSequence();
+            AsnReader fields =
+                new AsnReader(token, AsnEncodingRules.BER).ReadSequence(SpnegoTag.Of(1)).ReadSequence();
             NegTokenResponse response = new();
             while (fields.HasData)
             {

@@ -57,7 +57,8 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
         if (answer.State == SpnegoState.Reject)
         {
             throw SecurityErrors.Refused(Name, "the server rejects all of "
-                + string.Join(", ", _offered!.Select(m => m.Oid == SpnegoOid.Ntlm ? NtlmContext.Name : m.Oid)));
+                + string.Join(
+                    ", ", _offered!.Select(m => m.Oid == SpnegoOid.Ntlm ? NtlmContext.Name : m.Oid)));
         }
 
         byte[]? next = answer.Mechanism is { } chosen && !SpnegoOid.Same(chosen, _offered![0].Oid)
@@ -67,12 +68,13 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
         return answer.State == SpnegoState.AcceptCompleted ? Finish(answer, next) : Reply(next);
     }
 
-    // The server cannot do the best one: the other begins, and from then on a code over the list is needed, since
-    // somebody on the way could have taken the best one out.
+    // The server cannot do the best one: the other begins, and from then on a code over the list is needed,
+    // since somebody on the way could have taken the best one out.
     private byte[] Switch(string chosen, NegTokenResponse answer)
     {
         SpnegoMechanism other = Array.Find(_offered!, m => SpnegoOid.Same(m.Oid, chosen))
-            ?? throw SecurityErrors.Refused(Name, $"the server chose mechanism {chosen}, which was not offered");
+            ?? throw SecurityErrors.Refused(
+                Name, $"the server chose mechanism {chosen}, which was not offered");
         if (_isMicRequired || answer.Token is not null)
         {
             throw SecurityErrors.Malformed(Name, "the choice");
@@ -100,7 +102,8 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
         }
         else if (_isMicRequired)
         {
-            throw SecurityErrors.Refused(Name, "the server does not prove that the list of mechanisms came unchanged");
+            throw SecurityErrors.Refused(
+                Name, "the server does not prove that the list of mechanisms came unchanged");
         }
 
         _isComplete = true;

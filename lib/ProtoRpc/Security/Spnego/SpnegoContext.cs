@@ -41,7 +41,8 @@ internal abstract class SpnegoContext : SecurityContext
     }
 
     /// <inheritdoc/>
-    public override byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms) => Chosen.SignNegotiation(mechanisms);
+    public override byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms) =>
+        Chosen.SignNegotiation(mechanisms);
 
     /// <inheritdoc/>
     public override bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code) =>
@@ -59,5 +60,6 @@ internal abstract class SpnegoContext : SecurityContext
         }
     }
 
-    private SecurityContext Chosen => Inner ?? throw new InvalidOperationException("No mechanism is agreed on yet.");
+    private SecurityContext Chosen =>
+        Inner ?? throw new InvalidOperationException("No mechanism is agreed on yet.");
 }

@@ -22,7 +22,8 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
 
     private byte[] Choose(byte[] token)
     {
-        NegTokenInit init = NegTokenInit.Read(token) ?? throw SecurityErrors.Malformed(Name, "the first token");
+        NegTokenInit init = NegTokenInit.Read(token)
+            ?? throw SecurityErrors.Malformed(Name, "the first token");
         (SpnegoMechanism mechanism, int index) = Find(init.Mechanisms);
         MechanismList = init.MechanismList;
         Inner = mechanism.Create();
@@ -42,7 +43,8 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
 
     private byte[] Continue(byte[] token)
     {
-        NegTokenResponse answer = NegTokenResponse.Read(token) ?? throw SecurityErrors.Malformed(Name, "the token");
+        NegTokenResponse answer = NegTokenResponse.Read(token)
+            ?? throw SecurityErrors.Malformed(Name, "the token");
         byte[]? next = answer.Token is { Length: > 0 } inner ? Inner!.Step(inner) : null;
         if (!Inner!.IsComplete)
         {
@@ -59,7 +61,8 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
         }
         else if (_isMicRequired)
         {
-            throw SecurityErrors.Refused(Name, "the client does not prove that its list of mechanisms came unchanged");
+            throw SecurityErrors.Refused(
+                Name, "the client does not prove that its list of mechanisms came unchanged");
         }
 
         _isComplete = true;

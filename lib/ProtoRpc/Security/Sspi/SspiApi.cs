@@ -15,18 +15,21 @@ internal static unsafe partial class SspiApi
     private const string Library = "secur32";
 
 #pragma warning disable SYSLIB1054 // Named as in the library.
-    [LibraryImport(Library, EntryPoint = "AcquireCredentialsHandleW", StringMarshalling = StringMarshalling.Utf16)]
+    [LibraryImport(
+        Library, EntryPoint = "AcquireCredentialsHandleW", StringMarshalling = StringMarshalling.Utf16)]
     public static partial int AcquireCredentialsHandle(
-        string? principal, string package, uint use, void* logon, void* identity, void* getKey, void* argument,
-        SspiHandle* credential, long* expiry);
+        string? principal, string package, uint use, void* logon, void* identity,
+        void* getKey, void* argument, SspiHandle* credential, long* expiry);
 
     [LibraryImport(Library)]
     public static partial int FreeCredentialsHandle(SspiHandle* credential);
 
-    [LibraryImport(Library, EntryPoint = "InitializeSecurityContextW", StringMarshalling = StringMarshalling.Utf16)]
+    [LibraryImport(
+        Library, EntryPoint = "InitializeSecurityContextW", StringMarshalling = StringMarshalling.Utf16)]
     public static partial int InitializeSecurityContext(
         SspiHandle* credential, SspiHandle* context, string? target, uint wanted, uint reserved, uint data,
-        SspiBuffers* input, uint reserved2, SspiHandle* newContext, SspiBuffers* output, uint* got, long* expiry);
+        SspiBuffers* input, uint reserved2, SspiHandle* newContext, SspiBuffers* output,
+        uint* got, long* expiry);
 
     [LibraryImport(Library)]
     public static partial int AcceptSecurityContext(
@@ -49,15 +52,19 @@ internal static unsafe partial class SspiApi
     public static partial int QuerySecurityContextToken(SspiHandle* context, nint* token);
 
     [LibraryImport(Library)]
-    public static partial int MakeSignature(SspiHandle* context, uint quality, SspiBuffers* message, uint sequence);
+    public static partial int MakeSignature(
+        SspiHandle* context, uint quality, SspiBuffers* message, uint sequence);
 
     [LibraryImport(Library)]
-    public static partial int VerifySignature(SspiHandle* context, SspiBuffers* message, uint sequence, uint* quality);
+    public static partial int VerifySignature(
+        SspiHandle* context, SspiBuffers* message, uint sequence, uint* quality);
 
     [LibraryImport(Library)]
-    public static partial int EncryptMessage(SspiHandle* context, uint quality, SspiBuffers* message, uint sequence);
+    public static partial int EncryptMessage(
+        SspiHandle* context, uint quality, SspiBuffers* message, uint sequence);
 
     [LibraryImport(Library)]
-    public static partial int DecryptMessage(SspiHandle* context, SspiBuffers* message, uint sequence, uint* quality);
+    public static partial int DecryptMessage(
+        SspiHandle* context, SspiBuffers* message, uint sequence, uint* quality);
 #pragma warning restore SYSLIB1054
 }

@@ -15,8 +15,7 @@ internal unsafe struct SspiBuffers(SspiBuffer* parts, int count)
     public SspiBuffer* Parts = parts;
 
     /// <summary>Describes a PDU as the runtime of Windows does ([MS-RPCE] section 2.2.2.11): only the data is
-    /// encrypted,
-    /// and header and trailer are signed where both sides agreed on it.</summary>
+    /// encrypted, and header and trailer are signed where both sides agreed on it.</summary>
     /// <param name="parts">Room for <see cref="OfPdu"/> parts.</param>
     /// <param name="pdu">The PDU but for the signature.</param>
     /// <param name="length">Its octets.</param>
@@ -29,7 +28,8 @@ internal unsafe struct SspiBuffers(SspiBuffer* parts, int count)
     {
         (int offset, int size) = data.GetOffsetAndLength(length);
         int end = offset + size;
-        uint around = SspiBuffer.Data | (signsHeaders ? SspiBuffer.ReadOnlyWithChecksum : SspiBuffer.ReadOnly);
+        uint around =
+            SspiBuffer.Data | (signsHeaders ? SspiBuffer.ReadOnlyWithChecksum : SspiBuffer.ReadOnly);
         parts[0] = new SspiBuffer(around, pdu, offset);
         parts[1] = new SspiBuffer(SspiBuffer.Data, pdu + offset, size);
         parts[2] = new SspiBuffer(around, pdu + end, length - end);

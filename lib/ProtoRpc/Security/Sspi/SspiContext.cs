@@ -12,8 +12,8 @@ namespace ProtoRpc.Security.Sspi;
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class SspiContext : SecurityContext
 {
-    // Tokens go over the wire with a length of 16 bits. The package is not asked to allocate them: Wine's NTLM
-    // ignores that on a server, and writes to address 0.
+    // Tokens go over the wire with a length of 16 bits. The package is not asked to allocate them: Wine's
+    // NTLM ignores that on a server, and writes to address 0.
     private const int MaxToken = ushort.MaxValue;
 
     private readonly SspiCredential _credential;
@@ -49,7 +49,8 @@ internal sealed unsafe class SspiContext : SecurityContext
     /// <exception cref="RpcException">Unauthenticated: the system does not tell who it is.</exception>
     public override IIdentity Identity => _isServer && _isComplete
         ? _caller ??= ReadCaller()
-        : throw new InvalidOperationException("The client is known to a server whose authentication is complete.");
+        : throw new InvalidOperationException(
+            "The client is known to a server whose authentication is complete.");
 
     /// <summary>A client's side.</summary>
     /// <param name="credential">Who calls; other contexts may use it too.</param>
@@ -130,7 +131,8 @@ internal sealed unsafe class SspiContext : SecurityContext
         // The length stands in the header already, under the signature.
         if (parts[SspiBuffers.OfPdu - 1].Length != signature.Length)
         {
-            throw SecurityErrors.Refused(_mechanism, "the package makes signatures of another size than it told");
+            throw SecurityErrors.Refused(
+                _mechanism, "the package makes signatures of another size than it told");
         }
     }
 
@@ -150,7 +152,8 @@ internal sealed unsafe class SspiContext : SecurityContext
             SspiBuffers message =
                 SspiBuffers.Describe(parts, start, pdu.Length, data, SignsHeaders, token, copy.Length);
             return encrypted
-                ? SspiApi.DecryptMessage(context, &message, 0, &quality) == SspiStatus.Ok && quality != NotEncrypted
+                ? SspiApi.DecryptMessage(context, &message, 0, &quality) == SspiStatus.Ok
+                    && quality != NotEncrypted
                 : SspiApi.VerifySignature(context, &message, 0, &quality) == SspiStatus.Ok;
         }
     }
@@ -184,7 +187,8 @@ internal sealed unsafe class SspiContext : SecurityContext
                 ? SspiApi.AcceptSecurityContext(
                     &credential, current, input, SspiFlags.OfServer, 0, context, output, &got, &expiry)
                 : SspiApi.InitializeSecurityContext(
-                    &credential, current, _target, SspiFlags.OfClient, 0, 0, input, 0, context, output, &got, &expiry);
+                    &credential, current, _target, SspiFlags.OfClient, 0, 0, input, 0,
+                    context, output, &got, &expiry);
             GC.KeepAlive(_credential);
             if (status < 0)
             {
@@ -261,14 +265,16 @@ internal sealed unsafe class SspiContext : SecurityContext
         {
             WindowsIdentity caller = new(token, _mechanism);
 
-            // Windows also logs on callers without a name and a password, and unknown ones as guests if it may.
+            // Windows also logs on callers without a name and a password,
+            // and unknown ones as guests if it may.
             return caller.IsAuthenticated
                 ? caller
                 : throw SecurityErrors.Refused(_mechanism, $"'{caller.Name}' proves nobody");
         }
         catch (Exception e) when (e is ArgumentException or SecurityException or Win32Exception)
         {
-            throw SecurityErrors.Refused(_mechanism, $"the system's token of the caller cannot be used: {e.Message}", e);
+            throw SecurityErrors.Refused(
+                _mechanism, $"the system's token of the caller cannot be used: {e.Message}", e);
         }
     }
 

@@ -3,8 +3,8 @@ namespace ProtoRpc.Security.Sspi;
 /// <summary>What is asked of a context. The numbers of clients and servers differ.</summary>
 internal static class SspiFlags
 {
-    /// <summary>Mutual authentication, replay and sequence detection, confidentiality, DCE style, a connection,
-    /// and integrity.</summary>
+    /// <summary>Mutual authentication, replay and sequence detection, confidentiality, DCE style, a
+    /// connection, and integrity.</summary>
     public const uint OfClient = 0x2 | 0x4 | 0x8 | Confidentiality | DceStyle | 0x800 | ClientIntegrity;
 
     /// <summary>The same for a server, which need not ask for mutual authentication.</summary>

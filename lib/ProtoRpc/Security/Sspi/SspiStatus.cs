@@ -13,19 +13,24 @@ internal static class SspiStatus
     {
         [0x80090300] = ("SEC_E_INSUFFICIENT_MEMORY", "there is not enough memory"),
         [0x80090301] = ("SEC_E_INVALID_HANDLE", null),
-        [0x80090302] = ("SEC_E_UNSUPPORTED_FUNCTION", "the package of this system cannot do what was asked for"),
-        [0x80090303] = ("SEC_E_TARGET_UNKNOWN", "the service principal name is not known, or the server is not there"),
+        [0x80090302] = (
+            "SEC_E_UNSUPPORTED_FUNCTION", "the package of this system cannot do what was asked for"),
+        [0x80090303] = (
+            "SEC_E_TARGET_UNKNOWN", "the service principal name is not known, or the server is not there"),
         [0x80090304] = ("SEC_E_INTERNAL_ERROR", "the system's authority cannot be asked"),
         [0x80090305] = ("SEC_E_SECPKG_NOT_FOUND", "the system does not have this package"),
         [0x80090306] = ("SEC_E_NOT_OWNER", "the account does not own the credential"),
         [0x80090308] = (
-            "SEC_E_INVALID_TOKEN", "the token of the other side does not decode: it may speak another mechanism"),
+            "SEC_E_INVALID_TOKEN",
+            "the token of the other side does not decode: it may speak another mechanism"),
         [0x8009030A] = ("SEC_E_QOP_NOT_SUPPORTED", "the package does not protect messages like that"),
         [0x8009030B] = ("SEC_E_NO_IMPERSONATION", "the caller's logon cannot be used"),
-        [0x8009030C] = ("SEC_E_LOGON_DENIED", "the logon was denied: the user is not known, or the password is wrong"),
+        [0x8009030C] = (
+            "SEC_E_LOGON_DENIED", "the logon was denied: the user is not known, or the password is wrong"),
         [0x8009030D] = ("SEC_E_UNKNOWN_CREDENTIALS", "the credential is not known to the package"),
         [0x8009030E] = (
-            "SEC_E_NO_CREDENTIALS", "there is no credential: the account has logged on without a password or ticket"),
+            "SEC_E_NO_CREDENTIALS",
+            "there is no credential: the account has logged on without a password or ticket"),
         [0x8009030F] = ("SEC_E_MESSAGE_ALTERED", "the message was changed on the way"),
         [0x80090310] = ("SEC_E_OUT_OF_SEQUENCE", "the message is out of sequence"),
         [0x80090311] = (
@@ -36,7 +41,8 @@ internal static class SspiStatus
         [0x80090320] = ("SEC_E_INCOMPLETE_CREDENTIALS", null),
         [0x80090321] = ("SEC_E_BUFFER_TOO_SMALL", "the token is larger than a PDU can carry"),
         [0x80090322] = (
-            "SEC_E_WRONG_PRINCIPAL", "the service runs as another account than the service principal name says"),
+            "SEC_E_WRONG_PRINCIPAL",
+            "the service runs as another account than the service principal name says"),
         [0x80090324] = ("SEC_E_TIME_SKEW", "the clocks of client and server are too far apart: set them"),
         [0x80090329] = ("SEC_E_ENCRYPT_FAILURE", null),
         [0x80090330] = ("SEC_E_DECRYPT_FAILURE", null),
@@ -50,7 +56,8 @@ internal static class SspiStatus
         [0x8009033F] = ("SEC_E_SHUTDOWN_IN_PROGRESS", "the system is shutting down"),
         [0x80090342] = ("SEC_E_KDC_UNKNOWN_ETYPE", "the encryption type is not supported by the KDC"),
         [0x80090343] = ("SEC_E_UNSUPPORTED_PREAUTH", null),
-        [0x80090346] = ("SEC_E_BAD_BINDINGS", "the client came over another TLS connection than it authenticated for"),
+        [0x80090346] = (
+            "SEC_E_BAD_BINDINGS", "the client came over another TLS connection than it authenticated for"),
         [0x80090347] = ("SEC_E_MULTIPLE_ACCOUNTS", "several accounts have this name"),
         [0x80090348] = ("SEC_E_NO_KERB_KEY", "the account of the service has no Kerberos key"),
         [0x80090350] = ("SEC_E_DOWNGRADE_DETECTED", "somebody tried to weaken the authentication on the way"),
@@ -72,7 +79,8 @@ internal static class SspiStatus
 
     /// <summary>What a status means: in words, by its name, or as the number that it is.</summary>
     public static string Text(int status) =>
-        !Known.TryGetValue((uint)status, out (string Name, string? Words) known) ? $"SSPI answers 0x{status:X8}"
+        !Known.TryGetValue((uint)status, out (string Name, string? Words) known)
+            ? $"SSPI answers 0x{status:X8}"
         : known.Words is null ? $"SSPI answers {known.Name}"
         : $"{known.Words} ({known.Name})";
 }

@@ -37,7 +37,8 @@ public static class NtlmContextTests
     {
         using NtlmServerContext server = NtlmVectors.NewServer(
             null, NtlmAccount.From(new NetworkCredential(accountUser, "Pässwörd €", accountDomain)));
-        using NtlmClientContext client = NtlmVectors.NewClient(new NetworkCredential(user, "Pässwörd €", domain));
+        using NtlmClientContext client = NtlmVectors.NewClient(
+            new NetworkCredential(user, "Pässwörd €", domain));
 
         Agree(client, server);
 
@@ -48,7 +49,8 @@ public static class NtlmContextTests
     public static void An_account_may_be_given_by_its_hash()
     {
         byte[] hash = NtlmCrypto.NtHash("Password");
-        using NtlmServerContext server = NtlmVectors.NewServer(null, NtlmAccount.FromHash(@"DOMAIN\User", hash));
+        using NtlmServerContext server = NtlmVectors.NewServer(
+            null, NtlmAccount.FromHash(@"DOMAIN\User", hash));
 
         Agree(NtlmVectors.NewClient(), server);
 
@@ -73,7 +75,8 @@ public static class NtlmContextTests
         Assert.Equal(RpcStatusCode.Unauthenticated, error.Code);
         Assert.Equal("AuthenticationFailed", error.ErrorId);
         Assert.Equal(
-            $@"NTLM: '{domain}\{user}' is no account of this server, or the password is wrong.", error.Message);
+            $@"NTLM: '{domain}\{user}' is no account of this server, or the password is wrong.",
+            error.Message);
         Assert.False(server.IsComplete);
     }
 
@@ -200,7 +203,8 @@ public static class NtlmContextTests
             using NtlmServerContext server = NtlmVectors.NewServer(new NtlmServerOptions
             {
                 Random = _ => serverChallenge,
-                Clock = new NtlmVectors.FixedClock(ChallengeMessage.Read(challenge)!.TargetInfo.Timestamp!.Value),
+                Clock = new NtlmVectors.FixedClock(
+                    ChallengeMessage.Read(challenge)!.TargetInfo.Timestamp!.Value),
             });
             Assert.Equal(challenge, server.Step(negotiate));
             refused += Record.Exception(() => server.Step(changed)) is RpcException ? 1 : 0;
@@ -241,17 +245,20 @@ public static class NtlmContextTests
         Assert.Equal(NtlmVectors.Time.AddHours(1), response.Time);
         Assert.Equal(0u, response.Pairs.Flags);
         Assert.Equal(24, BinaryPrimitives.ReadUInt16LittleEndian(message.AsSpan(12)));
-        Assert.NotEqual(new byte[24], message.AsSpan(message.Length - 16 - response.Blob.Length - 16 - 24, 24).ToArray());
+        Assert.NotEqual(
+            new byte[24], message.AsSpan(message.Length - 16 - response.Blob.Length - 16 - 24, 24).ToArray());
     }
 
     [Fact]
     public static void The_older_response_is_that_of_the_recorded_client()
     {
         byte[] recorded = NtlmVectors.Authenticate;
-        byte[] clientChallenge = NtlmV2Response.Read(AuthenticateMessage.Read(recorded)!.NtResponse)!.Blob[16..24];
+        byte[] clientChallenge =
+            NtlmV2Response.Read(AuthenticateMessage.Read(recorded)!.NtResponse)!.Blob[16..24];
         byte[] key = NtlmCrypto.ResponseKey(NtlmCrypto.NtHash("Password"), "User", "DOMAIN");
 
-        byte[] proof = NtlmCrypto.Proof(key, NtlmVectors.Known("auth3-ntlm", "server_challenge"), clientChallenge);
+        byte[] proof = NtlmCrypto.Proof(
+            key, NtlmVectors.Known("auth3-ntlm", "server_challenge"), clientChallenge);
 
         byte[] expected = [.. proof, .. clientChallenge];
         Assert.Equal(expected, recorded[0x54..0x6C]);
@@ -261,7 +268,8 @@ public static class NtlmContextTests
     public static void A_client_says_which_service_it_wants()
     {
         using NtlmServerContext server = NtlmVectors.NewServer();
-        using NtlmClientContext client = NtlmVectors.NewClient(null, new NtlmClientOptions { TargetName = "host/server" });
+        using NtlmClientContext client = NtlmVectors.NewClient(
+            null, new NtlmClientOptions { TargetName = "host/server" });
 
         byte[] message = client.Step(server.Step(client.Step(default)));
 
@@ -274,7 +282,8 @@ public static class NtlmContextTests
     [InlineData(true, true, true)]
     [InlineData(true, false, false)]
     [InlineData(false, true, true)]
-    public static void An_authentication_for_another_TLS_connection_is_refused(bool demands, bool same, bool works)
+    public static void An_authentication_for_another_TLS_connection_is_refused(
+        bool demands, bool same, bool works)
     {
         using NtlmServerContext server = NtlmVectors.NewServer(new NtlmServerOptions
         {

@@ -23,9 +23,11 @@ public static class NtlmCryptoTests
     {
         AuthenticateMessage message = AuthenticateMessage.Read(NtlmVectors.Authenticate)!;
         NtlmV2Response response = NtlmV2Response.Read(message.NtResponse)!;
-        byte[] responseKey = NtlmCrypto.ResponseKey(NtlmCrypto.NtHash("Password"), message.User, message.Domain);
+        byte[] responseKey = NtlmCrypto.ResponseKey(
+            NtlmCrypto.NtHash("Password"), message.User, message.Domain);
 
-        byte[] proof = NtlmCrypto.Proof(responseKey, NtlmVectors.Known(Vector, "server_challenge"), response.Blob);
+        byte[] proof = NtlmCrypto.Proof(
+            responseKey, NtlmVectors.Known(Vector, "server_challenge"), response.Blob);
         byte[] baseKey = NtlmCrypto.SessionBaseKey(responseKey, proof);
         byte[] sessionKey = new byte[16];
         Rc4.Transform(baseKey, message.EncryptedSessionKey, sessionKey);
@@ -33,10 +35,10 @@ public static class NtlmCryptoTests
         Assert.Equal(response.Proof, proof);
         Assert.Equal(NtlmVectors.Known(Vector, "session_base_key"), baseKey);
         Assert.Equal(NtlmVectors.Known(Vector, "exported_session_key"), sessionKey);
-        Assert.Equal(NtlmVectors.Known(Vector, "client_signing_key"), NtlmCrypto.SigningKey(sessionKey, ofServer: false));
-        Assert.Equal(NtlmVectors.Known(Vector, "server_signing_key"), NtlmCrypto.SigningKey(sessionKey, ofServer: true));
-        Assert.Equal(NtlmVectors.Known(Vector, "client_sealing_key"), NtlmCrypto.SealingKey(sessionKey, ofServer: false));
-        Assert.Equal(NtlmVectors.Known(Vector, "server_sealing_key"), NtlmCrypto.SealingKey(sessionKey, ofServer: true));
+        Assert.Equal(Known("client_signing_key"), NtlmCrypto.SigningKey(sessionKey, ofServer: false));
+        Assert.Equal(Known("server_signing_key"), NtlmCrypto.SigningKey(sessionKey, ofServer: true));
+        Assert.Equal(Known("client_sealing_key"), NtlmCrypto.SealingKey(sessionKey, ofServer: false));
+        Assert.Equal(Known("server_sealing_key"), NtlmCrypto.SealingKey(sessionKey, ofServer: true));
     }
 
     [Theory]
@@ -44,7 +46,8 @@ public static class NtlmCryptoTests
     [InlineData("response-ntlm-integrity", true, false)]
     [InlineData("request-ntlm-privacy", false, true)]
     [InlineData("response-ntlm-privacy", true, true)]
-    public static void Recorded_calls_are_protected_and_opened_octet_by_octet(string name, bool fromServer, bool seals)
+    public static void Recorded_calls_are_protected_and_opened_octet_by_octet(
+        string name, bool fromServer, bool seals)
     {
         WireVector vector = WireVector.Load(name);
         int end = vector.Bytes.Length - NtlmDirection.SignatureSize;
@@ -67,7 +70,8 @@ public static class NtlmCryptoTests
         sending.Protect(pdu.AsSpan(0, end), seals ? pdu.AsSpan(0, end)[stub] : default, pdu.AsSpan(end));
         Assert.Equal(vector.Bytes, pdu);
 
-        NtlmDirection NewDirection() => new(NtlmVectors.Known(name, "exported_session_key"), fromServer, true);
+        NtlmDirection NewDirection() => new(
+            NtlmVectors.Known(name, "exported_session_key"), fromServer, true);
     }
 
     [Fact]
@@ -106,10 +110,13 @@ public static class NtlmCryptoTests
             return [.. messages.Select(m =>
             {
                 byte[] text = [.. m.Text];
-                return receiving.Unprotect(text, text, m.Signature) && text.AsSpan().SequenceEqual("same text"u8);
+                return receiving.Unprotect(text, text, m.Signature)
+                    && text.AsSpan().SequenceEqual("same text"u8);
             })];
         }
     }
+
+    private static byte[] Known(string name) => NtlmVectors.Known(Vector, name);
 
     private static (byte[] Text, byte[] Signature) Seal(NtlmDirection sending)
     {

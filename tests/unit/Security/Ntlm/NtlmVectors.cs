@@ -5,7 +5,8 @@ using ProtoRpc.Tests.Wire;
 
 namespace ProtoRpc.Tests.Security.Ntlm;
 
-/// <summary>The recorded authentication: its tokens, its secrets, and a server that it was meant for.</summary>
+/// <summary>The recorded authentication: its tokens, its secrets,
+/// and a server that it was meant for.</summary>
 internal static class NtlmVectors
 {
     public static readonly NetworkCredential Credential = new("User", "Password", "DOMAIN");
@@ -36,10 +37,12 @@ internal static class NtlmVectors
     public static NtlmAccountTable Accounts(params NtlmAccount[] accounts) =>
         new(accounts.Length > 0 ? accounts : [NtlmAccount.From(Credential)]);
 
-    public static NtlmServerContext NewServer(NtlmServerOptions? options = null, params NtlmAccount[] accounts) =>
+    public static NtlmServerContext NewServer(
+        NtlmServerOptions? options = null, params NtlmAccount[] accounts) =>
         new(Accounts(accounts), options ?? new NtlmServerOptions());
 
-    public static NtlmClientContext NewClient(NetworkCredential? credential = null, NtlmClientOptions? options = null) =>
+    public static NtlmClientContext NewClient(
+        NetworkCredential? credential = null, NtlmClientOptions? options = null) =>
         new(NtlmCredential.From(credential ?? Credential), options ?? new NtlmClientOptions());
 
     public sealed class FixedClock(DateTimeOffset now) : TimeProvider

@@ -84,7 +84,9 @@ public static class SpnegoContextTests
         using SpnegoClientContext client = NewClient();
         client.Step(default);
 
-        Refused(client, new NegTokenResponse { State = SpnegoState.AcceptCompleted }.ToBytes(), "before it was complete");
+        Refused(
+            client, new NegTokenResponse { State = SpnegoState.AcceptCompleted }.ToBytes(),
+            "before it was complete");
         Assert.False(client.IsComplete);
     }
 
@@ -112,7 +114,10 @@ public static class SpnegoContextTests
     {
         using SpnegoServerContext server = NewServer();
         using SpnegoClientContext client = new(
-            [new(Other, () => throw new RpcException(RpcStatusCode.Unauthenticated, "no ticket")), ClientNtlm()]);
+        [
+            new(Other, () => throw new RpcException(RpcStatusCode.Unauthenticated, "no ticket")),
+            ClientNtlm(),
+        ]);
 
         byte[] first = client.Step(default);
 
@@ -154,7 +159,8 @@ public static class SpnegoContextTests
                 using (writer.PushSequence(SpnegoTag.Of(0)))
                 {
                     writer.WriteEncodedValue(
-                        NegTokenInit.EncodeMechanisms(["1.2.840.48018.1.2.2", SpnegoOid.Kerberos, SpnegoOid.Ntlm]));
+                        NegTokenInit.EncodeMechanisms(
+                            ["1.2.840.48018.1.2.2", SpnegoOid.Kerberos, SpnegoOid.Ntlm]));
                 }
 
                 using (writer.PushSequence(SpnegoTag.Of(1)))
@@ -237,9 +243,11 @@ public static class SpnegoContextTests
         Assert.Null(NegTokenResponse.Read(new byte[] { 0xA1, 0x84, 0xFF, 0xFF, 0xFF, 0xFF }));
     }
 
-    private static SpnegoServerContext NewServer() => new([new(SpnegoOid.Ntlm, () => NtlmVectors.NewServer())]);
+    private static SpnegoServerContext NewServer() =>
+        new([new(SpnegoOid.Ntlm, () => NtlmVectors.NewServer())]);
 
-    private static SpnegoClientContext NewClient(NetworkCredential? credential = null) => new([ClientNtlm(credential)]);
+    private static SpnegoClientContext NewClient(NetworkCredential? credential = null) =>
+        new([ClientNtlm(credential)]);
 
     private static SpnegoMechanism ClientNtlm(NetworkCredential? credential = null) =>
         new(SpnegoOid.Ntlm, () => NtlmVectors.NewClient(credential));
@@ -284,7 +292,8 @@ public static class SpnegoContextTests
 
         public override byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms) => [];
 
-        public override bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code) => false;
+        public override bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code) =>
+            false;
 
         public override void Dispose()
         {

@@ -42,14 +42,16 @@ public static class SspiContextTests
             server.Protect(pdu.AsSpan(0, 48), 24..40, encrypt: true, pdu.AsSpan(48));
             pdu[i] ^= 0x10;
 
-            Assert.False(client.Unprotect(pdu.AsSpan(0, 48), 24..40, encrypted: true, pdu.AsSpan(48)), $"octet {i}");
+            Assert.False(
+                client.Unprotect(pdu.AsSpan(0, 48), 24..40, encrypted: true, pdu.AsSpan(48)), $"octet {i}");
         }
     }
 
     [WindowsFact]
     public static void The_systems_server_refuses_an_account_that_it_does_not_know()
     {
-        using NtlmClientContext client = new(NtlmCredential.From(NtlmVectors.Credential), new NtlmClientOptions());
+        using NtlmClientContext client = new(
+            NtlmCredential.From(NtlmVectors.Credential), new NtlmClientOptions());
         using SspiContext server = SspiContext.ForServer(SspiCredential.OfServer("NTLM"));
         byte[] last = client.Step(server.Step(client.Step([])));
 

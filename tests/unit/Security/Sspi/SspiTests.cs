@@ -15,10 +15,12 @@ public static unsafe class SspiTests
         Assert.Equal(16, sizeof(SspiHandle));
         AssertLayout<SspiBuffer>(16, ("Length", 0), ("Type", 4), ("Value", 8));
         AssertLayout<SspiBuffers>(16, ("Version", 0), ("Count", 4), ("Parts", 8));
-        AssertLayout<SspiSizes>(16, ("MaxToken", 0), ("MaxSignature", 4), ("BlockSize", 8), ("SecurityTrailer", 12));
+        AssertLayout<SspiSizes>(
+            16, ("MaxToken", 0), ("MaxSignature", 4), ("BlockSize", 8), ("SecurityTrailer", 12));
         AssertLayout<SspiNegotiation>(16, ("_package", 0), ("_state", 8));
         AssertLayout<SspiPackageInfo>(
-            32, ("Capabilities", 0), ("Version", 4), ("RpcId", 6), ("MaxToken", 8), ("Name", 16), ("Comment", 24));
+            32, ("Capabilities", 0), ("Version", 4), ("RpcId", 6), ("MaxToken", 8), ("Name", 16),
+            ("Comment", 24));
         AssertLayout<SspiIdentity>(
             48, ("User", 0), ("UserLength", 8), ("Domain", 16), ("DomainLength", 24), ("Password", 32),
             ("PasswordLength", 40), ("Flags", 44));
@@ -53,9 +55,11 @@ public static unsafe class SspiTests
 
             Assert.Equal((0u, 4u), (message.Version, message.Count));
             Assert.Equal((around, 24u, 0L), (parts[0].Type, parts[0].Length, parts[0].Value - start));
-            Assert.Equal((SspiBuffer.Data, 48u, 24L), (parts[1].Type, parts[1].Length, parts[1].Value - start));
+            Assert.Equal(
+                (SspiBuffer.Data, 48u, 24L), (parts[1].Type, parts[1].Length, parts[1].Value - start));
             Assert.Equal((around, 8u, 72L), (parts[2].Type, parts[2].Length, parts[2].Value - start));
-            Assert.Equal((SspiBuffer.Token, 16u, 0L), (parts[3].Type, parts[3].Length, parts[3].Value - token));
+            Assert.Equal(
+                (SspiBuffer.Token, 16u, 0L), (parts[3].Type, parts[3].Length, parts[3].Value - token));
         }
     }
 
@@ -64,13 +68,15 @@ public static unsafe class SspiTests
     [InlineData(RpcProtectionLevel.Packet, false, true, true)]
     [InlineData(RpcProtectionLevel.Integrity, false, true, true)]
     [InlineData(RpcProtectionLevel.Privacy, false, false, true)]
-    public static void A_level_needs_what_was_agreed_on(RpcProtectionLevel level, bool none, bool signed, bool both)
+    public static void A_level_needs_what_was_agreed_on(
+        RpcProtectionLevel level, bool none, bool signed, bool both)
     {
         Assert.Equal(none, SspiFlags.Support(0, isServer: false, level));
         Assert.Equal(signed, SspiFlags.Support(SspiFlags.ClientIntegrity, isServer: false, level));
         Assert.Equal(none, SspiFlags.Support(SspiFlags.ClientIntegrity, isServer: true, level));
         Assert.Equal(
-            both, SspiFlags.Support(SspiFlags.ServerIntegrity | SspiFlags.Confidentiality, isServer: true, level));
+            both,
+            SspiFlags.Support(SspiFlags.ServerIntegrity | SspiFlags.Confidentiality, isServer: true, level));
     }
 
     [Theory]
@@ -96,7 +102,8 @@ public static unsafe class SspiTests
     {
         RpcServerSecurity all = new()
         {
-            Authentication = RpcAuthentication.Ntlm | RpcAuthentication.Negotiate | RpcAuthentication.Kerberos,
+            Authentication =
+                RpcAuthentication.Ntlm | RpcAuthentication.Negotiate | RpcAuthentication.Kerberos,
         };
         RpcServerSecurity own = all with { NtlmAccounts = [NtlmAccount.From(new("bob", "Pa55word"))] };
 
@@ -118,7 +125,8 @@ public static unsafe class SspiTests
             "SEC_E_INVALID_HANDLE", SspiStatus.Refused("NTLM", unchecked((int)0x80090301)).Message,
             StringComparison.Ordinal);
         Assert.Contains("0x80091234", unknown.Message, StringComparison.Ordinal);
-        Assert.Equal("NoCredentials", SspiStatus.NoCredential("Kerberos", unchecked((int)0x80090305)).ErrorId);
+        Assert.Equal(
+            "NoCredentials", SspiStatus.NoCredential("Kerberos", unchecked((int)0x80090305)).ErrorId);
     }
 
     private static void AssertLayout<T>(int size, params (string Field, int Offset)[] fields)

@@ -1,11 +1,14 @@
 namespace ProtoRpc.Tests.Security.Sspi;
 
-/// <summary>A test of what Windows alone has; elsewhere it runs under Wine, with the unit tests built for Windows.</summary>
+/// <summary>A test of what Windows alone has; elsewhere it runs under Wine,
+/// with the unit tests built for Windows.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class WindowsFactAttribute : FactAttribute
 {
     public WindowsFactAttribute()
     {
-        Skip = OperatingSystem.IsWindows() ? null : "only Windows has SSPI; the windows suite runs it under Wine";
+        Skip = OperatingSystem.IsWindows()
+            ? null
+            : "only Windows has SSPI; the windows suite runs it under Wine";
     }
 }
