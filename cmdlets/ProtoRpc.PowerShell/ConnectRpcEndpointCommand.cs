@@ -47,6 +47,9 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     [Parameter]
     public RpcLoadBalancing LoadBalancing { get; set; }
 
+    [Parameter]
+    public SwitchParameter Reflection { get; set; }
+
     protected override void Process()
     {
         RpcSchema? schema = FindSchema();
@@ -136,13 +139,13 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null, Cancellation);
     }
 
-    // A gRPC server tells what it serves.
+    // A gRPC server tells what it serves, when nobody else did or when it is asked to.
     private RpcClient ConnectClient(IReadOnlyList<RpcEndpoint> endpoints, RpcSchema? schema)
     {
         RpcClient client = LoadBalancing == RpcLoadBalancing.None
             ? RpcClient.Connect(endpoints[0], schema, CreateOptions(), Cancellation)
             : RpcClient.Connect(endpoints, LoadBalancing, schema, CreateOptions(), Cancellation);
-        if (schema is not null || !endpoints[0].IsGrpc)
+        if (!endpoints[0].IsGrpc || (schema is not null && !Reflection))
         {
             return client;
         }

@@ -175,6 +175,20 @@ Describe 'gRPC endpoints of a listener' {
         (Test-RpcEndpoint $listener.Endpoint[0]).Health | Should -Be 'Serving'
     }
 
+    It 'tell what a file does not have, with -Reflection' {
+        $file = Join-Path $TestDrive other.proto
+        Set-Content $file 'syntax = "proto3"; package other; message Nothing {} service Other { rpc Do (Nothing) returns (Nothing); }'
+
+        $alone = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $file
+        $both = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $file -Reflection
+
+        ($alone | Get-RpcService).FullName | Should -Be 'other.Other'
+        ($both | Get-RpcService).FullName | Should -Contain 'other.Other'
+        (Invoke-RpcMethod words.Words/Say @{ text = 'hi' } -Connection $both).text | Should -Be 'you said hi'
+        { Connect-RpcEndpoint 'tcp://127.0.0.1:1' -Schema $file -Reflection -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*'
+    }
+
     It 'keep both to themselves where asked' {
         $quiet = Start-RpcListener -Schema $proto -Endpoint grpc://127.0.0.1:0 -Handler $handler -NoReflection -NoHealth
 

@@ -20,6 +20,7 @@ internal static class EndpointParameters
         ["Format"] = [EndpointKind.Http],
         ["Compression"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["KeepAlive"] = [EndpointKind.Grpc],
+        ["Reflection"] = [EndpointKind.Grpc],
         ["RetryCount"] = [EndpointKind.Grpc],
         ["CallContext"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
         ["ExceptionType"] = [EndpointKind.NativeWithSchema],

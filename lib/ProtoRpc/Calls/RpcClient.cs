@@ -13,6 +13,7 @@ public sealed class RpcClient : IDisposable
     private readonly IRpcChannel _channel;
     private readonly RpcLimits _limits;
     private readonly RpcClientOptions _options;
+    private readonly RpcSchema? _given;
     private RpcSchema? _schema;
     private RpcServiceInfo? _service;
     private long _calls;
@@ -24,7 +25,7 @@ public sealed class RpcClient : IDisposable
         Endpoint = endpoint;
         _options = options;
         _service = service;
-        _schema = schema;
+        _schema = _given = schema;
         _channel = channel;
         _limits = options.Limits;
     }
@@ -110,7 +111,8 @@ public sealed class RpcClient : IDisposable
         Connect(RpcEndpoint.Parse(endpoint), schema, options);
 
     /// <summary>Asks the server for its schema, which names are looked up in from then on: gRPC servers tell it by
-    /// their reflection service.</summary>
+    /// their reflection service. A schema that the client was given is kept, and gets the services that it lacks.
+    /// </summary>
     /// <exception cref="RpcException">Unimplemented where the server or the protocol cannot tell; Internal when what
     /// it tells makes no sense.</exception>
     public RpcSchema FetchSchema(CancellationToken cancellation = default)
@@ -118,7 +120,8 @@ public sealed class RpcClient : IDisposable
         ObjectDisposedException.ThrowIf(!IsOpen, this);
         try
         {
-            RpcSchema schema = _channel.FetchSchema(cancellation);
+            RpcSchema told = _channel.FetchSchema(cancellation);
+            RpcSchema schema = _given is null ? told : _given.CompleteWith(told, "reflection");
             _service = ServiceOf(schema, _options.Service);
             _schema = schema;
             return schema;

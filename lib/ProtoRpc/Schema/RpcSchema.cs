@@ -97,6 +97,17 @@ public sealed class RpcSchema
             DescriptorLinker.Wrap(roots), [.. roots.Select(r => r.Name).Distinct(StringComparer.Ordinal)], []);
     }
 
+    /// <summary>This schema and the services that only another one has, with all that they need.</summary>
+    /// <param name="other">What both declare is taken from this one.</param>
+    /// <param name="label">Goes before the name of a file of the other that differs from this schema's file of the
+    /// same name.</param>
+    public RpcSchema CompleteWith(RpcSchema other, string label)
+    {
+        ArgumentNullException.ThrowIfNull(other);
+        ArgumentException.ThrowIfNullOrEmpty(label);
+        return SchemaCompletion.Complete(this, other, label);
+    }
+
     /// <summary>A service by full name, else by bare name where only one has it.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
     /// </exception>

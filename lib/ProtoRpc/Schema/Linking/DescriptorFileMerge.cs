@@ -14,6 +14,13 @@ internal sealed class DescriptorFileMerge
 
     public IReadOnlyList<string> RootFiles => _rootFiles;
 
+    /// <summary>Whether two files of one name are the same. The well-known files grow from release to release; the
+    /// first one serves for all.</summary>
+    public static bool IsSame(DescriptorFile a, DescriptorFile b) =>
+        a.Bytes.Equals(b.Bytes)
+        || (IsWellKnown(a.Proto) && IsWellKnown(b.Proto))
+        || WithoutSource(a.Proto).Equals(WithoutSource(b.Proto));
+
     /// <summary>Adds files that know each other by name.</summary>
     /// <param name="files">The files.</param>
     /// <param name="rootFiles">Those that were asked for.</param>
@@ -40,12 +47,6 @@ internal sealed class DescriptorFileMerge
 
         _rootFiles.AddRange(rootFiles.Select(r => renamed.GetValueOrDefault(r, r)).Except(_rootFiles));
     }
-
-    // The well-known files grow from release to release; the first one serves for all.
-    private static bool IsSame(DescriptorFile a, DescriptorFile b) =>
-        a.Bytes.Equals(b.Bytes)
-        || (IsWellKnown(a.Proto) && IsWellKnown(b.Proto))
-        || WithoutSource(a.Proto).Equals(WithoutSource(b.Proto));
 
     private static bool IsWellKnown(FileDescriptorProto file) =>
         file.Package == "google.protobuf" && WellKnownFiles.Contains(file.Name);

@@ -1,0 +1,161 @@
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+
+namespace ProtoRpc.Schema.Linking;
+
+/// <summary>Adds to a schema the services that only another one has.</summary>
+/// <remarks>A file of the other that declares what the schema declares too loses that, and imports the schema's file
+/// instead, publicly: whoever imports it finds the same names as before.</remarks>
+internal sealed class SchemaCompletion
+{
+    private readonly RpcSchema _schema;
+    private readonly string _label;
+    private readonly Dictionary<string, SchemaFile> _own;
+
+    // The file of the schema that declares a name.
+    private readonly Dictionary<string, string> _declared = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, string> _renamed = new(StringComparer.Ordinal);
+
+    private SchemaCompletion(RpcSchema schema, string label)
+    {
+        _schema = schema;
+        _label = label;
+        _own = schema.SchemaFiles.ToDictionary(file => file.Name, StringComparer.Ordinal);
+        foreach (SchemaFile file in schema.SchemaFiles)
+        {
+            foreach (string name in NamesIn(file.Proto))
+            {
+                _declared.TryAdd(name, file.Name);
+            }
+        }
+    }
+
+    /// <param name="schema">What it has stays as it is.</param>
+    /// <param name="other">Where further services are taken from, with all that they need.</param>
+    /// <param name="label">Goes before the name of a file of the other that differs from one of the schema.</param>
+    /// <returns>A schema with the services of both, and the warnings of the other.</returns>
+    public static RpcSchema Complete(RpcSchema schema, RpcSchema other, string label) =>
+        new SchemaCompletion(schema, label).Add(other);
+
+    private RpcSchema Add(RpcSchema other)
+    {
+        SchemaFile[] further = [.. other.SchemaFiles.Where(file => !IsShared(file))];
+        foreach (SchemaFile file in further)
+        {
+            if (_own.ContainsKey(file.Name) || NamesIn(file.Proto).Any(_declared.ContainsKey))
+            {
+                _renamed.Add(file.Name, FreeName(file.Name, other));
+            }
+        }
+
+        Dictionary<string, DescriptorFile> files = further.Select(Without).ToDictionary(
+            file => file.Name, StringComparer.Ordinal);
+        string[] roots = [.. files.Values.Where(file => file.Proto.Service.Count > 0).Select(file => file.Name)];
+        return new RpcSchema(
+            DescriptorLinker.Link([.. _schema.SchemaFiles.Select(Unlinked), .. Needed(roots, files)]),
+            [.. _schema.RootFiles, .. roots],
+            other.Warnings);
+    }
+
+    private bool IsShared(SchemaFile file) => _own.TryGetValue(file.Name, out SchemaFile? own)
+        && DescriptorFileMerge.IsSame(Unlinked(own), Unlinked(file));
+
+    private string FreeName(string name, RpcSchema other)
+    {
+        string free = $"{_label}/{name}";
+        for (int i = 2; _own.ContainsKey(free) || other.SchemaFiles.Any(file => file.Name == free); i++)
+        {
+            free = $"{_label}{i}/{name}";
+        }
+
+        return free;
+    }
+
+    // A file of the other without what the schema declares.
+    private DescriptorFile Without(SchemaFile file)
+    {
+        if (!_renamed.ContainsKey(file.Name) && !file.Proto.Dependency.Any(_renamed.ContainsKey))
+        {
+            return Unlinked(file);
+        }
+
+        FileDescriptorProto proto = file.Proto.Clone();
+        proto.Name = _renamed.GetValueOrDefault(file.Name, file.Name);
+        for (int i = 0; i < proto.Dependency.Count; i++)
+        {
+            proto.Dependency[i] = _renamed.GetValueOrDefault(proto.Dependency[i], proto.Dependency[i]);
+        }
+
+        foreach (string name in NamesIn(file.Proto))
+        {
+            if (_declared.TryGetValue(name, out string? import))
+            {
+                ImportPublicly(proto, import);
+            }
+        }
+
+        Keep(proto.MessageType, message => message.Name);
+        Keep(proto.EnumType, type => type.Name);
+        Keep(proto.Service, service => service.Name);
+        Keep(proto.Extension, extension => extension.Name);
+
+        // It counts what is gone.
+        proto.SourceCodeInfo = null;
+        return new DescriptorFile(proto.ToByteString(), proto, $"'{file.Name}'");
+
+        void Keep<T>(ICollection<T> all, Func<T, string> nameOf)
+        {
+            foreach (T known in all.Where(one => _declared.ContainsKey(FullName(proto, nameOf(one)))).ToArray())
+            {
+                all.Remove(known);
+            }
+        }
+    }
+
+    private static void ImportPublicly(FileDescriptorProto file, string import)
+    {
+        int index = file.Dependency.IndexOf(import);
+        if (index < 0)
+        {
+            index = file.Dependency.Count;
+            file.Dependency.Add(import);
+        }
+
+        if (!file.PublicDependency.Contains(index))
+        {
+            file.PublicDependency.Add(index);
+        }
+    }
+
+    private static DescriptorFile Unlinked(SchemaFile file) => new(file.Bytes, file.Proto, $"'{file.Name}'");
+
+    private static IEnumerable<string> NamesIn(FileDescriptorProto file) => file.MessageType.Select(m => m.Name)
+        .Concat(file.EnumType.Select(e => e.Name))
+        .Concat(file.Service.Select(s => s.Name))
+        .Concat(file.Extension.Select(e => e.Name))
+        .Select(name => FullName(file, name));
+
+    private static string FullName(FileDescriptorProto file, string name) =>
+        file.Package.Length == 0 ? name : $"{file.Package}.{name}";
+
+    // Files and what they import of the other.
+    private static List<DescriptorFile> Needed(IEnumerable<string> roots, Dictionary<string, DescriptorFile> files)
+    {
+        Queue<string> queue = new(roots);
+        HashSet<string> seen = [.. queue];
+        List<DescriptorFile> needed = [];
+        while (queue.TryDequeue(out string? name))
+        {
+            if (files.TryGetValue(name, out DescriptorFile? file))
+            {
+                needed.Add(file);
+                foreach (string import in file.Proto.Dependency.Where(seen.Add))
+                {
+                    queue.Enqueue(import);
+                }
+            }
+        }
+
+        return needed;
+    }
+}
