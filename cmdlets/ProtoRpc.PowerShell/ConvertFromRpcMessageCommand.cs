@@ -3,39 +3,15 @@ using System.Text;
 using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsData.ConvertFrom, "RpcMessage")]
 [OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary))]
-public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
+public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
 {
     // A byte array in a variable comes through a pipeline byte by byte.
     private readonly MemoryStream _bytes = new();
-    private RpcMessageInfo? _type;
-
-    [Parameter(Mandatory = true, Position = 0)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(MessageTypeCompleter))]
-    public string Type { get; set; } = "";
-
-    [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
-    [AllowNull]
-    [AllowEmptyCollection]
-    public object? InputObject { get; set; }
-
-    [Parameter(Mandatory = true)]
-    public RpcSchemaSource Schema { get; set; } = null!;
-
-    [Parameter]
-    public RpcMessageFormat Format { get; set; }
-
-    [Parameter]
-    public SwitchParameter NestRepeated { get; set; }
-
-    [Parameter]
-    public SwitchParameter AllowUnknownField { get; set; }
 
     [Parameter]
     public SwitchParameter AsHashtable { get; set; }
@@ -45,7 +21,6 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
 
     protected override void Process()
     {
-        _type ??= Resolve(Schema).GetMessage(Type);
         switch (InputObject is PSObject wrapped ? wrapped.BaseObject : InputObject)
         {
             case byte one:
@@ -87,7 +62,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcCmdlet
     private void Write(ReadOnlyMemory<byte> bytes)
     {
         FormatOptions options = new() { IgnoreUnknownFields = AllowUnknownField, NestedRepeated = NestRepeated };
-        DynamicMessage message = Format.ToFormat().Read(_type!, bytes, options);
+        DynamicMessage message = Format.ToFormat().Read(MessageType, bytes, options);
         WriteObject(Raw ? message : MapperFor(AsHashtable).ToObject(message));
     }
 }
