@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Management.Automation;
+using System.Runtime.InteropServices;
 
 namespace ProtoRpc.PowerShell;
 
@@ -13,13 +14,18 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
     [Deadline]
     public TimeSpan Timeout { get; set; } = System.Threading.Timeout.InfiniteTimeSpan;
 
+    [Parameter]
+    public SwitchParameter UntilTerminated { get; set; }
+
     protected override void Process() => _waiting.AddRange(ResolveListeners());
 
     // Shows what the handlers write as it comes, until the listeners have stopped.
     protected override void End()
     {
         Stopwatch watch = Stopwatch.StartNew();
-        using HandlerStreamsSignal arrived = new(_waiting, Cancellation);
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(Cancellation);
+        using PosixSignalRegistration? termination = UntilTerminated ? EndOnTermination(end) : null;
+        using HandlerStreamsSignal arrived = new(_waiting, end.Token);
         while (true)
         {
             List<RpcListener> stopped = _waiting.FindAll(listener => !listener.IsListening);
@@ -40,6 +46,14 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
             }
         }
     }
+
+    // What whoever runs containers or services sends to end a process; it ends by what the script does next.
+    private static PosixSignalRegistration EndOnTermination(CancellationTokenSource end) =>
+        PosixSignalRegistration.Create(PosixSignal.SIGTERM, context =>
+        {
+            context.Cancel = true;
+            end.Cancel();
+        });
 
     private TimeSpan Remaining(Stopwatch watch)
     {

@@ -56,4 +56,38 @@ Describe 'Wait-RpcListener' {
         $listener.State | Should -Be 'Listening'
         $shell.Dispose()
     }
+
+    It 'lets a script stop its listeners when the process is to end' -Skip:$IsWindows {
+        $script = Join-Path $TestDrive serve.ps1
+        Set-Content $script @"
+            Import-Module '$ModuleManifest'
+            `$listener = Start-RpcListener -Schema '$(Join-Path $TestProtos greeter.proto)' -Service demo.Greeter -Endpoint grpc://127.0.0.1:0 -Handler @{
+                SayHello = { Write-Information 'begun'; Start-Sleep -Seconds 1; @{ text = 'to the end' } }
+            }
+            "`$(`$listener.Endpoint)"
+            `$listener | Wait-RpcListener -UntilTerminated -InformationAction Continue
+            `$listener | Stop-RpcListener -DrainTimeout 20
+            'stopped'
+"@
+        $start = [Diagnostics.ProcessStartInfo]::new([Environment]::ProcessPath)
+        '-NoProfile', '-NonInteractive', '-File', $script | ForEach-Object { $start.ArgumentList.Add($_) }
+        $start.RedirectStandardOutput = $true
+        $process = [Diagnostics.Process]::Start($start)
+        try {
+            $rpc = Connect-RpcEndpoint $process.StandardOutput.ReadLine() -Schema (Join-Path $TestProtos greeter.proto) -Service demo.Greeter
+            $job = Invoke-RpcMethod SayHello -Connection $rpc -AsJob
+            $process.StandardOutput.ReadLine() | Should -Be 'begun'
+
+            /bin/kill -TERM $process.Id
+
+            ($job | Receive-Job -Wait).text | Should -Be 'to the end'
+            $process.StandardOutput.ReadToEnd().Trim() | Should -Be 'stopped'
+            $process.WaitForExit(20000) | Should -BeTrue
+            $process.ExitCode | Should -Be 0
+        }
+        finally {
+            if (-not $process.HasExited) { $process.Kill($true) }
+            $process.Dispose()
+        }
+    }
 }
