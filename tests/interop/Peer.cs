@@ -35,4 +35,7 @@ public enum Peer
 
     /// <summary>The HTTP client of the command line, with what it needs for SPNEGO.</summary>
     Curl,
+
+    /// <summary>A web server as a proxy.</summary>
+    Nginx,
 }

@@ -43,6 +43,7 @@ internal static class Peers
                 : File.Exists(SspiPeer.Program) ? null
                 : "tests/sspi was not built; it is where wine is installed in /usr/bin"),
         Peer.Curl => FindProgram("curl") is null ? "curl is not installed: apt-get install curl" : null,
+        Peer.Nginx => FindProgram("nginx") is null ? "nginx is not installed: apt-get install nginx-light" : null,
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });
 

@@ -41,7 +41,7 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
             };
             await InvokeAsync(method, context, stream).ConfigureAwait(false);
             await stream.CloseAsync().ConfigureAwait(false);
-            response.Succeed(context);
+            await response.SucceedAsync(context).ConfigureAwait(false);
             await response.EndAsync(output).ConfigureAwait(false);
             failed = false;
         }

@@ -41,15 +41,16 @@ internal class GrpcResponse(HttpContext http)
     }
 
     /// <summary>Ends the reply of a call that succeeded.</summary>
-    public void Succeed(RpcCallContext context)
+    public ValueTask SucceedAsync(RpcCallContext context)
     {
-        AddContext(context);
-        if (context.SetTrailers is { } trailers)
+        ValueTask begun = BeginEmptyAsync(context);
+        if (!begun.IsCompletedSuccessfully)
         {
-            Add(trailers, "trailer", AppendTrailer);
+            return SucceedAfterAsync(begun, context);
         }
 
-        AppendTrailer(GrpcHeaders.Status, "0");
+        Succeed(context);
+        return ValueTask.CompletedTask;
     }
 
     /// <summary>Ends the reply of a call that failed.</summary>
@@ -58,11 +59,16 @@ internal class GrpcResponse(HttpContext http)
     /// <param name="context">The call; null where there was none yet.</param>
     public async Task FailAsync(Exception error, RpcErrorDetail detail, RpcCallContext? context)
     {
-        if (!_hasBody && context?.SetHeaders is { Count: > 0 })
+        if (context is not null)
         {
-            // Headers that the handler set are headers, also where nothing but trailers would follow.
-            Try(() => Begin(context, compresses: false));
-            await Response.StartAsync().ConfigureAwait(false);
+            try
+            {
+                await BeginEmptyAsync(context).ConfigureAwait(false);
+            }
+            catch (RpcException)
+            {
+                // What goes beside the status cannot be written; the status is.
+            }
         }
 
         if (error is RpcException { ErrorId: GrpcRequest.UnknownEncodingId })
@@ -97,7 +103,36 @@ internal class GrpcResponse(HttpContext http)
     /// <summary>Adds a trailer behind the messages.</summary>
     protected virtual void AppendTrailer(string name, string value) => Response.AppendTrailer(name, new StringValues(value));
 
-    // Without messages, the trailers are the headers.
+    // Headers that the handler set are headers, also where nothing but trailers would follow.
+    private ValueTask BeginEmptyAsync(RpcCallContext context)
+    {
+        if (_hasBody || context.SetHeaders is not { Count: > 0 })
+        {
+            return ValueTask.CompletedTask;
+        }
+
+        Begin(context, compresses: false);
+        return new ValueTask(Response.StartAsync());
+    }
+
+    private async ValueTask SucceedAfterAsync(ValueTask begun, RpcCallContext context)
+    {
+        await begun.ConfigureAwait(false);
+        Succeed(context);
+    }
+
+    private void Succeed(RpcCallContext context)
+    {
+        AddContext(context);
+        if (context.SetTrailers is { } trailers)
+        {
+            Add(trailers, "trailer", Append);
+        }
+
+        Append(GrpcHeaders.Status, "0");
+    }
+
+    // Without messages the trailers are the headers. nginx for one loses trailers that follow headers at once.
     private void Append(string name, string value)
     {
         if (HasTrailersOnly)

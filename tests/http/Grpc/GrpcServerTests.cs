@@ -88,6 +88,34 @@ public static class GrpcServerTests
     }
 
     [Fact]
+    public static async Task An_empty_stream_has_its_status_as_a_header()
+    {
+        using WordsServer server = new();
+
+        using HttpResponseMessage response = await server.PostAsync(
+            WordsServer.Frame(WordsServer.Text("")), "/streams.Words/Split");
+
+        Assert.Equal("0", Assert.Single(response.Headers.GetValues("grpc-status")));
+        Assert.Empty(response.TrailingHeaders);
+    }
+
+    [Fact]
+    public static async Task An_empty_stream_has_the_headers_that_its_handler_set()
+    {
+        using WordsServer server = new();
+        using RpcClient client = server.Connect();
+        RpcResponseInfo info = new();
+        await using RpcStreamingCall call = client.Open(
+            client.GetMethod("Split"), new RpcCallOptions { Response = info });
+        await call.SendAsync(WordsServer.Text("header"));
+
+        Assert.False(await call.ReadAsync());
+
+        Assert.Equal("there", info.Headers.GetText("x-first"));
+        Assert.Empty(info.Trailers);
+    }
+
+    [Fact]
     public static void A_failure_has_its_status_text_details_and_trailers()
     {
         using WordsServer server = new();

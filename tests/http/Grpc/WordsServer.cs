@@ -132,6 +132,12 @@ internal sealed class WordsServer : IDisposable
         IMessage request = (await stream.ReadAsync())!;
         foreach (string word in TextOf(request).Split(' ', StringSplitOptions.RemoveEmptyEntries))
         {
+            if (word == "header")
+            {
+                context.ResponseHeaders.Add("x-first", "there");
+                continue;
+            }
+
             if (word == "wait")
             {
                 await WaitAsync(context);

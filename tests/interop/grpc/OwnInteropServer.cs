@@ -15,17 +15,32 @@ internal sealed class OwnInteropServer : IInteropServer
     private readonly Channel<string> _events = Channel.CreateUnbounded<string>();
     private readonly RpcServer _server;
 
-    public OwnInteropServer(string endpoint = "grpc://127.0.0.1:0", HttpServerOptions? http = null) => _server = RpcServer.Create(GrpcServer.Schema, "grpc.testing.TestService",
-        new RpcServerOptions { Limits = new() { MaxMessageBytes = 16 * 1024 * 1024 } }.WithHttp(http))
-        .Handle("EmptyCall", (_, request) => ValueTask.FromResult(request))
-        .Handle("UnaryCall", UnaryCall)
-        .HandleStreaming("StreamingOutputCall", (context, stream) => Told("StreamingOutputCall", () => ReplyAsync(context, stream)))
-        .HandleStreaming("StreamingInputCall", (context, stream) => Told("StreamingInputCall", () => SumAsync(context, stream)))
-        .HandleStreaming("FullDuplexCall", (context, stream) => Told("FullDuplexCall", () => ReplyAsync(context, stream)))
-        .AddEndpoint(endpoint)
-        .StartListening();
+    /// <param name="endpoint">Where it is called by gRPC.</param>
+    /// <param name="http">How that endpoint behaves.</param>
+    /// <param name="further">Another endpoint, or null.</param>
+    public OwnInteropServer(
+        string endpoint = "grpc://127.0.0.1:0", HttpServerOptions? http = null, string? further = null)
+    {
+        RpcServerOptions options = new() { Limits = new() { MaxMessageBytes = 16 * 1024 * 1024 } };
+        _server = RpcServer.Create(GrpcServer.Schema, "grpc.testing.TestService", options.WithHttp(http))
+            .Handle("EmptyCall", (_, request) => ValueTask.FromResult(request))
+            .Handle("UnaryCall", UnaryCall)
+            .HandleStreaming("StreamingOutputCall", Told(ReplyAsync))
+            .HandleStreaming("StreamingInputCall", Told(SumAsync))
+            .HandleStreaming("FullDuplexCall", Told(ReplyAsync))
+            .AddEndpoint(endpoint);
+        if (further is not null)
+        {
+            _server.AddEndpoint(further);
+        }
+
+        _server.StartListening();
+    }
 
     public RpcEndpoint Endpoint => _server.Endpoints[0];
+
+    /// <summary>The further endpoint.</summary>
+    public RpcEndpoint FurtherEndpoint => _server.Endpoints[1];
 
     public RpcClient Connect(RpcClientOptions? options = null) =>
         RpcClient.Connect(Endpoint, GrpcServer.Schema, (options ?? new()) with { Service = "grpc.testing.TestService" });
@@ -39,18 +54,18 @@ internal sealed class OwnInteropServer : IInteropServer
 
     public void Dispose() => _server.Dispose();
 
-    private async ValueTask Told(string method, Func<ValueTask> handle)
+    private RpcStreamHandler Told(RpcStreamHandler handle) => async (context, stream) =>
     {
-        _events.Writer.TryWrite($"began {method}");
+        _events.Writer.TryWrite($"began {context.Method.Name}");
         try
         {
-            await handle();
+            await handle(context, stream);
         }
         finally
         {
-            _events.Writer.TryWrite($"ended {method}");
+            _events.Writer.TryWrite($"ended {context.Method.Name}");
         }
-    }
+    };
 
     private static ValueTask<IMessage> UnaryCall(RpcCallContext context, IMessage request)
     {
