@@ -1,5 +1,8 @@
+using System.Buffers;
+using System.Net;
 using ProtoRpc.Security;
 using ProtoRpc.Security.Gss;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Interop;
 
@@ -132,6 +135,43 @@ public sealed class SspiKerberosTests(KerberosRealm realm, WinePrefix wine) : IC
 
         Assert.StartsWith("error NoCredentials Kerberos cannot be used", answer, StringComparison.Ordinal);
         Assert.Null(echo.LastCaller);
+    }
+
+    // Wine tells of no caller who he is, so nobody is let in; a listener must live through it and say so.
+    [PeerTheory(Peer.WineKerberos)]
+    [InlineData(RpcAuthentication.Kerberos, RpcMechanism.Kerberos)]
+    [InlineData(RpcAuthentication.Ntlm, RpcMechanism.Ntlm)]
+    [InlineData(RpcAuthentication.Negotiate, RpcMechanism.Negotiate)]
+    public async Task A_listener_of_the_system_refuses_whom_it_cannot_tell(
+        RpcAuthentication authentication, RpcMechanism mechanism)
+    {
+        (SspiPeer peer, int port) = await SspiPeer.ListenAsync(wine, authentication);
+        using SspiPeer owned = peer;
+        RpcClientSecurity security = new()
+        {
+            Authentication = RpcClientAuthentication.User,
+            Credential = new NetworkCredential(AliceName, KerberosRealm.Password),
+            Mechanism = mechanism,
+        };
+
+        for (int i = 0; i < 2; i++)
+        {
+            RpcException e = Assert.Throws<RpcException>(() => Call(port, security));
+            Assert.Equal(RpcStatusCode.Unauthenticated, e.Code);
+            Assert.Equal(
+                RpcStatusCode.Unauthenticated,
+                Assert.Throws<RpcException>(() => Call(port, RpcClientSecurity.Anonymous)).Code);
+            Assert.Equal(["still", "there"], await peer.AskAsync("still there"));
+        }
+    }
+
+    private static void Call(int port, RpcClientSecurity security)
+    {
+        using NativeClient client = NativeClient.Connect(
+            RpcEndpoint.Tcp("127.0.0.1", port), EchoListener.Service, RpcLimits.Default, security);
+        using NativeExchange exchange = client.Begin();
+        exchange.Request.Write("\u0001"u8);
+        exchange.Execute(TimeSpan.FromSeconds(30));
     }
 
     // Three legs, the last of which is not answered.

@@ -1,3 +1,5 @@
+using System.Globalization;
+
 namespace ProtoRpc.Interop;
 
 /// <summary>One side of an authentication by our SSPI code, run by Wine.</summary>
@@ -36,6 +38,15 @@ internal sealed class SspiPeer : IDisposable
     {
         using PeerProcess process = wine.Start(Program, ["call", $"{port}", .. arguments]);
         return await process.ReadLineAsync();
+    }
+
+    /// <summary>Starts a listener that leaves it to the system who may call.</summary>
+    public static async Task<(SspiPeer Peer, int Port)> ListenAsync(WinePrefix wine, RpcAuthentication authentication)
+    {
+        SspiPeer peer = new(wine.Start(Program, "listen", $"{authentication}"));
+        string[] words = (await peer._process.ReadLineAsync()).Split(' ');
+        Assert.Equal("port", words[0]);
+        return (peer, int.Parse(words[1], CultureInfo.InvariantCulture));
     }
 
     /// <summary>Gives it a token; empty to begin.</summary>

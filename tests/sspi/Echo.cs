@@ -8,7 +8,7 @@ namespace ProtoRpc.SspiPeer;
 /// <summary>Calls a listener on loopback that answers with what it is sent.</summary>
 internal static class Echo
 {
-    private static readonly Guid Service = new("b1f2c2b4-5d3e-4c7a-9f10-2a6b8c0d4e5f");
+    public static readonly Guid Service = new("b1f2c2b4-5d3e-4c7a-9f10-2a6b8c0d4e5f");
 
     public static void Call(
         int port, RpcMechanism mechanism, RpcProtectionLevel level, NetworkCredential? user)

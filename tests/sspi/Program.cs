@@ -9,6 +9,7 @@ using ProtoRpc.SspiPeer;
 // One side of an authentication by SSPI, told by lines what to do:
 //   ProtoRpc.SspiPeer initiate PACKAGE TARGET [USER PASSWORD]
 //   ProtoRpc.SspiPeer accept PACKAGE
+//   ProtoRpc.SspiPeer listen AUTHENTICATION
 //   ProtoRpc.SspiPeer call PORT MECHANISM LEVEL [USER PASSWORD]
 NetworkCredential? User(int index) => args.Length > index ? new(args[index], args[index + 1]) : null;
 
@@ -18,6 +19,9 @@ switch (args[0])
         Echo.Call(
             int.Parse(args[1]), Enum.Parse<RpcMechanism>(args[2]), Enum.Parse<RpcProtectionLevel>(args[3]),
             User(4));
+        break;
+    case "listen":
+        await EchoServer.ListenAsync(Enum.Parse<RpcAuthentication>(args[1]));
         break;
     case "accept":
         ContextLoop.Run(() => SspiContext.ForServer(SspiCredential.OfServer(args[1])));
