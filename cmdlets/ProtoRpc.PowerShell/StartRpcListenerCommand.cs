@@ -9,7 +9,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;
 
-[Cmdlet(VerbsLifecycle.Start, "RpcListener", DefaultParameterSetName = ByHandler, SupportsShouldProcess = true)]
+[Cmdlet(
+    VerbsLifecycle.Start, "RpcListener", DefaultParameterSetName = ByHandler, SupportsShouldProcess = true)]
 [OutputType(typeof(RpcListener))]
 public sealed class StartRpcListenerCommand : RpcHandlersCommand
 {
@@ -145,11 +146,13 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         {
             if (method.IsUnary)
             {
-                server.Handle(method.FullName, (context, request) => pool.HandleAsync(context, request, script));
+                server.Handle(
+                    method.FullName, (context, request) => pool.HandleAsync(context, request, script));
             }
             else
             {
-                server.HandleStreaming(method.FullName, (context, stream) => pool.HandleAsync(context, stream, script));
+                server.HandleStreaming(
+                    method.FullName, (context, stream) => pool.HandleAsync(context, stream, script));
             }
         }
 
@@ -160,7 +163,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
 
     private void CheckParameters(RpcEndpoint[] endpoints) => EndpointParameters.Check(
         MyInvocation.BoundParameters.Keys,
-        [.. endpoints.Select(endpoint => new EndpointUse(endpoint, IsRaw: ParameterSetName == ByRawHandler))]);
+        [.. endpoints.Select(
+            endpoint => new EndpointUse(endpoint, IsRaw: ParameterSetName == ByRawHandler))]);
 
     private void StartRaw()
     {

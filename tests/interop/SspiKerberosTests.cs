@@ -62,18 +62,30 @@ public sealed class SspiKerberosTests(KerberosRealm realm, WinePrefix wine) : IC
         }
     }
 
-    [PeerFact(Peer.WineKerberos)]
-    public async Task Its_server_lets_our_client_in_and_both_protect_alike()
+    [PeerTheory(Peer.WineKerberos)]
+    [InlineData]
+    [InlineData(KerberosRealm.Service)]
+    public async Task Its_server_lets_our_client_in_and_both_protect_alike(params string[] service)
     {
         realm.LogIn("1h");
         using KerberosContext ours = KerberosContext.ForClient(GssCredential.OfSelf(), KerberosRealm.Service);
-        using SspiPeer peer = await SspiPeer.StartAsync(wine, "accept", "Kerberos");
+        using SspiPeer peer = await SspiPeer.StartAsync(wine, ["accept", "Kerberos", .. service]);
 
         byte[] third = ours.Step(await peer.StepAsync(ours.Step(default)));
         Assert.Empty(await peer.StepAsync(third));
 
         Assert.True(peer.IsComplete && ours.IsComplete);
         await ExchangeAsync(peer, ours);
+    }
+
+    [PeerFact(Peer.WineKerberos)]
+    public async Task Its_server_cannot_be_a_service_that_it_has_no_key_of()
+    {
+        using SspiPeer peer = await SspiPeer.StartAsync(wine, "accept", "Kerberos", "host/elsewhere");
+
+        string answer = string.Join(' ', await peer.AskAsync("step", [1]));
+
+        Assert.StartsWith("error NoCredentials Kerberos cannot be used by this account: ", answer);
     }
 
     [PeerFact(Peer.WineKerberos)]

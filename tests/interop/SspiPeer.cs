@@ -41,7 +41,8 @@ internal sealed class SspiPeer : IDisposable
     }
 
     /// <summary>Starts a listener that leaves it to the system who may call.</summary>
-    public static async Task<(SspiPeer Peer, int Port)> ListenAsync(WinePrefix wine, RpcAuthentication authentication)
+    public static async Task<(SspiPeer Peer, int Port)> ListenAsync(
+        WinePrefix wine, RpcAuthentication authentication)
     {
         SspiPeer peer = new(wine.Start(Program, "listen", $"{authentication}"));
         string[] words = (await peer._process.ReadLineAsync()).Split(' ');

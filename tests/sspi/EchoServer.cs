@@ -4,7 +4,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.SspiPeer;
 
-/// <summary>A listener on loopback that answers with what it is sent to those whom the system knows.</summary>
+/// <summary>A listener on loopback that answers with what it is sent
+/// to those whom the system knows.</summary>
 internal static class EchoServer
 {
     /// <summary>Tells its port, and listens until there is no more input.</summary>

@@ -8,7 +8,7 @@ using ProtoRpc.SspiPeer;
 
 // One side of an authentication by SSPI, told by lines what to do:
 //   ProtoRpc.SspiPeer initiate PACKAGE TARGET [USER PASSWORD]
-//   ProtoRpc.SspiPeer accept PACKAGE
+//   ProtoRpc.SspiPeer accept PACKAGE [SERVICE]
 //   ProtoRpc.SspiPeer listen AUTHENTICATION
 //   ProtoRpc.SspiPeer call PORT MECHANISM LEVEL [USER PASSWORD]
 NetworkCredential? User(int index) => args.Length > index ? new(args[index], args[index + 1]) : null;
@@ -24,7 +24,8 @@ switch (args[0])
         await EchoServer.ListenAsync(Enum.Parse<RpcAuthentication>(args[1]));
         break;
     case "accept":
-        ContextLoop.Run(() => SspiContext.ForServer(SspiCredential.OfServer(args[1])));
+        string? service = args.ElementAtOrDefault(2);
+        ContextLoop.Run(() => SspiContext.ForServer(SspiCredential.OfServer(args[1], service)));
         break;
     default:
         ContextLoop.Run(() => SspiContext.ForClient(SspiCredential.OfClient(args[1], User(3)), args[2]));

@@ -2,8 +2,8 @@ using System.Threading.Channels;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Many calls at the same time, so many at once. What they bring is handed out on the thread that starts
-/// them and waits for them, in the order in which it comes.</summary>
+/// <summary>Many calls at the same time, so many at once. What they bring is handed out on the thread that
+/// starts them and waits for them, in the order in which it comes.</summary>
 internal sealed class FanOut : IDisposable
 {
     // Whoever reads slowly holds the calls up, instead of having everything in memory.
@@ -85,7 +85,8 @@ internal sealed class FanOut : IDisposable
                 await SendAsync(new FanOutResult(call.Connection, Reply: null, error)).ConfigureAwait(false);
             }
 
-            await SendAsync(new FanOutResult(call.Connection, Reply: null, Error: null)).ConfigureAwait(false);
+            FanOutResult end = new(call.Connection, Reply: null, Error: null);
+            await SendAsync(end).ConfigureAwait(false);
         }
         catch (Exception e) when (e is OperationCanceledException or ChannelClosedException)
         {
@@ -110,7 +111,10 @@ internal sealed class FanOut : IDisposable
         }
         catch (Exception e) when (e is not (OperationCanceledException or ChannelClosedException))
         {
-            return new RpcException(RpcStatusCode.Internal, e.Message, e) { Endpoint = call.Connection.Endpoint };
+            return new RpcException(RpcStatusCode.Internal, e.Message, e)
+            {
+                Endpoint = call.Connection.Endpoint,
+            };
         }
     }
 

@@ -3,7 +3,8 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Calls that run in the background, as a job of the shell: Receive-Job gives replies and errors.</summary>
+/// <summary>Calls that run in the background, as a job of the shell:
+/// Receive-Job gives replies and errors.</summary>
 public sealed class RpcCallJob : Job
 {
     private readonly CancellationTokenSource _stopping = new();
@@ -12,7 +13,8 @@ public sealed class RpcCallJob : Job
     private Task _running = Task.CompletedTask;
     private int _failed;
 
-    internal RpcCallJob(string command, IReadOnlyList<FanOutCall> calls, Func<FanOutResult, PSObject?> convert)
+    internal RpcCallJob(
+        string command, IReadOnlyList<FanOutCall> calls, Func<FanOutResult, PSObject?> convert)
         : base(command, name: null)
     {
         PSJobTypeName = "RpcJob";
@@ -21,7 +23,8 @@ public sealed class RpcCallJob : Job
     }
 
     /// <summary>The endpoints that are called.</summary>
-    public override string Location => string.Join(", ", _calls.Select(call => call.Connection.Endpoint).Distinct());
+    public override string Location =>
+        string.Join(", ", _calls.Select(call => call.Connection.Endpoint).Distinct());
 
     /// <summary>How many calls there are, and how many failed so far.</summary>
     public override string StatusMessage => $"{_calls.Count} calls, {Volatile.Read(ref _failed)} failed";

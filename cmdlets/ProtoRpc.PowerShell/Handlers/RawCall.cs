@@ -10,7 +10,11 @@ namespace ProtoRpc.PowerShell;
 /// <param name="next">What a filter passes the call on to; null for a handler.</param>
 /// <param name="blocking">Whether a thread waits for the reply, and not a task.</param>
 internal sealed class RawCall(
-    RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script, RpcRawHandler? next, bool blocking)
+    RpcRawContext context,
+    ReadOnlyMemory<byte> request,
+    ScriptSource script,
+    RpcRawHandler? next,
+    bool blocking)
     : HandlerCall<ReadOnlyMemory<byte>?>(context, script, blocking)
 {
     private readonly RpcRawContext _context = context;
@@ -32,7 +36,8 @@ internal sealed class RawCall(
     // A handler of this pool runs on this very thread; what else there is may take its time.
     private object? PassOn(object? changed)
     {
-        ValueTask<ReadOnlyMemory<byte>?> pending = next!(_context, changed is null ? _request : ToBytes(changed));
+        byte[] bytes = changed is null ? _request : ToBytes(changed);
+        ValueTask<ReadOnlyMemory<byte>?> pending = next!(_context, bytes);
         ReadOnlyMemory<byte>? reply = pending.IsCompleted
             ? pending.GetAwaiter().GetResult()
             : pending.AsTask().GetAwaiter().GetResult();
@@ -49,7 +54,9 @@ internal sealed class RawCall(
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"A filter of interface {_context.InterfaceId} passed something else on than bytes: {e.Message}", e)
+                $"A filter of interface {_context.InterfaceId} passed something else on than bytes: "
+                + e.Message,
+                e)
             {
                 ErrorId = "WrongRequest",
             };

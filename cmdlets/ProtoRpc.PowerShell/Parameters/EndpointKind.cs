@@ -11,17 +11,21 @@ internal sealed record EndpointKind(string Name, Func<EndpointUse, bool> Include
     public static readonly EndpointKind NativeWithSchema =
         new("native endpoints with -Schema", use => use.Endpoint.IsNative && !use.IsRaw);
 
-    public static readonly EndpointKind Tcp = new("tcp://", use => use.Endpoint.Transport == RpcTransport.Tcp);
+    public static readonly EndpointKind Tcp =
+        new("tcp://", use => use.Endpoint.Transport == RpcTransport.Tcp);
 
     public static readonly EndpointKind TcpWithTls =
         new("tcp:// with -Tls", use => use.Endpoint.Transport == RpcTransport.Tcp && use.Tls);
 
-    public static readonly EndpointKind Http =
-        new("HTTP endpoints (http://, https://)", use => use.Endpoint.Transport is RpcTransport.Http or RpcTransport.Https);
+    public static readonly EndpointKind Http = new(
+        "HTTP endpoints (http://, https://)",
+        use => use.Endpoint.Transport is RpcTransport.Http or RpcTransport.Https);
 
-    public static readonly EndpointKind Https = new("https://", use => use.Endpoint.Transport == RpcTransport.Https);
+    public static readonly EndpointKind Https =
+        new("https://", use => use.Endpoint.Transport == RpcTransport.Https);
 
     public static readonly EndpointKind Grpc = new("gRPC endpoints", use => use.Endpoint.IsGrpc);
 
-    public static readonly EndpointKind Grpcs = new("grpcs://", use => use.Endpoint.Transport == RpcTransport.Grpcs);
+    public static readonly EndpointKind Grpcs =
+        new("grpcs://", use => use.Endpoint.Transport == RpcTransport.Grpcs);
 }

@@ -1,7 +1,7 @@
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Which parameters mean something to which endpoints. The others are refused: who gives one counts on
-/// it.</summary>
+/// <summary>Which parameters mean something to which endpoints. The others are refused:
+/// who gives one counts on it.</summary>
 internal static class EndpointParameters
 {
     private static readonly Dictionary<string, EndpointKind[]> Takers = new(StringComparer.OrdinalIgnoreCase)
@@ -41,11 +41,13 @@ internal static class EndpointParameters
         ["NoHealth"] = [EndpointKind.Http, EndpointKind.Grpc],
     };
 
-    private static readonly string[] OfAuthentication = ["Mechanism", "ProtectionLevel", "ServicePrincipalName"];
+    private static readonly string[] OfAuthentication =
+        ["Mechanism", "ProtectionLevel", "ServicePrincipalName"];
 
     /// <summary>Checks the parameters that were given.</summary>
     /// <param name="given">Their names.</param>
-    /// <param name="uses">The endpoints that they are for; each parameter must mean something to one of them.</param>
+    /// <param name="uses">The endpoints that they are for;
+    /// each parameter must mean something to one of them.</param>
     /// <exception cref="RpcException">InvalidArgument: one means nothing there.</exception>
     public static void Check(IEnumerable<string> given, params EndpointUse[] uses)
     {
@@ -55,9 +57,10 @@ internal static class EndpointParameters
                 && !uses.Any(use => kinds.Any(kind => kind.Includes(use))))
             {
                 string endpoints = Join([.. uses.Select(use => $"'{use.Endpoint}'")]);
+                string others = Join([.. kinds.Select(kind => kind.Name)]);
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    $"-{name} means nothing to {endpoints}. It is for {Join([.. kinds.Select(kind => kind.Name)])}.")
+                    $"-{name} means nothing to {endpoints}. It is for {others}.")
                 {
                     ErrorId = "ParameterNotSupported",
                     Endpoint = uses[0].Endpoint,
@@ -66,16 +69,17 @@ internal static class EndpointParameters
         }
     }
 
-    /// <summary>Checks that nothing is said of an authentication that nobody asked for: the calls would go out
-    /// unprotected.</summary>
+    /// <summary>Checks that nothing is said of an authentication that nobody asked for:
+    /// the calls would go out unprotected.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     public static void CheckAnonymous(IEnumerable<string> given, RpcEndpoint endpoint)
     {
-        if (given.FirstOrDefault(name => OfAuthentication.Contains(name, StringComparer.OrdinalIgnoreCase)) is { } name)
+        if (given.Intersect(OfAuthentication, StringComparer.OrdinalIgnoreCase).FirstOrDefault() is { } name)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-{name} means nothing to an anonymous caller of '{endpoint}'. Give -Credential, or -Authentication Self.")
+                $"-{name} means nothing to an anonymous caller of '{endpoint}'. "
+                + "Give -Credential, or -Authentication Self.")
             {
                 ErrorId = "ParameterNotSupported",
                 Endpoint = endpoint,

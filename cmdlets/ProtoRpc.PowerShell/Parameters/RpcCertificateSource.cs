@@ -6,14 +6,19 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>What every certificate parameter takes: a certificate, the path of a PFX or PEM file, or the thumbprint
-/// of a certificate in a store of the user or the machine.</summary>
-/// <remarks>The shell converts to it by its constructors; the file is read by the cmdlet, at its location.</remarks>
+/// <summary>What every certificate parameter takes: a certificate, the path of a PFX or PEM file, or the
+/// thumbprint of a certificate in a store of the user or the machine.</summary>
+/// <remarks>The shell converts to it by its constructors; the file is read by the cmdlet,
+/// at its location.</remarks>
 public sealed class RpcCertificateSource
 {
     private const string PemStart = "-----BEGIN";
     private static readonly StoreName[] OfKeys = [StoreName.My];
-    private static readonly StoreName[] OfAuthorities = [StoreName.Root, StoreName.CertificateAuthority, StoreName.My];
+    private static readonly StoreName[] OfAuthorities =
+        [StoreName.Root, StoreName.CertificateAuthority, StoreName.My];
+
+    private static readonly StoreLocation[] Locations =
+        [StoreLocation.CurrentUser, StoreLocation.LocalMachine];
 
     private readonly X509Certificate2? _certificate;
     private readonly string _text = "";
@@ -92,11 +97,12 @@ public sealed class RpcCertificateSource
         HashAlgorithmName hash = _text.Length == 40 ? HashAlgorithmName.SHA1 : HashAlgorithmName.SHA256;
         foreach (StoreName name in names)
         {
-            foreach (StoreLocation location in new[] { StoreLocation.CurrentUser, StoreLocation.LocalMachine })
+            foreach (StoreLocation location in Locations)
             {
                 try
                 {
-                    using X509Store store = new(name, location, OpenFlags.ReadOnly | OpenFlags.OpenExistingOnly);
+                    using X509Store store = new(
+                        name, location, OpenFlags.ReadOnly | OpenFlags.OpenExistingOnly);
                     X509Certificate2Collection found = store.Certificates.FindByThumbprint(hash, _text);
                     if (found.FirstOrDefault(c => isWanted(c)) is { } certificate)
                     {
@@ -110,8 +116,8 @@ public sealed class RpcCertificateSource
             }
         }
 
-        throw NotFound($"no certificate with this thumbprint{condition} is in a store {string.Join(", ", names)} "
-            + "of this user or machine");
+        throw NotFound($"no certificate with this thumbprint{condition} "
+            + $"is in a store {string.Join(", ", names)} of this user or machine");
     }
 
     private T Read<T>(PSCmdlet cmdlet, Func<string, bool, T> read)
@@ -121,7 +127,8 @@ public sealed class RpcCertificateSource
             string file = cmdlet.GetUnresolvedProviderPathFromPSPath(_text);
             return read(file, File.ReadAllText(file).Contains(PemStart, StringComparison.Ordinal));
         }
-        catch (Exception e) when (e is FileNotFoundException or DirectoryNotFoundException or SessionStateException)
+        catch (Exception e)
+            when (e is FileNotFoundException or DirectoryNotFoundException or SessionStateException)
         {
             throw NotFound(e.Message.TrimEnd('.'), e);
         }
@@ -140,7 +147,8 @@ public sealed class RpcCertificateSource
     private RpcException Invalid(string why, Exception? cause = null) => new(
         RpcStatusCode.InvalidArgument,
         $"'{Name}' cannot be used as a certificate: {why}. "
-        + "Give a .pfx file, a .pem file with what is needed, the thumbprint of one in a store, or a certificate.",
+        + "Give a .pfx file, a .pem file with what is needed, the thumbprint of one in a store, "
+        + "or a certificate.",
         cause)
     {
         ErrorId = "InvalidCertificate",

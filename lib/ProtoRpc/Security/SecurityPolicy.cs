@@ -31,7 +31,7 @@ internal sealed class SecurityPolicy
         {
             foreach (byte package in SspiChoice.OfServer(security, isWindows: true))
             {
-                _mechanisms.Add(package, ByWindows(package));
+                _mechanisms.Add(package, ByWindows(package, security.ServicePrincipalName));
             }
         }
 
@@ -90,9 +90,11 @@ internal sealed class SecurityPolicy
         _mechanisms.TryGetValue(package, out Func<SecurityContext>? create) ? create() : null;
 
     [SupportedOSPlatform("windows")]
-    private static Func<SecurityContext> ByWindows(byte package)
+    private static Func<SecurityContext> ByWindows(byte package, string? service)
     {
-        SspiCredential credential = SspiCredential.OfServer(SecurityPackage.NameOf(package));
+        // NTLM has no services. Whether this account may be that one is up to the system.
+        SspiCredential credential = SspiCredential.OfServer(
+            SecurityPackage.NameOf(package), package == SecurityPackage.Ntlm ? null : service);
         return () => SspiContext.ForServer(credential);
     }
 

@@ -11,13 +11,15 @@ public interface IRpcInterceptor
     /// <param name="context">Who calls what.</param>
     /// <param name="request">The request, read and checked.</param>
     /// <param name="next">The rest of the chain, with the handler at its end.</param>
-    /// <returns>The reply: what <paramref name="next"/> gave, or another message of the method's reply type.</returns>
+    /// <returns>The reply: what <paramref name="next"/> gave,
+    /// or another message of the method's reply type.</returns>
     /// <exception cref="RpcException">To refuse the call, with the status that the caller gets.</exception>
     ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next);
 
-    /// <summary>Sees a call of a method that streams, and passes it on or not. Unless it is written otherwise, this is
-    /// <see cref="InvokeAsync"/> once for the whole call: with the request of a method that takes one, else with an
-    /// empty message; what it returns is the only reply where the call was not passed on, and is dropped otherwise.</summary>
+    /// <summary>Sees a call of a method that streams, and passes it on or not. Unless it is written
+    /// otherwise, this is <see cref="InvokeAsync"/> once for the whole call: with the request of a method
+    /// that takes one, else with an empty message; what it returns is the only reply where the call was not
+    /// passed on, and is dropped otherwise.</summary>
     /// <param name="context">Who calls what.</param>
     /// <param name="stream">The messages both ways.</param>
     /// <param name="next">The rest of the chain, with the handler at its end.</param>

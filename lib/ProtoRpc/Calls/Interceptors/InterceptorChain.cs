@@ -34,7 +34,8 @@ internal static class InterceptorChain
     }
 
     /// <summary>The same for a handler of streams.</summary>
-    public static RpcStreamHandler Around(RpcStreamHandler handler, IReadOnlyList<IRpcInterceptor> interceptors)
+    public static RpcStreamHandler Around(
+        RpcStreamHandler handler, IReadOnlyList<IRpcInterceptor> interceptors)
     {
         RpcStreamHandler chain = handler;
         for (int i = interceptors.Count - 1; i >= 0; i--)

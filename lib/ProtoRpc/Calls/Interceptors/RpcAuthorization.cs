@@ -8,9 +8,10 @@ namespace ProtoRpc.Calls.Interceptors;
 
 /// <summary>Lets callers through by user, group and method.</summary>
 /// <remarks>
-/// A rule is a method pattern (<c>package.Service/Method</c>, or the id of an interface of the raw layer, with
-/// <c>*</c> and <c>?</c>) and who may call it: a user's name, <c>@group</c>, <c>*</c> for everyone who is authenticated, <c>anonymous</c> for everyone. The rule
-/// with the longest pattern that matches decides alone; a call that no rule matches is refused.
+/// A rule is a method pattern (<c>package.Service/Method</c>, or the id of an interface of the raw layer,
+/// with <c>*</c> and <c>?</c>) and who may call it: a user's name, <c>@group</c>, <c>*</c> for everyone who
+/// is authenticated, <c>anonymous</c> for everyone. The rule with the longest pattern that matches decides
+/// alone; a call that no rule matches is refused.
 /// </remarks>
 public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor
 {
@@ -22,14 +23,16 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor
         _rules = [.. rules.OrderByDescending(rule => rule.Pattern.Length)];
 
     /// <summary>Rules of a dictionary: pattern to one name or several.</summary>
-    /// <exception cref="RpcException">InvalidArgument for a rule that is not a pattern with names.</exception>
+    /// <exception cref="RpcException">InvalidArgument for a rule that is not a pattern
+    /// with names.</exception>
     public static RpcAuthorization FromRules(IDictionary rules)
     {
         ArgumentNullException.ThrowIfNull(rules);
         List<(string, string[])> read = [];
         foreach (DictionaryEntry rule in rules)
         {
-            read.Add((rule.Key as string ?? throw Invalid(rule.Key, "its key is not a method pattern"), Names(rule)));
+            string pattern = rule.Key as string ?? throw Invalid(rule.Key, "its key is not a method pattern");
+            read.Add((pattern, Names(rule)));
         }
 
         return new RpcAuthorization(read);

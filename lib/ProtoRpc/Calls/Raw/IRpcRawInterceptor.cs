@@ -1,7 +1,7 @@
 namespace ProtoRpc.Calls.Raw;
 
-/// <summary>Stands around every call of an interface of the raw layer: authorisation, logging and auditing hang
-/// here.</summary>
+/// <summary>Stands around every call of an interface of the raw layer: authorisation,
+/// logging and auditing hang here.</summary>
 /// <remarks>May run on many threads at once.</remarks>
 public interface IRpcRawInterceptor
 {
@@ -10,8 +10,8 @@ public interface IRpcRawInterceptor
     /// <param name="request">The request; the memory is used again after the call.</param>
     /// <param name="next">The rest of the chain, with the handler at its end.</param>
     /// <returns>The reply: what <paramref name="next"/> gave, or other bytes.</returns>
-    /// <exception cref="RpcException">PermissionDenied or Unauthenticated to refuse the call, which is return code 5
-    /// to the caller; any other is 0x80004005.</exception>
+    /// <exception cref="RpcException">PermissionDenied or Unauthenticated to refuse the call, which is return
+    /// code 5 to the caller; any other is 0x80004005.</exception>
     ValueTask<ReadOnlyMemory<byte>?> InvokeAsync(
         RpcRawContext client, ReadOnlyMemory<byte> request, RpcRawHandler next);
 }

@@ -10,7 +10,8 @@ internal static class RawEndpoints
         {
             throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                $"The raw layer is there on TCP, pipes and local endpoints, and not on {endpoint.Transport} ('{endpoint}').")
+                "The raw layer is there on TCP, pipes and local endpoints, "
+                + $"and not on {endpoint.Transport} ('{endpoint}').")
             {
                 Endpoint = endpoint,
             };

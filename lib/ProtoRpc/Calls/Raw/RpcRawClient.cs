@@ -5,7 +5,8 @@ using ProtoRpc.Wire;
 
 namespace ProtoRpc.Calls.Raw;
 
-/// <summary>Calls one interface of the raw layer: bytes in, bytes out. Safe for use by many threads.</summary>
+/// <summary>Calls one interface of the raw layer: bytes in, bytes out.
+/// Safe for use by many threads.</summary>
 /// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
 /// never sent twice.</remarks>
 public sealed class RpcRawClient : IDisposable
@@ -39,11 +40,12 @@ public sealed class RpcRawClient : IDisposable
     /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
     /// <param name="limits">Null for the defaults; their call timeout is the default one.</param>
     /// <param name="security">As whom to call; null for nobody.</param>
-    /// <param name="tls">How to trust the server of an endpoint on TCP that speaks TLS; null for no TLS.</param>
+    /// <param name="tls">How to trust the server of an endpoint on TCP that speaks TLS;
+    /// null for no TLS.</param>
     /// <param name="cancellation">Gives up.</param>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented (the interface is not served
-    /// there, or the endpoint is not of the native protocol), InvalidArgument (TLS on another transport than TCP).
-    /// </exception>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented (the interface is not
+    /// served there, or the endpoint is not of the native protocol),
+    /// InvalidArgument (TLS on another transport than TCP).</exception>
     public static RpcRawClient Connect(
         RpcEndpoint endpoint,
         Guid interfaceId,
@@ -87,7 +89,8 @@ public sealed class RpcRawClient : IDisposable
         try
         {
             using NativeExchange exchange = Begin(request.Span, cancellation);
-            int code = await exchange.ExecuteAsync(timeout ?? _limits.CallTimeout, cancellation).ConfigureAwait(false);
+            int code = await exchange.ExecuteAsync(timeout ?? _limits.CallTimeout, cancellation)
+                .ConfigureAwait(false);
             return ReplyOf(exchange, code);
         }
         finally
@@ -111,8 +114,9 @@ public sealed class RpcRawClient : IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"The request has {request.Length:N0} bytes; the limit is {_limits.MaxMessageBytes:N0}. The raw layer "
-                + $"sends nothing in parts: raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
+                $"The request has {request.Length:N0} bytes; the limit is {_limits.MaxMessageBytes:N0}. "
+                + "The raw layer sends nothing in parts: "
+                + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
             {
                 ErrorId = "MessageTooLarge",
                 Endpoint = Endpoint,

@@ -4,9 +4,10 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls.Raw;
 
-/// <summary>Serves one interface of the raw layer on native endpoints: no messages, no headers, only bytes.</summary>
-/// <remarks>Set up by one thread; then safe for use by many. The return codes are the original's, so its clients see
-/// from this server what they saw from theirs.</remarks>
+/// <summary>Serves one interface of the raw layer on native endpoints:
+/// no messages, no headers, only bytes.</summary>
+/// <remarks>Set up by one thread; then safe for use by many. The return codes are the original's, so its
+/// clients see from this server what they saw from theirs.</remarks>
 /// <example><code>
 /// using RpcRawServer server = RpcRawServer.Create(interfaceId)
 ///     .OnExecute((client, bytes) => ...)
@@ -24,7 +25,8 @@ public sealed class RpcRawServer : IRpcServer
     private readonly RpcRawServerOptions _options;
     private readonly List<RpcEndpoint> _wanted = [];
     private readonly List<NativeListener> _listeners = [];
-    private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _completion = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _gate = new();
     private RpcRawHandler _handler = static (_, _) => default;
     private RpcRawHandler _chain = static (_, _) => default;
@@ -113,7 +115,8 @@ public sealed class RpcRawServer : IRpcServer
             RequireNotStarted();
             if (_wanted.Count == 0)
             {
-                throw new RpcException(RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
+                throw new RpcException(
+                    RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
             }
 
             EndpointErrors.RequireTcp(_wanted, _options.TlsCertificate);
@@ -143,7 +146,8 @@ public sealed class RpcRawServer : IRpcServer
         }
     }
 
-    /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest, closes.</summary>
+    /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest,
+    /// closes.</summary>
     /// <param name="drain">Null for the limit's drain time.</param>
     public Task StopAsync(TimeSpan? drain = null)
     {
@@ -164,7 +168,8 @@ public sealed class RpcRawServer : IRpcServer
         if (value <= 0)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"{nameof(RpcRawServerOptions)}.{name} is {value}; it must be 1 or more.")
+                RpcStatusCode.InvalidArgument,
+                $"{nameof(RpcRawServerOptions)}.{name} is {value}; it must be 1 or more.")
             {
                 ErrorId = "InvalidLimit",
             };
@@ -189,7 +194,8 @@ public sealed class RpcRawServer : IRpcServer
                 call.ReturnCode = NoReply;
             }
         }
-        catch (RpcException e) when (e.Code is RpcStatusCode.PermissionDenied or RpcStatusCode.Unauthenticated)
+        catch (RpcException e)
+            when (e.Code is RpcStatusCode.PermissionDenied or RpcStatusCode.Unauthenticated)
         {
             call.ReturnCode = Refused;
         }
@@ -209,7 +215,8 @@ public sealed class RpcRawServer : IRpcServer
     {
         if (_listeners.Count > 0)
         {
-            throw new InvalidOperationException("The server listens already; set it up before StartListening.");
+            throw new InvalidOperationException(
+                "The server listens already; set it up before StartListening.");
         }
     }
 

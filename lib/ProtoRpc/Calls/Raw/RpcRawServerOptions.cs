@@ -15,8 +15,8 @@ public sealed record RpcRawServerOptions
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcRawInterceptor> Interceptors { get; init; } = [];
 
-    /// <summary>The certificate, with its private key, of endpoints on TCP, which then speak TLS; null for plain TCP.
-    /// </summary>
+    /// <summary>The certificate, with its private key, of endpoints on TCP, which then speak TLS;
+    /// null for plain TCP.</summary>
     public X509Certificate2? TlsCertificate { get; init; }
 
     /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>

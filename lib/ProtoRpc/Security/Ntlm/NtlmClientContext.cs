@@ -34,7 +34,8 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
         {
             throw SecurityErrors.Refused(
                 Name,
-                "the server does not offer NTLMv2 session security with 128-bit keys, and nothing weaker is spoken here");
+                "the server does not offer NTLMv2 session security with 128-bit keys, "
+                + "and nothing weaker is spoken here");
         }
 
         NtlmFlags flags = (challenge.Flags & Offered) | NtlmFlags.TargetInfo;

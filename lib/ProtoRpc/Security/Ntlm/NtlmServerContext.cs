@@ -175,7 +175,8 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         {
             throw SecurityErrors.Refused(
                 Name,
-                "the client does not speak NTLMv2 session security with 128-bit keys, and nothing weaker is spoken here");
+                "the client does not speak NTLMv2 session security with 128-bit keys, "
+                + "and nothing weaker is spoken here");
         }
     }
 }

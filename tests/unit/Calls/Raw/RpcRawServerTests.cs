@@ -107,7 +107,8 @@ public static class RpcRawServerTests
     [Fact]
     public static void A_handler_that_throws_is_return_code_80004005_as_on_the_original()
     {
-        using RpcRawServer server = Start(RpcTransport.Local, (_, _) => throw new InvalidOperationException("secret"));
+        using RpcRawServer server = Start(
+            RpcTransport.Local, (_, _) => throw new InvalidOperationException("secret"));
         using RpcRawClient client = Connect(server);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Execute([1]));
@@ -136,7 +137,8 @@ public static class RpcRawServerTests
     [Fact]
     public static void A_request_over_the_interfaces_limit_is_refused_and_the_next_call_works()
     {
-        using RpcRawServer server = RpcRawServer.Create(Interface, new RpcRawServerOptions { MaxRequestBytes = 100 })
+        using RpcRawServer server = RpcRawServer
+            .Create(Interface, new RpcRawServerOptions { MaxRequestBytes = 100 })
             .OnExecute((_, bytes) => bytes)
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Tcp))
             .StartListening();
@@ -154,7 +156,8 @@ public static class RpcRawServerTests
     {
         using ManualResetEventSlim entered = new();
         using ManualResetEventSlim leave = new();
-        await using RpcRawServer server = RpcRawServer.Create(Interface, new RpcRawServerOptions { MaxCalls = 1 })
+        await using RpcRawServer server = RpcRawServer
+            .Create(Interface, new RpcRawServerOptions { MaxCalls = 1 })
             .OnExecute((_, bytes) =>
             {
                 entered.Set();
@@ -205,7 +208,8 @@ public static class RpcRawServerTests
         });
         using RpcRawClient client = Connect(server);
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Execute([], TimeSpan.FromMilliseconds(50)));
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Execute([], TimeSpan.FromMilliseconds(50)));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
         Assert.True(cancelled.Wait(TimeSpan.FromSeconds(20)));
@@ -216,7 +220,8 @@ public static class RpcRawServerTests
     {
         using RpcRawServer server = Start(RpcTransport.Local, (_, bytes) => bytes);
 
-        RpcException error = Assert.Throws<RpcException>(() => RpcRawClient.Connect(server.Endpoints[0], Guid.NewGuid()));
+        RpcException error = Assert.Throws<RpcException>(
+            () => RpcRawClient.Connect(server.Endpoints[0], Guid.NewGuid()));
 
         Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
     }
@@ -245,7 +250,9 @@ public static class RpcRawServerTests
     }
 
     private static RpcRawServer Start(
-        RpcTransport transport, Func<RpcRawContext, byte[], byte[]?> handler, RpcRawServerOptions? options = null) =>
+        RpcTransport transport,
+        Func<RpcRawContext, byte[], byte[]?> handler,
+        RpcRawServerOptions? options = null) =>
         RpcRawServer.Create(Interface, options)
             .OnExecute(handler)
             .AddEndpoint(EchoServer.NewEndpoint(transport))
