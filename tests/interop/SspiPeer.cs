@@ -9,12 +9,16 @@ internal sealed class SspiPeer : IDisposable
 
     private SspiPeer(PeerProcess process) => _process = process;
 
-    /// <summary>The program; built beside the tests.</summary>
+    /// <summary>The program; built beside the tests, in the same configuration.</summary>
     public static string Program { get; } = Path.GetFullPath(Path.Combine(
-        AppContext.BaseDirectory, "../../ProtoRpc.SspiPeer/debug_win-x64/ProtoRpc.SspiPeer.exe"));
+        AppContext.BaseDirectory, "../../ProtoRpc.SspiPeer", $"{Configuration}_win-x64",
+        "ProtoRpc.SspiPeer.exe"));
 
     /// <summary>Whether its side has all that it needs.</summary>
     public bool IsComplete { get; private set; }
+
+    // The last folder of the output.
+    private static string Configuration => new DirectoryInfo(AppContext.BaseDirectory).Name;
 
     /// <summary>A client, or a server; with the arguments of the program.</summary>
     public static async Task<SspiPeer> StartAsync(WinePrefix wine, params string[] arguments)
