@@ -90,4 +90,26 @@ Describe 'Wait-RpcListener' {
             $process.Dispose()
         }
     }
+
+    It 'holds the script that examples show for containers' -Skip:$IsWindows {
+        $start = [Diagnostics.ProcessStartInfo]::new([Environment]::ProcessPath)
+        '-NoProfile', '-NonInteractive', '-File', (Join-Path $RepositoryRoot examples serve.ps1), '-Endpoint', 'grpc://127.0.0.1:0' |
+            ForEach-Object { $start.ArgumentList.Add($_) }
+        $start.RedirectStandardOutput = $true
+        $process = [Diagnostics.Process]::Start($start)
+        try {
+            $rpc = Connect-RpcEndpoint ($process.StandardOutput.ReadLine() -replace '^Listening on ')
+            ($rpc | Invoke-RpcMethod Search @{ query = 'words' }).result.title | Should -Be 'words'
+
+            /bin/kill -TERM $process.Id
+
+            $process.StandardOutput.ReadToEnd().Trim() | Should -Be 'searching for words'
+            $process.WaitForExit(20000) | Should -BeTrue
+            $process.ExitCode | Should -Be 0
+        }
+        finally {
+            if (-not $process.HasExited) { $process.Kill($true) }
+            $process.Dispose()
+        }
+    }
 }
