@@ -25,7 +25,7 @@ switch (args[0])
         break;
     case "accept":
         string? service = args.ElementAtOrDefault(2);
-        ContextLoop.Run(() => SspiContext.ForServer(SspiCredential.OfServer(args[1], service)));
+        ContextLoop.Run(() => SspiContext.ForServer(SspiCredential.OfServer(args[1]), service));
         break;
     default:
         ContextLoop.Run(() => SspiContext.ForClient(SspiCredential.OfClient(args[1], User(3)), args[2]));

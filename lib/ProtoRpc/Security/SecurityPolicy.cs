@@ -92,10 +92,8 @@ internal sealed class SecurityPolicy
     [SupportedOSPlatform("windows")]
     private static Func<SecurityContext> ByWindows(byte package, string? service)
     {
-        // NTLM has no services. Whether this account may be that one is up to the system.
-        SspiCredential credential = SspiCredential.OfServer(
-            SecurityPackage.NameOf(package), package == SecurityPackage.Ntlm ? null : service);
-        return () => SspiContext.ForServer(credential);
+        SspiCredential credential = SspiCredential.OfServer(SecurityPackage.NameOf(package));
+        return () => SspiContext.ForServer(credential, service);
     }
 
     // Negotiate goes on without Kerberos where there is no key, but not where somebody asked for it.

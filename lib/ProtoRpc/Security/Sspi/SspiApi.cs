@@ -12,6 +12,7 @@ internal static unsafe partial class SspiApi
     public const uint OfSizes = 0;
     public const uint OfNegotiation = 12;
     public const uint OfFlags = 14;
+    public const uint OfTarget = 27;
     private const string Library = "secur32";
 
 #pragma warning disable SYSLIB1054 // Named as in the library.

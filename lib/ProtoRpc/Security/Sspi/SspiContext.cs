@@ -18,6 +18,8 @@ internal sealed unsafe class SspiContext : SecurityContext
 
     private readonly SspiCredential _credential;
     private readonly bool _isServer;
+
+    // The service that is called; for a server null where it may be any that the account is.
     private readonly string? _target;
     private SspiHandle _context;
     private SspiSizes _sizes;
@@ -60,7 +62,10 @@ internal sealed unsafe class SspiContext : SecurityContext
 
     /// <summary>A server's side.</summary>
     /// <param name="credential">What verifies; other contexts use it too.</param>
-    public static SspiContext ForServer(SspiCredential credential) => new(credential, isServer: true, null);
+    /// <param name="target">The service principal name that callers by Kerberos must have asked for; null for
+    /// any that the account has.</param>
+    public static SspiContext ForServer(SspiCredential credential, string? target = null) =>
+        new(credential, isServer: true, target);
 
     /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
@@ -241,10 +246,28 @@ internal sealed unsafe class SspiContext : SecurityContext
             {
                 _mechanism = negotiation.TakeName() ?? _mechanism;
             }
+
+            // NTLM knows no services.
+            if (_isServer && _target is not null && _mechanism != SecurityPackage.NameOf(SecurityPackage.Ntlm))
+            {
+                CheckTarget(context);
+            }
         }
 
         _sizes = sizes;
         _isComplete = true;
+    }
+
+    // A handle for callers is of an account, not of one of its services: what was asked for is told apart.
+    private void CheckTarget(SspiHandle* context)
+    {
+        SspiTarget target;
+        int status = SspiApi.QueryContextAttributes(context, SspiApi.OfTarget, &target);
+        string asked = status == SspiStatus.Ok ? target.TakeName() : throw SspiStatus.Refused(_mechanism, status);
+        if (!asked.Equals(_target, StringComparison.OrdinalIgnoreCase))
+        {
+            throw SecurityErrors.Refused(_mechanism, $"the caller asked for '{asked}', and this is '{_target}'");
+        }
     }
 
     private WindowsIdentity ReadCaller()

@@ -29,7 +29,7 @@ internal sealed unsafe class SspiCredential : IDisposable
     {
         if (user is null)
         {
-            return Acquire(package, SspiApi.Outbound, null, null);
+            return Acquire(package, SspiApi.Outbound, null);
         }
 
         (string domain, string name) = Split(user);
@@ -47,16 +47,13 @@ internal sealed unsafe class SspiCredential : IDisposable
                 PasswordLength = (uint)user.Password.Length,
                 Flags = SspiIdentity.Unicode,
             };
-            return Acquire(package, SspiApi.Outbound, null, &identity);
+            return Acquire(package, SspiApi.Outbound, &identity);
         }
     }
 
     /// <summary>Of a listener: what verifies callers.</summary>
-    /// <param name="package">The package.</param>
-    /// <param name="service">As which service; null for every one that this account may be.</param>
     /// <exception cref="RpcException">FailedPrecondition: the package cannot be used.</exception>
-    public static SspiCredential OfServer(string package, string? service = null) =>
-        Acquire(package, SspiApi.Inbound, service, null);
+    public static SspiCredential OfServer(string package) => Acquire(package, SspiApi.Inbound, null);
 
     /// <inheritdoc/>
     public void Dispose()
@@ -74,12 +71,12 @@ internal sealed unsafe class SspiCredential : IDisposable
             : (user.Domain, user.UserName);
     }
 
-    private static SspiCredential Acquire(string package, uint use, string? principal, SspiIdentity* identity)
+    private static SspiCredential Acquire(string package, uint use, SspiIdentity* identity)
     {
         SspiHandle handle;
         long expiry;
         int status = SspiApi.AcquireCredentialsHandle(
-            principal, package, use, null, identity, null, null, &handle, &expiry);
+            null, package, use, null, identity, null, null, &handle, &expiry);
         return status == SspiStatus.Ok
             ? new SspiCredential(package, handle)
             : throw SspiStatus.NoCredential(package, status);

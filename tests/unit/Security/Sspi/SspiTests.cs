@@ -17,6 +17,7 @@ public static unsafe class SspiTests
         AssertLayout<SspiBuffers>(16, ("Version", 0), ("Count", 4), ("Parts", 8));
         AssertLayout<SspiSizes>(
             16, ("MaxToken", 0), ("MaxSignature", 4), ("BlockSize", 8), ("SecurityTrailer", 12));
+        AssertLayout<SspiTarget>(8, ("_name", 0));
         AssertLayout<SspiNegotiation>(16, ("_package", 0), ("_state", 8));
         AssertLayout<SspiPackageInfo>(
             32, ("Capabilities", 0), ("Version", 4), ("RpcId", 6), ("MaxToken", 8), ("Name", 16),
@@ -33,6 +34,7 @@ public static unsafe class SspiTests
         Assert.Equal((1u, 2u), (SspiBuffer.Data, SspiBuffer.Token));
         Assert.Equal((1u, 2u), (SspiApi.Inbound, SspiApi.Outbound));
         Assert.Equal((0u, 12u, 14u), (SspiApi.OfSizes, SspiApi.OfNegotiation, SspiApi.OfFlags));
+        Assert.Equal(27u, SspiApi.OfTarget);
 
         // DCE style and a connection on both sides; the system allocates nothing.
         Assert.Equal(0x00010A1Eu, SspiFlags.OfClient);
