@@ -1,9 +1,11 @@
 namespace ProtoRpc.Interop;
 
 /// <summary>The official test cases, and some more, of the clients of others against our server.</summary>
-public sealed class GrpcClientCasesTests(GrpcClientCasesTests.Runs runs) : IClassFixture<GrpcClientCasesTests.Runs>
+public sealed class GrpcClientCasesTests(GrpcClientCasesTests.Runs runs)
+    : IClassFixture<GrpcClientCasesTests.Runs>
 {
-    public static IEnumerable<string> Cases => [.. InteropCases.Names, "error_details", "reflection", "health"];
+    public static IEnumerable<string> Cases =>
+        [.. InteropCases.Names, "error_details", "reflection", "health"];
 
     [Theory]
     [PeerData(Peer.PythonGrpc, nameof(Cases))]
@@ -17,7 +19,9 @@ public sealed class GrpcClientCasesTests(GrpcClientCasesTests.Runs runs) : IClas
         private readonly Dictionary<Peer, Task<Dictionary<string, string>>> _runs = [];
 
         public Task<Dictionary<string, string>> OfAsync(Peer peer) =>
-            _runs.TryGetValue(peer, out Task<Dictionary<string, string>>? run) ? run : _runs[peer] = RunAsync(peer);
+            _runs.TryGetValue(peer, out Task<Dictionary<string, string>>? run)
+                ? run
+                : _runs[peer] = RunAsync(peer);
 
         private static async Task<Dictionary<string, string>> RunAsync(Peer peer)
         {

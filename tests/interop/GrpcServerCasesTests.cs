@@ -31,7 +31,8 @@ public static class GrpcServerCasesTests
         await InteropCases.RunAsync(name, server);
     }
 
-    /// <summary>What the servers of others cannot tell of the client_compressed cases: that a request came so.</summary>
+    /// <summary>What the servers of others cannot tell of the client_compressed cases:
+    /// that a request came so.</summary>
     [Theory]
     [InlineData(RpcCompression.Gzip, true, null)]
     [InlineData(RpcCompression.None, false, null)]

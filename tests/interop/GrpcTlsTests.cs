@@ -6,7 +6,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>TLS with an authority of our own, certificates of both sides and a name that is not the host's.</summary>
+/// <summary>TLS with an authority of our own,
+/// certificates of both sides and a name that is not the host's.</summary>
 public sealed class GrpcTlsTests : IDisposable
 {
     private readonly TlsFiles _files = new();

@@ -27,12 +27,14 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
             client.GetMethod("UnaryCall").RequestType,
             new { response_status = new { code = 8, message = "with details" } });
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(client.GetMethod("UnaryCall"), request));
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("UnaryCall"), request));
 
         Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
         DynamicMessage detail = Assert.IsType<DynamicMessage>(Assert.Single(error.Details));
         Assert.Equal(
-            "type.googleapis.com/grpc.testing.SimpleResponse", detail.Get(detail.Type.FindField("type_url")!));
+            "type.googleapis.com/grpc.testing.SimpleResponse",
+            detail.Get(detail.Type.FindField("type_url")!));
     }
 
     [PeerFact(Peer.Nginx)]
@@ -50,7 +52,8 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
     {
         using RpcClient client = ConnectTls();
 
-        Assert.Empty(client.Invoke(client.GetMethod("EmptyCall"), InteropCases.Message("Empty")).ToByteArray());
+        Assert.Empty(
+            client.Invoke(client.GetMethod("EmptyCall"), InteropCases.Message("Empty")).ToByteArray());
         Assert.Equal("Serving", client.Ping().Health);
         Assert.NotNull(client.FetchSchema().GetService("grpc.testing.TestService"));
     }
@@ -93,7 +96,8 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
         Assert.Equal("""{"payload":{"body":"AAAA"}}""", await first.Content.ReadAsStringAsync());
         byte[] body = await second.Content.ReadAsByteArrayAsync();
         Assert.Equal([0, 0, 0, 0, 7, 0x0a, 5, 0x12, 3, 0, 0, 0, 0x80], body[..13]);
-        Assert.Contains("grpc-status:0", Encoding.ASCII.GetString(body[17..]).Replace(" ", ""), StringComparison.Ordinal);
+        Assert.Contains(
+            "grpc-status:0", Encoding.ASCII.GetString(body[17..]).Replace(" ", ""), StringComparison.Ordinal);
     }
 
     // One reply at once, and one in a minute.
@@ -102,7 +106,10 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
         RpcCallOptions options = new() { Timeout = timeout };
         DynamicMessage request = new MessageMapper().ToMessage(
             client.GetMethod("StreamingOutputCall").RequestType,
-            new { response_parameters = new object[] { new { size = 1 }, new { size = 1, interval_us = 60_000_000 } } });
+            new
+            {
+                response_parameters = new object[] { new { size = 1 }, new { size = 1, interval_us = 60_000_000 } },
+            });
         RpcStreamingCall call = client.Open(client.GetMethod("StreamingOutputCall"), options);
         call.SendAsync(request).AsTask().GetAwaiter().GetResult();
         while (call.ReadAsync().AsTask().GetAwaiter().GetResult())

@@ -7,7 +7,8 @@ using ProtoRpc.Calls;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 
-/// <summary>Clients who break the rules; the server answers with a status, and serves others meanwhile.</summary>
+/// <summary>Clients who break the rules; the server answers with a status,
+/// and serves others meanwhile.</summary>
 public sealed class BadGrpcClientTests : IDisposable
 {
     private const string Unimplemented = "12";
@@ -20,7 +21,8 @@ public sealed class BadGrpcClientTests : IDisposable
     public void Dispose()
     {
         using RpcClient client = _server.Connect();
-        Assert.Equal("ok", WordsServer.TextOf(client.Invoke(client.GetMethod("Say"), WordsServer.Text("ok"))));
+        Assert.Equal(
+            "ok", WordsServer.TextOf(client.Invoke(client.GetMethod("Say"), WordsServer.Text("ok"))));
         Assert.Equal(0, _server.Server.Counters.InFlight);
         _server.Dispose();
     }
@@ -57,7 +59,8 @@ public sealed class BadGrpcClientTests : IDisposable
         byte[] frame = [1, 0, 0, 0, 0, .. packed.ToArray()];
         BinaryPrimitives.WriteInt32BigEndian(frame.AsSpan(1), (int)packed.Length);
 
-        using HttpResponseMessage response = await _server.PostAsync(frame, headers: ("grpc-encoding", "gzip"));
+        using HttpResponseMessage response = await _server.PostAsync(
+            frame, headers: ("grpc-encoding", "gzip"));
 
         Assert.Equal(ResourceExhausted, WordsServer.Find(response, "grpc-status"));
         Assert.Contains("inflates to more", WordsServer.Find(response, "grpc-message"));
@@ -94,7 +97,8 @@ public sealed class BadGrpcClientTests : IDisposable
     [InlineData("application/grpc; charset=utf-8", HttpStatusCode.OK)]
     public async Task The_media_type_must_be_one_of_grpc(string type, HttpStatusCode status)
     {
-        using HttpResponseMessage response = await _server.PostAsync(WordsServer.Frame(WordsServer.Text("x")), type: type);
+        using HttpResponseMessage response = await _server.PostAsync(
+            WordsServer.Frame(WordsServer.Text("x")), type: type);
 
         Assert.Equal(status, response.StatusCode);
     }
@@ -115,7 +119,8 @@ public sealed class BadGrpcClientTests : IDisposable
     [Fact]
     public async Task A_handlers_reserved_trailer_does_not_become_the_status()
     {
-        using HttpResponseMessage response = await _server.PostAsync(WordsServer.Frame(WordsServer.Text("reserved")));
+        using HttpResponseMessage response = await _server.PostAsync(
+            WordsServer.Frame(WordsServer.Text("reserved")));
 
         Assert.Equal(Internal, WordsServer.Find(response, "grpc-status"));
         Assert.Contains("belongs to the protocol", WordsServer.Find(response, "grpc-message"));
@@ -124,7 +129,8 @@ public sealed class BadGrpcClientTests : IDisposable
     [Fact]
     public async Task A_flood_of_headers_is_refused()
     {
-        (string, string)[] flood = [.. Enumerable.Range(0, 500).Select(i => ($"x-{i}", new string('a', 100)))];
+        (string, string)[] flood = [.. Enumerable.Range(0, 500).Select(
+            i => ($"x-{i}", new string('a', 100)))];
 
         // Answered, or cut off while the flood still comes.
         string? status = null;
@@ -157,7 +163,8 @@ public sealed class BadGrpcClientTests : IDisposable
         long start = Environment.TickCount64;
 
         RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect(
-            RpcEndpoint.Parse(_server.Endpoint.Uri.Replace("grpc", "grpcs", StringComparison.Ordinal)), WordsServer.Schema));
+            RpcEndpoint.Parse(_server.Endpoint.Uri.Replace("grpc", "grpcs", StringComparison.Ordinal)),
+            WordsServer.Schema));
 
         Assert.Equal("WrongProtocol", error.ErrorId);
         Assert.InRange(Environment.TickCount64 - start, 0, 5000);
@@ -191,14 +198,16 @@ public sealed class BadGrpcClientTests : IDisposable
                 return new NetworkStream(socket, ownsSocket: true);
             },
         });
-        using HttpRequestMessage request = new(HttpMethod.Post, $"http://127.0.0.1:{_server.Endpoint.Port}/streams.Words/Split")
+        using HttpRequestMessage request = new(
+            HttpMethod.Post, $"http://127.0.0.1:{_server.Endpoint.Port}/streams.Words/Split")
         {
             Version = HttpVersion.Version20,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
             Content = new ByteArrayContent(WordsServer.Frame(WordsServer.Text("one wait"))),
         };
         request.Content.Headers.ContentType = new("application/grpc");
-        using HttpResponseMessage response = await http.SendAsync(request, HttpCompletionOption.ResponseHeadersRead);
+        using HttpResponseMessage response = await http.SendAsync(
+            request, HttpCompletionOption.ResponseHeadersRead);
         await _server.Waiting.Task.WaitAsync(Patience);
 
         socket!.Dispose();

@@ -23,7 +23,9 @@ public static class GrpcBuiltInTests
 
         RpcSchema schema = client.FetchSchema();
 
-        Assert.Equal(["Say", "Split", "Join", "Chat"], schema.GetMethod("streams.Words/Say").Service.Methods.Select(m => m.Name));
+        Assert.Equal(
+            ["Say", "Split", "Join", "Chat"],
+            schema.GetMethod("streams.Words/Say").Service.Methods.Select(m => m.Name));
     }
 
     [Fact]
@@ -40,7 +42,10 @@ public static class GrpcBuiltInTests
             new() { FileContainingSymbol = "grpc.reflection.v1alpha.ServerReflection" },
             new() { AllExtensionNumbersOfType = "streams.Text" },
             new() { FileContainingSymbol = "streams.Nothing" },
-            new() { FileContainingExtension = new() { ContainingType = "streams.Text", ExtensionNumber = 7 } },
+            new()
+            {
+                FileContainingExtension = new() { ContainingType = "streams.Text", ExtensionNumber = 7 },
+            },
             new() { AllExtensionNumbersOfType = "streams.Nothing" },
             new(),
         ];
@@ -54,7 +59,10 @@ public static class GrpcBuiltInTests
 
         Assert.Equal(questions, replies.Select(r => r.OriginalRequest));
         Assert.Equal(
-            ["streams.Words", "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"],
+            [
+                "streams.Words", "grpc.health.v1.Health",
+                "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
+            ],
             replies[0].ListServicesResponse.Service.Select(s => s.Name));
         Assert.All(replies[1..5], r => Assert.Single(r.FileDescriptorResponse.FileDescriptorProto));
         Assert.Empty(replies[5].AllExtensionNumbersResponse.ExtensionNumber);
@@ -89,11 +97,13 @@ public static class GrpcBuiltInTests
     {
         using WordsServer server = new(options: new()
         {
-            Interceptors = [RpcAuthorization.FromRules(new Dictionary<string, string> { ["grpc.*"] = "ann", ["*"] = "anonymous" })],
+            Interceptors = [RpcAuthorization.FromRules(
+                new Dictionary<string, string> { ["grpc.*"] = "ann", ["*"] = "anonymous" })],
         });
         using RpcClient client = server.Connect();
 
-        Assert.Equal(RpcStatusCode.Unauthenticated, Assert.Throws<RpcException>(() => client.FetchSchema()).Code);
+        Assert.Equal(
+            RpcStatusCode.Unauthenticated, Assert.Throws<RpcException>(() => client.FetchSchema()).Code);
     }
 
     [Fact]
@@ -105,8 +115,9 @@ public static class GrpcBuiltInTests
         Assert.Equal("Serving", client.Ping().Health);
         Assert.Equal(Status.Serving, client.Invoke<HealthCheckResponse>(
             "Check", new HealthCheckRequest { Service = "streams.Words" }).Status);
-        Assert.Equal(RpcStatusCode.NotFound, Assert.Throws<RpcException>(() => client.Invoke<HealthCheckResponse>(
-            "Check", new HealthCheckRequest { Service = "streams.Silent" })).Code);
+        RpcException silent = Assert.Throws<RpcException>(() => client.Invoke<HealthCheckResponse>(
+            "Check", new HealthCheckRequest { Service = "streams.Silent" }));
+        Assert.Equal(RpcStatusCode.NotFound, silent.Code);
         await using RpcStreamingCall unknown = await WatchAsync(client, "streams.Silent");
         await using RpcStreamingCall call = await WatchAsync(client, "");
         Assert.Equal(Status.ServiceUnknown, StatusOf(unknown));

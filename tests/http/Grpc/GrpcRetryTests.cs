@@ -2,8 +2,8 @@ using ProtoRpc.Calls;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 
-/// <summary>Calls to servers that are not there. Where it matters that a call surely did not run, the connection was
-/// not used before: over one that was, a call may go while the server closes it.</summary>
+/// <summary>Calls to servers that are not there. Where it matters that a call surely did not run, the
+/// connection was not used before: over one that was, a call may go while the server closes it.</summary>
 public static class GrpcRetryTests
 {
     [Fact]
@@ -50,7 +50,8 @@ public static class GrpcRetryTests
     public static async Task The_deadline_is_one_for_all_tries()
     {
         WordsServer server = new();
-        using RpcClient client = server.Connect(new() { RetryCount = 100, Limits = new() { CallTimeout = TimeSpan.FromSeconds(0.5) } });
+        using RpcClient client = server.Connect(
+            new() { RetryCount = 100, Limits = new() { CallTimeout = TimeSpan.FromSeconds(0.5) } });
         server.Dispose();
         long start = Environment.TickCount64;
 
@@ -81,7 +82,8 @@ public static class GrpcRetryTests
         using WordsServer server = new();
         using RpcClient client = server.Connect(new() { RetryCount = 5 });
 
-        RpcException error = await Assert.ThrowsAsync<RpcException>(() => SplitAsync(client, "one unavailable"));
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => SplitAsync(client, "one unavailable"));
 
         Assert.Equal(RpcStatusCode.Unavailable, error.Code);
         Assert.Equal(1, server.Server.Counters.Calls);

@@ -81,7 +81,10 @@ public static class GrpcServerTests
         RpcResponseInfo info = new();
         RpcMetadata headers = new() { { "x-asked", "here" }, { "x-asked-bin", [1, 2, 255] } };
 
-        client.Invoke(client.GetMethod("Say"), WordsServer.Text("headers"), new RpcCallOptions { Headers = headers, Response = info });
+        client.Invoke(
+            client.GetMethod("Say"),
+            WordsServer.Text("headers"),
+            new RpcCallOptions { Headers = headers, Response = info });
 
         Assert.Equal("here", info.Headers.GetText("x-first"));
         Assert.Equal([1, 2, 255], info.Trailers.GetBytes("x-last-bin"));
@@ -134,7 +137,8 @@ public static class GrpcServerTests
     [InlineData(RpcErrorDetail.None, "The call failed.")]
     [InlineData(RpcErrorDetail.Type, "The call failed with System.InvalidOperationException.")]
     [InlineData(RpcErrorDetail.Message, "broken")]
-    public static void Callers_are_told_as_much_of_an_exception_as_the_server_says(RpcErrorDetail detail, string text)
+    public static void Callers_are_told_as_much_of_an_exception_as_the_server_says(
+        RpcErrorDetail detail, string text)
     {
         using WordsServer server = new(options: new() { ErrorDetail = detail });
         using RpcClient client = server.Connect();
@@ -173,7 +177,10 @@ public static class GrpcServerTests
         using RpcClient client = server.Connect();
 
         RpcException error = Assert.Throws<RpcException>(
-            () => client.Invoke(client.GetMethod("Say"), WordsServer.Text("wait"), new RpcCallOptions { Timeout = TimeSpan.FromSeconds(0.3) }));
+            () => client.Invoke(
+                client.GetMethod("Say"),
+                WordsServer.Text("wait"),
+                new RpcCallOptions { Timeout = TimeSpan.FromSeconds(0.3) }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
         Assert.Equal("cancelled", await server.Ended.Task.WaitAsync(Patience));
@@ -222,13 +229,15 @@ public static class GrpcServerTests
     {
         using WordsServer server = new(options: new()
         {
-            Interceptors = [RpcAuthorization.FromRules(new Dictionary<string, string> { ["*/Split"] = "ann", ["*"] = "anonymous" })],
+            Interceptors = [RpcAuthorization.FromRules(
+                new Dictionary<string, string> { ["*/Split"] = "ann", ["*"] = "anonymous" })],
         });
         using RpcClient client = server.Connect();
 
         Assert.Equal("1", Say(client, "count"));
         Assert.Equal("2", Say(client, "count"));
-        Assert.Equal(RpcStatusCode.Unauthenticated, Assert.Throws<RpcException>(() => All(client, "Split", "a")).Code);
+        Assert.Equal(
+            RpcStatusCode.Unauthenticated, Assert.Throws<RpcException>(() => All(client, "Split", "a")).Code);
     }
 
     [Fact]
@@ -250,9 +259,11 @@ public static class GrpcServerTests
         using WordsServer server = new();
         using RpcClient client = server.Connect();
 
-        DynamicMessage reply = client.Invoke(client.GetMethod("Say"), WordsServer.Payload((4 * 1024 * 1024) - 100));
+        DynamicMessage reply = client.Invoke(
+            client.GetMethod("Say"), WordsServer.Payload((4 * 1024 * 1024) - 100));
 
-        Assert.Equal((4 * 1024 * 1024) - 100, ((byte[])reply.Get(WordsServer.TextType.FindField("payload")!)!).Length);
+        Assert.Equal(
+            (4 * 1024 * 1024) - 100, ((byte[])reply.Get(WordsServer.TextType.FindField("payload")!)!).Length);
     }
 
     [Fact]
@@ -302,8 +313,12 @@ public static class GrpcServerTests
     [Fact]
     public static void Endpoints_that_others_reach_want_encryption_or_a_word()
     {
-        Assert.Equal("UnencryptedEndpoint", Assert.Throws<RpcException>(() => new WordsServer("grpc://0.0.0.0:0")).ErrorId);
-        Assert.Equal("MissingCertificate", Assert.Throws<RpcException>(() => new WordsServer("grpcs://127.0.0.1:0")).ErrorId);
+        Assert.Equal(
+            "UnencryptedEndpoint",
+            Assert.Throws<RpcException>(() => new WordsServer("grpc://0.0.0.0:0")).ErrorId);
+        Assert.Equal(
+            "MissingCertificate",
+            Assert.Throws<RpcException>(() => new WordsServer("grpcs://127.0.0.1:0")).ErrorId);
         Assert.Equal("NoProofOnGrpc", Assert.Throws<RpcException>(() => new WordsServer(
             options: new() { Security = new() { Authentication = RpcAuthentication.Ntlm } })).ErrorId);
         using WordsServer open = new("grpc://0.0.0.0:0", http: new() { AllowUnencrypted = true });
@@ -321,7 +336,8 @@ public static class GrpcServerTests
 
         Assert.Equal("cancelled", await server.Ended.Task.WaitAsync(Patience));
         RpcException error = await Assert.ThrowsAsync<RpcException>(() => call);
-        Assert.Contains(error.Code, new[] { RpcStatusCode.Unavailable, RpcStatusCode.Cancelled, RpcStatusCode.Internal });
+        Assert.Contains(
+            error.Code, new[] { RpcStatusCode.Unavailable, RpcStatusCode.Cancelled, RpcStatusCode.Internal });
     }
 
     private static string Say(RpcClient client, string text) =>

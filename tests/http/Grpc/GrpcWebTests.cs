@@ -60,7 +60,8 @@ public sealed class GrpcWebTests : IDisposable
     public async Task Nonsense_is_refused_in_the_trailers(string method, string text, string status)
     {
         (_, List<(byte Flag, byte[] Body)> frames) =
-            await PostAsync(method, "application/grpc-web-text", Encoding.ASCII.GetBytes(text), encoded: true);
+            await PostAsync(
+                method, "application/grpc-web-text", Encoding.ASCII.GetBytes(text), encoded: true);
 
         Assert.Contains(status, Encoding.ASCII.GetString(Assert.Single(frames).Body));
     }
@@ -81,7 +82,8 @@ public sealed class GrpcWebTests : IDisposable
     public async Task Pages_of_other_origins_may_not_call()
     {
         (HttpResponseMessage response, _) = await PostAsync(
-            "Say", "application/grpc-web", WordsServer.Frame(WordsServer.Text("x")), ("Origin", "https://evil.example"));
+            "Say", "application/grpc-web", WordsServer.Frame(WordsServer.Text("x")),
+            ("Origin", "https://evil.example"));
 
         Assert.Equal(HttpStatusCode.Forbidden, response.StatusCode);
     }
@@ -95,9 +97,11 @@ public sealed class GrpcWebTests : IDisposable
     {
         bool isText = type.Contains("text", StringComparison.Ordinal);
         using HttpClient http = new(new SocketsHttpHandler { UseProxy = false });
-        using HttpRequestMessage request = new(HttpMethod.Post, $"{_server.Endpoint.Uri}streams.Words/{method}")
+        using HttpRequestMessage request = new(
+            HttpMethod.Post, $"{_server.Endpoint.Uri}streams.Words/{method}")
         {
-            Content = new ByteArrayContent(isText && !encoded ? Encoding.ASCII.GetBytes(Convert.ToBase64String(body)) : body),
+            Content = new ByteArrayContent(
+                isText && !encoded ? Encoding.ASCII.GetBytes(Convert.ToBase64String(body)) : body),
         };
         request.Content.Headers.ContentType = MediaTypeHeaderValue.Parse(type);
         foreach ((string name, string value) in headers)
@@ -107,12 +111,14 @@ public sealed class GrpcWebTests : IDisposable
 
         HttpResponseMessage response = await http.SendAsync(request);
         byte[] answer = await response.Content.ReadAsByteArrayAsync();
-        return (response, response.StatusCode == HttpStatusCode.OK ? Frames(isText ? Decode(answer) : answer) : []);
+        bool isAnswered = response.StatusCode == HttpStatusCode.OK;
+        return (response, isAnswered ? Frames(isText ? Decode(answer) : answer) : []);
     }
 
     // Four characters at a time, for each piece has its own padding.
     private static byte[] Decode(byte[] text) =>
-        [.. Encoding.ASCII.GetString(text).Chunk(4).SelectMany(four => Convert.FromBase64String(new string(four)))];
+        [.. Encoding.ASCII.GetString(text).Chunk(4).SelectMany(
+            four => Convert.FromBase64String(new string(four)))];
 
     private static List<(byte Flag, byte[] Body)> Frames(byte[] bytes)
     {

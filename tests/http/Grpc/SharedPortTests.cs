@@ -34,7 +34,8 @@ public sealed class SharedPortTests : IDisposable
         int port = FreePort();
         string[] endpoints = [$"grpcs://127.0.0.1:{port}", $"https://127.0.0.1:{port}/"];
         using WordsServer server = new(
-            endpoints[grpcFirst ? 0 : 1], http: new() { Certificate = _certificate }, further: endpoints[grpcFirst ? 1 : 0]);
+            endpoints[grpcFirst ? 0 : 1], http: new() { Certificate = _certificate },
+            further: endpoints[grpcFirst ? 1 : 0]);
         using RpcClient client = RpcClient.Connect(
             RpcEndpoint.Parse(endpoints[0]), WordsServer.Schema,
             new() { Service = "streams.Words", Tls = new() { CaCertificates = [_certificate] } });
@@ -45,7 +46,8 @@ public sealed class SharedPortTests : IDisposable
 
         foreach (Version version in new[] { HttpVersion.Version11, HttpVersion.Version20 })
         {
-            using HttpRequestMessage request = new(HttpMethod.Get, $"https://127.0.0.1:{port}/streams.Words/Say?text=web")
+            using HttpRequestMessage request = new(
+                HttpMethod.Get, $"https://127.0.0.1:{port}/streams.Words/Say?text=web")
             {
                 Version = version,
                 VersionPolicy = HttpVersionPolicy.RequestVersionExact,
@@ -65,7 +67,8 @@ public sealed class SharedPortTests : IDisposable
         int port = FreePort();
 
         Assert.Equal(RpcStatusCode.AlreadyExists, Assert.Throws<RpcException>(() => new WordsServer(
-            $"grpcs://127.0.0.1:{port}", http: new() { Certificate = _certificate }, further: $"grpcs://127.0.0.1:{port}")).Code);
+            $"grpcs://127.0.0.1:{port}", http: new() { Certificate = _certificate },
+            further: $"grpcs://127.0.0.1:{port}")).Code);
     }
 
     [Fact]
@@ -80,7 +83,8 @@ public sealed class SharedPortTests : IDisposable
             },
         };
         using WordsServer server = new(http: http);
-        using RpcClient client = server.Connect(new() { Headers = new() { { "authorization", "Bearer good" } } });
+        using RpcClient client = server.Connect(
+            new() { Headers = new() { { "authorization", "Bearer good" } } });
 
         using HttpResponseMessage response = await server.PostAsync(WordsServer.Frame(WordsServer.Text("x")));
 
@@ -102,11 +106,13 @@ public sealed class SharedPortTests : IDisposable
     private static X509Certificate2 NewCertificate()
     {
         using RSA key = RSA.Create(2048);
-        CertificateRequest request = new("CN=localhost", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
+        CertificateRequest request = new(
+            "CN=localhost", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
         SubjectAlternativeNameBuilder names = new();
         names.AddIpAddress(IPAddress.Loopback);
         request.CertificateExtensions.Add(names.Build());
-        using X509Certificate2 made = request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
+        using X509Certificate2 made = request.CreateSelfSigned(
+            DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
         return X509CertificateLoader.LoadPkcs12(made.Export(X509ContentType.Pkcs12), null);
     }
 }

@@ -10,11 +10,13 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 
-/// <summary>The service of streams.proto on a gRPC endpoint of its own; what a text says is what a handler does.</summary>
+/// <summary>The service of streams.proto on a gRPC endpoint of its own;
+/// what a text says is what a handler does.</summary>
 internal sealed class WordsServer : IDisposable
 {
     public WordsServer(
-        string endpoint = "grpc://127.0.0.1:0", RpcServerOptions? options = null, HttpServerOptions? http = null,
+        string endpoint = "grpc://127.0.0.1:0", RpcServerOptions? options = null,
+        HttpServerOptions? http = null,
         params string[] further)
     {
         Server = RpcServer.Create(Schema, "streams.Words", (options ?? new RpcServerOptions()).WithHttp(http))
@@ -44,7 +46,8 @@ internal sealed class WordsServer : IDisposable
     public TaskCompletionSource Waiting { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <summary>How the handler that waited ended.</summary>
-    public TaskCompletionSource<string> Ended { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    public TaskCompletionSource<string> Ended { get; } = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
 
     public static DynamicMessage Text(string text) =>
         MessageFormats.Json.Read(TextType, $$"""{"text":{{JsonSerializer.Serialize(text)}}}""");
@@ -52,17 +55,21 @@ internal sealed class WordsServer : IDisposable
     public static DynamicMessage Payload(int size) =>
         MessageFormats.Json.Read(TextType, $$"""{"payload":"{{Convert.ToBase64String(new byte[size])}}"}""");
 
-    public static string TextOf(IMessage message) => (string)((DynamicMessage)message).Get(TextType.FindField("text")!)!;
+    public static string TextOf(IMessage message) =>
+        (string)((DynamicMessage)message).Get(TextType.FindField("text")!)!;
 
     public RpcClient Connect(RpcClientOptions? options = null) =>
         RpcClient.Connect(Endpoint, Schema, (options ?? new()) with { Service = "streams.Words" });
 
-    /// <summary>Sends bytes as a call by a plain HTTP/2 client, and gives the answer with its trailers read.</summary>
+    /// <summary>Sends bytes as a call by a plain HTTP/2 client,
+    /// and gives the answer with its trailers read.</summary>
     public async Task<HttpResponseMessage> PostAsync(
-        byte[] body, string path = "/streams.Words/Say", string type = "application/grpc", params (string Name, string Value)[] headers)
+        byte[] body, string path = "/streams.Words/Say", string type = "application/grpc",
+        params (string Name, string Value)[] headers)
     {
         using HttpClient http = new(new SocketsHttpHandler { UseProxy = false });
-        using HttpRequestMessage request = new(HttpMethod.Post, $"http://{Endpoint.Host}:{Endpoint.Port}{path}")
+        using HttpRequestMessage request = new(
+            HttpMethod.Post, $"http://{Endpoint.Host}:{Endpoint.Port}{path}")
         {
             Version = HttpVersion.Version20,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
@@ -102,11 +109,15 @@ internal sealed class WordsServer : IDisposable
                 return await WaitAsync(context);
             case "headers":
                 context.ResponseHeaders.Add("x-first", context.RequestHeaders.GetText("x-asked") ?? "none");
-                context.ResponseTrailers.Add("x-last-bin", context.RequestHeaders.GetBytes("x-asked-bin") ?? []);
+                context.ResponseTrailers.Add(
+                    "x-last-bin", context.RequestHeaders.GetBytes("x-asked-bin") ?? []);
                 return Text(context.ClientAddress);
             case "fail":
                 context.ResponseTrailers.Add("x-last", "of a failure");
-                throw new RpcException(RpcStatusCode.NotFound, "Kein Öl: 100 % leer\n") { Details = [Text("a detail")] };
+                throw new RpcException(RpcStatusCode.NotFound, "Kein Öl: 100 % leer\n")
+                {
+                    Details = [Text("a detail")],
+                };
             case "unavailable":
                 throw new RpcException(RpcStatusCode.Unavailable, "not now");
             case "throw":
@@ -118,7 +129,9 @@ internal sealed class WordsServer : IDisposable
                 context.ResponseCompression = RpcCompression.Gzip;
                 return Text(context.IsRequestCompressed ? "compressed" : "plain");
             case "who":
-                return Text($"{context.User.Name}|{context.IsLocal}|{context.ProtectionLevel}|{context.Deadline is not null}");
+                return Text(
+                    $"{context.User.Name}|{context.IsLocal}|{context.ProtectionLevel}|"
+                    + $"{context.Deadline is not null}");
             case "count":
                 context.Session["n"] = ((int?)context.Session["n"] ?? 0) + 1;
                 return Text($"{context.Session["n"]}");

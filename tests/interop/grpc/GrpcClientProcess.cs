@@ -13,7 +13,8 @@ internal static class GrpcClientProcess
             : $"127.0.0.1:{endpoint.Port}";
         using PeerProcess client = GrpcServer.StartScript(peer, "interop_client", [.. arguments, target]);
         Dictionary<string, string> results = [];
-        foreach (string line in (await client.ReadToEndAsync()).Split('\n', StringSplitOptions.RemoveEmptyEntries))
+        foreach (string line in (await client.ReadToEndAsync()).Split(
+            '\n', StringSplitOptions.RemoveEmptyEntries))
         {
             int colon = line.IndexOf(':');
             results[line[..colon]] = line[(colon + 1)..].Trim();

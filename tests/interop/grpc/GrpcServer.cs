@@ -15,7 +15,8 @@ internal sealed class GrpcServer : IInteropServer
         Endpoint = endpoint;
     }
 
-    public static RpcSchema Schema { get; } = RpcSchema.Load([Path.Combine(Folder, "protos", "interop.proto")]);
+    public static RpcSchema Schema { get; } = RpcSchema.Load(
+        [Path.Combine(Folder, "protos", "interop.proto")]);
 
     public RpcEndpoint Endpoint { get; }
 

@@ -6,7 +6,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>gRPC's official interoperability test cases, by name, of our client against somebody's server.</summary>
+/// <summary>gRPC's official interoperability test cases, by name,
+/// of our client against somebody's server.</summary>
 internal sealed class InteropCases(IInteropServer server, RpcClient client)
 {
     private static readonly int[] RequestSizes = [27182, 8, 1828, 45904];
@@ -43,7 +44,8 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
     public async Task client_streaming()
     {
         List<DynamicMessage> replies = await CallAsync(
-            "StreamingInputCall", RequestSizes.Select(size => Message("StreamingInputCallRequest", Payload(size))));
+            "StreamingInputCall",
+            RequestSizes.Select(size => Message("StreamingInputCallRequest", Payload(size))));
 
         Assert.Equal(74922, Value(Assert.Single(replies), "aggregated_payload_size"));
     }
@@ -87,7 +89,8 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
         await using RpcStreamingCall call = client.Open(
             client.GetMethod("StreamingInputCall"), new RpcCallOptions { Compression = RpcCompression.Gzip });
         Assert.True(await call.SendAsync(Message("StreamingInputCallRequest", Payload(27182))));
-        Assert.True(await call.SendAsync(Message("StreamingInputCallRequest", Payload(45904)), compress: false));
+        Assert.True(
+            await call.SendAsync(Message("StreamingInputCallRequest", Payload(45904)), compress: false));
         await call.CompleteAsync();
 
         Assert.True(await call.ReadAsync());
@@ -150,8 +153,12 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
         RpcResponseInfo unary = new();
         RpcResponseInfo duplex = new();
 
-        client.Invoke(client.GetMethod("UnaryCall"), Large(), new RpcCallOptions { Headers = headers, Response = unary });
-        await CallAsync("FullDuplexCall", [Output([314159], 271828)], new() { Headers = headers, Response = duplex });
+        client.Invoke(
+            client.GetMethod("UnaryCall"),
+            Large(),
+            new RpcCallOptions { Headers = headers, Response = unary });
+        await CallAsync(
+            "FullDuplexCall", [Output([314159], 271828)], new() { Headers = headers, Response = duplex });
 
         foreach (RpcResponseInfo info in new[] { unary, duplex })
         {
@@ -165,8 +172,10 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
         DynamicMessage unary = Message("SimpleRequest", Status(2, "test status message"));
         DynamicMessage duplex = Message("StreamingOutputCallRequest", Status(2, "test status message"));
 
-        RpcException first = Assert.Throws<RpcException>(() => client.Invoke(client.GetMethod("UnaryCall"), unary));
-        RpcException second = await Assert.ThrowsAsync<RpcException>(() => CallAsync("FullDuplexCall", [duplex]));
+        RpcException first = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("UnaryCall"), unary));
+        RpcException second = await Assert.ThrowsAsync<RpcException>(
+            () => CallAsync("FullDuplexCall", [duplex]));
 
         foreach (RpcException error in new[] { first, second })
         {
@@ -220,7 +229,8 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
     public async Task cancel_after_first_response()
     {
         using CancellationTokenSource source = new();
-        await using RpcStreamingCall call = client.Open(client.GetMethod("FullDuplexCall"), cancellation: source.Token);
+        await using RpcStreamingCall call = client.Open(
+            client.GetMethod("FullDuplexCall"), cancellation: source.Token);
         Assert.True(await call.SendAsync(Output([31415], 27182)));
         Assert.True(await call.ReadAsync());
 
@@ -234,7 +244,8 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
     public async Task timeout_on_sleeping_server()
     {
         await using RpcStreamingCall call = client.Open(
-            client.GetMethod("FullDuplexCall"), new RpcCallOptions { Timeout = TimeSpan.FromMilliseconds(1) });
+            client.GetMethod("FullDuplexCall"),
+            new RpcCallOptions { Timeout = TimeSpan.FromMilliseconds(1) });
         await call.SendAsync(Output([31415], 27182));
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
@@ -295,7 +306,8 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
     {
         RpcMethodInfo info = client.GetMethod(method);
         List<DynamicMessage> replies = [];
-        await foreach (DynamicMessage reply in client.InvokeStreamAsync(info, requests.ToAsyncEnumerable(), options))
+        await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+            info, requests.ToAsyncEnumerable(), options))
         {
             replies.Add(reply);
         }

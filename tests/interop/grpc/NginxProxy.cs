@@ -4,8 +4,8 @@ using ProtoRpc.Calls;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>nginx in front of our server: gRPC on a Unix socket and under TLS, HTTP on another Unix socket. Its
-/// configuration is that of docs/proxies.md, with times that a test can wait for.</summary>
+/// <summary>nginx in front of our server: gRPC on a Unix socket and under TLS, HTTP on another Unix socket.
+/// Its configuration is that of docs/proxies.md, with times that a test can wait for.</summary>
 internal sealed class NginxProxy : IInteropServer
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
@@ -19,7 +19,8 @@ internal sealed class NginxProxy : IInteropServer
     {
         TlsPort = FreePort();
         string configuration = Path.Combine(_folder.FullName, "nginx.conf");
-        File.WriteAllText(configuration, File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "nginx", "nginx.conf"))
+        File.WriteAllText(configuration, File.ReadAllText(
+            Path.Combine(AppContext.BaseDirectory, "nginx", "nginx.conf"))
             .Replace("FOLDER", _folder.FullName, StringComparison.Ordinal)
             .Replace("GRPC_PORT", $"{_server.Endpoint.Port}", StringComparison.Ordinal)
             .Replace("HTTP_PORT", $"{_server.FurtherEndpoint.Port}", StringComparison.Ordinal)
@@ -31,7 +32,8 @@ internal sealed class NginxProxy : IInteropServer
     }
 
     /// <summary>Where it takes gRPC.</summary>
-    public RpcEndpoint Endpoint => RpcEndpoint.Parse($"grpc+unix://{Path.Combine(_folder.FullName, "grpc.sock")}");
+    public RpcEndpoint Endpoint =>
+        RpcEndpoint.Parse($"grpc+unix://{Path.Combine(_folder.FullName, "grpc.sock")}");
 
     /// <summary>Where it takes HTTP.</summary>
     public string HttpSocket => Path.Combine(_folder.FullName, "http.sock");

@@ -43,7 +43,8 @@ internal sealed class OwnInteropServer : IInteropServer
     public RpcEndpoint FurtherEndpoint => _server.Endpoints[1];
 
     public RpcClient Connect(RpcClientOptions? options = null) =>
-        RpcClient.Connect(Endpoint, GrpcServer.Schema, (options ?? new()) with { Service = "grpc.testing.TestService" });
+        RpcClient.Connect(
+            Endpoint, GrpcServer.Schema, (options ?? new()) with { Service = "grpc.testing.TestService" });
 
     public async Task WaitForAsync(string what)
     {
@@ -72,7 +73,9 @@ internal sealed class OwnInteropServer : IInteropServer
         DynamicMessage asked = (DynamicMessage)request;
         Echo(context);
         CheckCompression(context, asked);
-        context.ResponseCompression = IsSet(asked, "response_compressed") ? RpcCompression.Gzip : RpcCompression.None;
+        context.ResponseCompression = IsSet(asked, "response_compressed")
+            ? RpcCompression.Gzip
+            : RpcCompression.None;
         FailIfAsked(asked);
         return ValueTask.FromResult<IMessage>(Payload("SimpleResponse", (int)Value(asked, "response_size")!));
     }
@@ -84,11 +87,14 @@ internal sealed class OwnInteropServer : IInteropServer
         while (await stream.ReadAsync() is DynamicMessage request)
         {
             FailIfAsked(request);
-            foreach (DynamicMessage parameters in ((IEnumerable<object?>)Value(request, "response_parameters")!).Cast<DynamicMessage>())
+            IEnumerable<object?> replies = (IEnumerable<object?>)Value(request, "response_parameters")!;
+            foreach (DynamicMessage parameters in replies.Cast<DynamicMessage>())
             {
-                await Task.Delay(TimeSpan.FromMicroseconds((int)Value(parameters, "interval_us")!), context.CancellationToken);
+                TimeSpan interval = TimeSpan.FromMicroseconds((int)Value(parameters, "interval_us")!);
+                await Task.Delay(interval, context.CancellationToken);
                 await stream.WriteAsync(
-                    Payload("StreamingOutputCallResponse", (int)Value(parameters, "size")!), IsSet(parameters, "compressed"));
+                    Payload("StreamingOutputCallResponse", (int)Value(parameters, "size")!),
+                    IsSet(parameters, "compressed"));
             }
         }
     }
@@ -99,10 +105,13 @@ internal sealed class OwnInteropServer : IInteropServer
         while (await stream.ReadAsync() is DynamicMessage request)
         {
             CheckCompression(context, request);
-            sum += Value(request, "payload") is DynamicMessage payload ? ((byte[])Value(payload, "body")!).Length : 0;
+            sum += Value(request, "payload") is DynamicMessage payload
+                ? ((byte[])Value(payload, "body")!).Length
+                : 0;
         }
 
-        await stream.WriteAsync(Message("StreamingInputCallResponse", new() { ["aggregated_payload_size"] = sum }));
+        await stream.WriteAsync(
+            Message("StreamingInputCallResponse", new() { ["aggregated_payload_size"] = sum }));
     }
 
     private static void Echo(RpcCallContext context)
@@ -118,7 +127,8 @@ internal sealed class OwnInteropServer : IInteropServer
         }
     }
 
-    // The probe of the client_compressed cases: what was to come compressed and did not, or the reverse, is refused.
+    // The probe of the client_compressed cases: what was to come compressed and did not, or the reverse,
+    // is refused.
     private static void CheckCompression(RpcCallContext context, DynamicMessage request)
     {
         if (Value(request, "expect_compressed") is DynamicMessage expected
@@ -132,9 +142,12 @@ internal sealed class OwnInteropServer : IInteropServer
     {
         if (Value(request, "response_status") is DynamicMessage status && (int)Value(status, "code")! != 0)
         {
-            throw new RpcException((RpcStatusCode)(int)Value(status, "code")!, (string)Value(status, "message")!)
+            throw new RpcException(
+                (RpcStatusCode)(int)Value(status, "code")!, (string)Value(status, "message")!)
             {
-                Details = (string)Value(status, "message")! == "with details" ? [Payload("SimpleResponse", 7)] : [],
+                Details = (string)Value(status, "message")! == "with details"
+                    ? [Payload("SimpleResponse", 7)]
+                    : [],
             };
         }
     }
@@ -142,7 +155,8 @@ internal sealed class OwnInteropServer : IInteropServer
     private static bool IsSet(DynamicMessage message, string field) =>
         Value(message, field) is DynamicMessage wrapped && (bool)Value(wrapped, "value")!;
 
-    private static object? Value(DynamicMessage message, string field) => message.Get(message.Type.FindField(field)!);
+    private static object? Value(DynamicMessage message, string field) =>
+        message.Get(message.Type.FindField(field)!);
 
     private static DynamicMessage Payload(string type, int size) =>
         Message(type, new() { ["payload"] = new Dictionary<string, object> { ["body"] = new byte[size] } });

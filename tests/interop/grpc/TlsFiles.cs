@@ -3,7 +3,8 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>An authority, and a server and a client that it vouches for, as certificates and as PEM files.</summary>
+/// <summary>An authority, and a server and a client that it vouches for,
+/// as certificates and as PEM files.</summary>
 internal sealed class TlsFiles : IDisposable
 {
     public const string ServerName = "rpc.test";
@@ -46,11 +47,13 @@ internal sealed class TlsFiles : IDisposable
 
     private static CertificateRequest Request(string name, RSA key, bool isAuthority)
     {
-        CertificateRequest request = new($"CN={name}", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
+        CertificateRequest request = new(
+            $"CN={name}", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
         SubjectAlternativeNameBuilder names = new();
         names.AddDnsName(name);
         request.CertificateExtensions.Add(names.Build());
-        request.CertificateExtensions.Add(new X509BasicConstraintsExtension(isAuthority, false, 0, critical: true));
+        request.CertificateExtensions.Add(
+            new X509BasicConstraintsExtension(isAuthority, false, 0, critical: true));
         return request;
     }
 

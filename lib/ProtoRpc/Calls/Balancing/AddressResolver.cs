@@ -3,8 +3,8 @@ using System.Net.Sockets;
 
 namespace ProtoRpc.Calls.Balancing;
 
-/// <summary>The addresses behind the host names of endpoints; asked again from time to time, since services that
-/// scale come and go.</summary>
+/// <summary>The addresses behind the host names of endpoints; asked again from time to time, since services
+/// that scale come and go.</summary>
 /// <param name="endpoints">What the user named.</param>
 /// <param name="lookUp">Finds the addresses of a host name; throws <see cref="SocketException"/>.</param>
 internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func<string, IPAddress[]> lookUp)
@@ -19,8 +19,8 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
     /// <summary>Asks again at the next call, because an address was of no use.</summary>
     public void Hurry() => Volatile.Write(ref _due, 0);
 
-    /// <summary>The endpoints now: one for each address of each host, in order. A name that cannot be looked up stays
-    /// as it is, so that calling it says why.</summary>
+    /// <summary>The endpoints now: one for each address of each host, in order. A name that cannot be looked
+    /// up stays as it is, so that calling it says why.</summary>
     public IReadOnlyList<ResolvedEndpoint> Resolve()
     {
         Volatile.Write(ref _due, Environment.TickCount64 + (long)Period.TotalMilliseconds);
@@ -37,7 +37,8 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
         try
         {
             return lookUp(endpoint.Host)
-                .Select(address => new ResolvedEndpoint(endpoint.WithHost(address.ToString()), endpoint.Host));
+                .Select(address => new ResolvedEndpoint(
+                    endpoint.WithHost(address.ToString()), endpoint.Host));
         }
         catch (SocketException)
         {

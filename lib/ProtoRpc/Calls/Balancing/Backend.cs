@@ -1,9 +1,11 @@
 namespace ProtoRpc.Calls.Balancing;
 
-/// <summary>One of the servers: its channel, opened when it is first called, and whether it is worth a try.</summary>
+/// <summary>One of the servers: its channel, opened when it is first called,
+/// and whether it is worth a try.</summary>
 /// <param name="resolved">Where it is.</param>
 /// <param name="open">Opens its channel.</param>
-internal sealed class Backend(ResolvedEndpoint resolved, Func<ResolvedEndpoint, CancellationToken, IRpcChannel> open) : IDisposable
+internal sealed class Backend(
+    ResolvedEndpoint resolved, Func<ResolvedEndpoint, CancellationToken, IRpcChannel> open) : IDisposable
 {
     // As gRPC's connection back-off has it, without its jitter: a client has few servers.
     private static readonly TimeSpan FirstPause = TimeSpan.FromSeconds(1);

@@ -3,11 +3,12 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls.Balancing;
 
-/// <summary>One channel over several servers of the same kind. A call that did not reach one goes to the next; a call
-/// that may have run is never repeated.</summary>
+/// <summary>One channel over several servers of the same kind. A call that did not reach one goes to the
+/// next; a call that may have run is never repeated.</summary>
 internal sealed class BalancedChannel : IRpcChannel
 {
-    // Servers that have left the name service may still answer calls; of so many of them the connections are kept.
+    // Servers that have left the name service may still answer calls;
+    // of so many of them the connections are kept.
     private const int MostKnown = 64;
 
     private readonly RpcLoadBalancing _policy;
@@ -26,18 +27,20 @@ internal sealed class BalancedChannel : IRpcChannel
     /// <param name="resolver">Which there are.</param>
     /// <param name="open">Opens a channel to one of them.</param>
     public BalancedChannel(
-        RpcLoadBalancing policy, AddressResolver resolver, Func<ResolvedEndpoint, CancellationToken, IRpcChannel> open)
+        RpcLoadBalancing policy, AddressResolver resolver,
+        Func<ResolvedEndpoint, CancellationToken, IRpcChannel> open)
     {
         _policy = policy;
         _resolver = resolver;
         _open = open;
     }
 
-    /// <summary>The context that calls to servers that have answered nothing yet begin with; each has its own, because
-    /// sessions belong to one server.</summary>
+    /// <summary>The context that calls to servers that have answered nothing yet begin with; each has its
+    /// own, because sessions belong to one server.</summary>
     public Headers.RpcCallContext Context
     {
-        get => Current().Select(backend => backend.Opened?.Context).FirstOrDefault(context => context is not null) ?? _context;
+        get => Current().Select(backend => backend.Opened?.Context).FirstOrDefault(context => context is not null)
+            ?? _context;
         set
         {
             _context = value;
@@ -55,7 +58,8 @@ internal sealed class BalancedChannel : IRpcChannel
     /// <exception cref="RpcException">Unavailable, with what is wrong with each.</exception>
     public void Connect(CancellationToken cancellation) => Try(static _ => true, cancellation);
 
-    public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         Try(channel => channel.Invoke(call, request, read, cancellation), cancellation);
 
     public Task<TReply> InvokeAsync<TReply>(
@@ -68,7 +72,8 @@ internal sealed class BalancedChannel : IRpcChannel
             return await channel.InvokeAsync(call, request, read, cancellation).ConfigureAwait(false);
         }).AsTask();
 
-    public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         if (!request.CanSeek)
         {
@@ -96,7 +101,9 @@ internal sealed class BalancedChannel : IRpcChannel
             GiveUp(backend!, failure, failures);
 
             // Of a stream of requests, those that were sent are gone.
-            return call.Method.IsClientStreaming ? null : await Task.Run(OpenNext, cancellation).ConfigureAwait(false);
+            return call.Method.IsClientStreaming
+                ? null
+                : await Task.Run(OpenNext, cancellation).ConfigureAwait(false);
         });
 
         IRpcStream OpenNext() => Try(left, failures, candidate =>
@@ -124,13 +131,15 @@ internal sealed class BalancedChannel : IRpcChannel
         }
     }
 
-    private static bool IsUnreached(RpcException e) => e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false };
+    private static bool IsUnreached(RpcException e) =>
+        e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false };
 
     private TResult Try<TResult>(Func<IRpcChannel, TResult> call, CancellationToken cancellation) =>
         Try(Candidates(), [], backend => call(Open(backend, cancellation)));
 
     // Nothing waits in here, so that it has ended when it returns, on the thread of the caller.
-    private TResult Try<TResult>(Queue<Backend> left, List<RpcException> failures, Func<Backend, TResult> call) =>
+    private TResult Try<TResult>(
+        Queue<Backend> left, List<RpcException> failures, Func<Backend, TResult> call) =>
         TryAsync(left, failures, backend => ValueTask.FromResult(call(backend))).GetAwaiter().GetResult();
 
     private async ValueTask<TResult> TryAsync<TResult>(
@@ -182,7 +191,8 @@ internal sealed class BalancedChannel : IRpcChannel
         ? failures[0]
         : new RpcException(
             RpcStatusCode.Unavailable,
-            $"None of {failures.Count} servers can be reached. {string.Join(' ', failures.Select(failure => failure.Message))}",
+            $"None of {failures.Count} servers can be reached. "
+            + string.Join(' ', failures.Select(failure => failure.Message)),
             failures[0])
         {
             ErrorId = "NoServerReached",

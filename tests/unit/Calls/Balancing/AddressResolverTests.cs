@@ -24,7 +24,8 @@ public static class AddressResolverTests
     {
         string[] endpoints = ["grpc://10.0.0.9:1", "ncalrpc:[x]", "grpc://nowhere.test:1"];
         AddressResolver resolver = new(
-            [.. endpoints.Select(RpcEndpoint.Parse)], _ => throw new SocketException((int)SocketError.HostNotFound));
+            [.. endpoints.Select(RpcEndpoint.Parse)],
+            _ => throw new SocketException((int)SocketError.HostNotFound));
 
         Assert.Equal(endpoints, resolver.Resolve().Select(resolved => resolved.Endpoint.ToString()));
     }

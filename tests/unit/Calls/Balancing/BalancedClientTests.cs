@@ -40,7 +40,8 @@ public static class BalancedClientTests
         servers.Stop(1);
         using RpcClient client = servers.Connect(RpcLoadBalancing.RoundRobin);
 
-        Assert.All(Enumerable.Range(0, 12).Select(_ => Call(client)), name => Assert.NotEqual("server 1", name));
+        Assert.All(Enumerable.Range(0, 12).Select(_ => Call(client)), name => Assert.NotEqual(
+            "server 1", name));
     }
 
     [Fact]
@@ -93,7 +94,8 @@ public static class BalancedClientTests
         RpcException error = Assert.Throws<RpcException>(() => servers.Connect(RpcLoadBalancing.RoundRobin));
 
         Assert.Equal("NoServerReached", error.ErrorId);
-        Assert.All(servers.Endpoints, endpoint => Assert.Contains(endpoint.ToString(), error.Message, StringComparison.Ordinal));
+        Assert.All(servers.Endpoints, endpoint => Assert.Contains(
+            endpoint.ToString(), error.Message, StringComparison.Ordinal));
     }
 
     [Fact]
@@ -107,7 +109,8 @@ public static class BalancedClientTests
         Assert.Equal("MixedEndpoints", error.ErrorId);
     }
 
-    private static string Call(RpcClient client) => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }).Text;
+    private static string Call(RpcClient client) =>
+        client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }).Text;
 
     // The connection that the server closed is found out by the call that is sent over it.
     private static void ForgetConnection(RpcClient client)
@@ -124,7 +127,8 @@ public static class BalancedClientTests
         public Servers(int count)
         {
             _servers = new RpcServer?[count];
-            Endpoints = [.. Enumerable.Range(0, count).Select(_ => EchoServer.NewEndpoint(RpcTransport.Local))];
+            Endpoints = [.. Enumerable.Range(0, count).Select(
+                _ => EchoServer.NewEndpoint(RpcTransport.Local))];
             for (int i = 0; i < count; i++)
             {
                 Start(i);

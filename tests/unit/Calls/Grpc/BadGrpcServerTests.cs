@@ -43,7 +43,8 @@ public static class BadGrpcServerTests
     [InlineData("01 00000002 0801", "no grpc-encoding")]
     public static async Task A_frame_that_is_none_is_told(string hex, string wanted)
     {
-        await using Http2Peer peer = Reply(Convert.FromHexString(hex.Replace(" ", "", StringComparison.Ordinal)));
+        await using Http2Peer peer = Reply(
+            Convert.FromHexString(hex.Replace(" ", "", StringComparison.Ordinal)));
 
         RpcException error = Assert.Throws<RpcException>(() => Call(peer));
 
@@ -64,7 +65,8 @@ public static class BadGrpcServerTests
             }
         }
 
-        await using Http2Peer peer = Reply(Chunks(Frame(bomb.ToArray(), compressed: 1)), ("grpc-encoding", "gzip"));
+        await using Http2Peer peer = Reply(
+            Chunks(Frame(bomb.ToArray(), compressed: 1)), ("grpc-encoding", "gzip"));
 
         RpcException error = Assert.Throws<RpcException>(() => Call(peer));
 
@@ -115,7 +117,10 @@ public static class BadGrpcServerTests
 
         Assert.Equal(RpcStatusCode.Unavailable, error.Code);
         Assert.Equal("NotGrpc", error.ErrorId);
-        Assert.Contains("HTTP 502 with text/html: '<html> <h1>Bad Gateway</h1></html>'", error.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "HTTP 502 with text/html: '<html> <h1>Bad Gateway</h1></html>'",
+            error.Message,
+            StringComparison.Ordinal);
     }
 
     [Theory]
@@ -125,10 +130,9 @@ public static class BadGrpcServerTests
     [InlineData("0", "BadReply")]
     public static async Task A_reply_without_message_or_status_is_no_success(string status, string wanted)
     {
+        (string, string)[] told = status.Length > 0 ? [("grpc-status", status)] : [];
         await using Http2Peer peer = new((p, stream) => p.SendHeadersAsync(
-            stream,
-            end: true,
-            [(":status", "200"), ("content-type", "application/grpc"), .. status.Length > 0 ? [("grpc-status", status)] : Array.Empty<(string, string)>()]));
+            stream, end: true, [(":status", "200"), ("content-type", "application/grpc"), .. told]));
 
         RpcException error = Assert.Throws<RpcException>(() => Call(peer));
 
@@ -148,31 +152,45 @@ public static class BadGrpcServerTests
     [Fact]
     public static async Task A_reflection_that_tells_nonsense_is_told()
     {
-        byte[] notAFile = Answer(new() { FileDescriptorResponse = new() { FileDescriptorProto = { ByteString.CopyFromUtf8("no") } } });
+        byte[] notAFile = Answer(new()
+        {
+            FileDescriptorResponse = new() { FileDescriptorProto = { ByteString.CopyFromUtf8("no") } },
+        });
         byte[] empty = Answer(new() { FileDescriptorResponse = new() });
         byte[] cycle = Answer(new()
         {
-            FileDescriptorResponse = new() { FileDescriptorProto = { File("a.proto", "b.proto"), File("b.proto", "a.proto") } },
+            FileDescriptorResponse = new()
+            {
+                FileDescriptorProto = { File("a.proto", "b.proto"), File("b.proto", "a.proto") },
+            },
         });
         byte[] missing = Answer(new()
         {
             FileDescriptorResponse = new() { FileDescriptorProto = { File("a.proto", "gone.proto") } },
         });
-        byte[] refusal = Answer(new() { ErrorResponse = new() { ErrorCode = 5, ErrorMessage = "no such file" } });
-        byte[] list = Answer(new() { ListServicesResponse = new() { Service = { new ServiceResponse { Name = "demo.S" } } } });
+        byte[] refusal = Answer(
+            new() { ErrorResponse = new() { ErrorCode = 5, ErrorMessage = "no such file" } });
+        byte[] list = Answer(
+            new() { ListServicesResponse = new() { Service = { new ServiceResponse { Name = "demo.S" } } } });
 
         Assert.Contains("another question", await ReflectAsync(refusal), StringComparison.Ordinal);
         Assert.Contains("cannot be read", await ReflectAsync(Frame([0xff])), StringComparison.Ordinal);
         Assert.Contains("cannot be read", await ReflectAsync(list, notAFile), StringComparison.Ordinal);
         Assert.Contains("do not declare it", await ReflectAsync(list, empty), StringComparison.Ordinal);
-        Assert.Contains("circle: a.proto -> b.proto -> a.proto", await ReflectAsync(list, cycle), StringComparison.Ordinal);
+        Assert.Contains(
+            "circle: a.proto -> b.proto -> a.proto", await ReflectAsync(list, cycle), StringComparison.Ordinal);
         Assert.Contains("'gone.proto'", await ReflectAsync(list, missing, refusal), StringComparison.Ordinal);
         Assert.Contains("ends the conversation", await ReflectAsync(list), StringComparison.Ordinal);
     }
 
     private static ByteString File(string name, string import)
     {
-        Google.Protobuf.Reflection.FileDescriptorProto file = new() { Name = name, Package = "demo", Dependency = { import } };
+        Google.Protobuf.Reflection.FileDescriptorProto file = new()
+        {
+            Name = name,
+            Package = "demo",
+            Dependency = { import },
+        };
         if (name == "a.proto")
         {
             file.Service.Add(new Google.Protobuf.Reflection.ServiceDescriptorProto { Name = "S" });

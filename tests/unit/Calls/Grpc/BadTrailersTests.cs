@@ -73,7 +73,8 @@ public static class BadTrailersTests
     [Fact]
     public static async Task A_flood_of_trailers_is_refused()
     {
-        (string, string)[] flood = [.. Enumerable.Range(0, 100).Select(i => ($"x-{i}", new string('a', 1_000)))];
+        (string, string)[] flood = [.. Enumerable.Range(0, 100).Select(
+            i => ($"x-{i}", new string('a', 1_000)))];
 
         RpcException error = await FailAsync([("grpc-status", "0"), .. flood]);
 
@@ -111,6 +112,7 @@ public static class BadTrailersTests
     {
         using RpcClient client = RpcClient.Connect(peer.Endpoint, Schema);
         return Assert.Throws<RpcException>(
-            () => client.Invoke(client.GetMethod("Check"), new HealthCheckRequest(), TimeSpan.FromSeconds(20)));
+            () => client.Invoke(
+                client.GetMethod("Check"), new HealthCheckRequest(), TimeSpan.FromSeconds(20)));
     }
 }

@@ -5,7 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 
-/// <summary>Streams of one client over servers of which some refuse every call, and a refused call made again.</summary>
+/// <summary>Streams of one client over servers of which some refuse every call,
+/// and a refused call made again.</summary>
 public static class GrpcBalancingTests
 {
     private const uint RefusedStream = 0x7;
@@ -64,7 +65,8 @@ public static class GrpcBalancingTests
         await using Http2Peer peer = new((p, stream) =>
             refusals-- > 0 ? p.ResetAsync(stream, RefusedStream) : AnswerAsync(p, stream));
         using RpcClient client = RpcClient.Connect(
-            peer.Endpoint, RpcSchema.FromDescriptors(HealthReflection.Descriptor), new RpcClientOptions { RetryCount = 10 });
+            peer.Endpoint, RpcSchema.FromDescriptors(HealthReflection.Descriptor),
+            new RpcClientOptions { RetryCount = 10 });
 
         Assert.Equal(1, await CountAsync(client, "Watch", new HealthCheckRequest()));
     }
@@ -82,7 +84,8 @@ public static class GrpcBalancingTests
 
     private static RpcClient Connect(
         Google.Protobuf.Reflection.FileDescriptor file, params Http2Peer[] peers) => RpcClient.Connect(
-            [.. peers.Select(peer => peer.Endpoint)], RpcLoadBalancing.RoundRobin, RpcSchema.FromDescriptors(file));
+            [.. peers.Select(peer => peer.Endpoint)], RpcLoadBalancing.RoundRobin,
+            RpcSchema.FromDescriptors(file));
 
     private static async Task<int> CountAsync(RpcClient client, string method, IMessage request)
     {

@@ -126,7 +126,8 @@ public static class GrpcConnectionTests
     [Fact]
     public static async Task A_stream_of_requests_that_came_after_the_goodbye_fails_as_one_that_did_not_run()
     {
-        await using Http2Peer peer = new((p, stream) => p.Number == 1 ? p.GoAwayAsync(0, 0) : AnswerAsync(p, stream));
+        await using Http2Peer peer = new(
+            (p, stream) => p.Number == 1 ? p.GoAwayAsync(0, 0) : AnswerAsync(p, stream));
         using RpcClient client = RpcClient.Connect(
             peer.Endpoint, RpcSchema.FromDescriptors(ReflectionReflection.Descriptor));
         await using RpcStreamingCall call = client.Open(client.GetMethod("ServerReflectionInfo"));
@@ -141,7 +142,8 @@ public static class GrpcConnectionTests
     [Fact]
     public static async Task A_stream_of_replies_whose_call_came_after_the_goodbye_begins_elsewhere()
     {
-        await using Http2Peer peer = new((p, stream) => p.Number == 1 ? p.GoAwayAsync(0, 0) : AnswerAsync(p, stream));
+        await using Http2Peer peer = new(
+            (p, stream) => p.Number == 1 ? p.GoAwayAsync(0, 0) : AnswerAsync(p, stream));
         using RpcClient client = Connect(peer);
         await using RpcStreamingCall watch = client.Open(client.GetMethod("Watch"));
         await watch.SendAsync(new HealthCheckRequest());
@@ -153,7 +155,8 @@ public static class GrpcConnectionTests
     [Theory]
     [InlineData(0x2, RpcStatusCode.Internal)]
     [InlineData(0x8, RpcStatusCode.Cancelled)]
-    public static async Task A_reset_while_requests_still_go_is_told_as_what_it_is(uint code, RpcStatusCode wanted)
+    public static async Task A_reset_while_requests_still_go_is_told_as_what_it_is(
+        uint code, RpcStatusCode wanted)
     {
         await using Http2Peer peer = new((p, stream) => p.ResetAsync(stream, code));
         using RpcClient client = RpcClient.Connect(
@@ -185,7 +188,8 @@ public static class GrpcConnectionTests
     [InlineData(0x2, RpcStatusCode.Internal)]
     [InlineData(0xb, RpcStatusCode.ResourceExhausted)]
     [InlineData(0xc, RpcStatusCode.PermissionDenied)]
-    public static async Task A_goodbye_with_an_error_ends_the_calls_that_were_taken(uint code, RpcStatusCode wanted)
+    public static async Task A_goodbye_with_an_error_ends_the_calls_that_were_taken(
+        uint code, RpcStatusCode wanted)
     {
         await using Http2Peer peer = new(async (p, stream) =>
         {
@@ -211,7 +215,8 @@ public static class GrpcConnectionTests
         });
         using RpcClient client = Connect(peer);
         using CancellationTokenSource source = new();
-        await using RpcStreamingCall watch = client.Open(client.GetMethod("Watch"), cancellation: source.Token);
+        await using RpcStreamingCall watch = client.Open(
+            client.GetMethod("Watch"), cancellation: source.Token);
         await watch.SendAsync(new HealthCheckRequest());
         Assert.True(await watch.ReadAsync());
         ValueTask<bool> reading = watch.ReadAsync();

@@ -25,7 +25,9 @@ public static class GrpcFrameReaderTests
             GrpcFrame frame = reader.Current;
             Assert.Equal(size % 2 == 1, frame.IsCompressed);
             Assert.True(frame.Body.IsSingleSegment);
-            Assert.True(frame.Body.FirstSpan.SequenceEqual(Body(size)), $"The message of {size} bytes is another one.");
+            Assert.True(
+                frame.Body.FirstSpan.SequenceEqual(Body(size)),
+                $"The message of {size} bytes is another one.");
         }
 
         Assert.False(await reader.ReadAsync(CancellationToken.None));
@@ -83,7 +85,8 @@ public static class GrpcFrameReaderTests
     {
         public int LargestRead { get; private set; }
 
-        public override ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+        public override ValueTask<int> ReadAsync(
+            Memory<byte> buffer, CancellationToken cancellationToken = default)
         {
             LargestRead = Math.Max(LargestRead, buffer.Length);
             return base.ReadAsync(buffer[..Math.Min(step, buffer.Length)], cancellationToken);

@@ -6,7 +6,8 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 
-/// <summary>A server that speaks HTTP/2 as far as it is told to, and then does what a test wants of each request.</summary>
+/// <summary>A server that speaks HTTP/2 as far as it is told to,
+/// and then does what a test wants of each request.</summary>
 internal sealed class Http2Peer : IAsyncDisposable
 {
     private readonly TcpListener _listener = new(IPAddress.Loopback, 0);
@@ -18,11 +19,13 @@ internal sealed class Http2Peer : IAsyncDisposable
     private readonly Task _serving;
     private readonly bool _offersHttp2;
 
-    /// <param name="answer">What is done when a request's headers have come; gets the number of its stream.</param>
+    /// <param name="answer">What is done when a request's headers have come;
+    /// gets the number of its stream.</param>
     /// <param name="certificate">For TLS.</param>
     /// <param name="offersHttp2">Whether TLS says that HTTP/2 is spoken.</param>
     public Http2Peer(
-        Func<Http2PeerConnection, int, Task> answer, X509Certificate2? certificate = null, bool offersHttp2 = true)
+        Func<Http2PeerConnection, int, Task> answer, X509Certificate2? certificate = null,
+        bool offersHttp2 = true)
     {
         _answer = answer;
         _certificate = certificate;
@@ -33,7 +36,8 @@ internal sealed class Http2Peer : IAsyncDisposable
 
     public int Port => ((IPEndPoint)_listener.LocalEndpoint).Port;
 
-    public RpcEndpoint Endpoint => RpcEndpoint.Parse($"{(_certificate is null ? "grpc" : "grpcs")}://127.0.0.1:{Port}");
+    public RpcEndpoint Endpoint =>
+        RpcEndpoint.Parse($"{(_certificate is null ? "grpc" : "grpcs")}://127.0.0.1:{Port}");
 
     /// <summary>The pings of all connections.</summary>
     public int Pings => _connections.Sum(connection => connection.Pings);
@@ -81,7 +85,8 @@ internal sealed class Http2Peer : IAsyncDisposable
             using Stream stream = await SecureAsync(client.GetStream());
             Http2PeerConnection connection = new(_connections.Count + 1, stream);
             _connections.Enqueue(connection);
-            await connection.TalkAsync(_answer, id => _takenBack.Enqueue((connection.Number, id)), _end.Token);
+            await connection.TalkAsync(
+                _answer, id => _takenBack.Enqueue((connection.Number, id)), _end.Token);
         }
         catch (Exception e) when (e is IOException or ObjectDisposedException or OperationCanceledException
             or System.Security.Authentication.AuthenticationException)
@@ -101,7 +106,9 @@ internal sealed class Http2Peer : IAsyncDisposable
         SslServerAuthenticationOptions options = new()
         {
             ServerCertificate = _certificate,
-            ApplicationProtocols = _offersHttp2 ? [SslApplicationProtocol.Http2] : [SslApplicationProtocol.Http11],
+            ApplicationProtocols = _offersHttp2
+                ? [SslApplicationProtocol.Http2]
+                : [SslApplicationProtocol.Http11],
         };
         await secured.AuthenticateAsServerAsync(options, _end.Token);
         return secured;

@@ -67,8 +67,8 @@ internal sealed class Http2PeerConnection(int number, Stream stream)
 
     public void Close() => stream.Dispose();
 
-    /// <summary>Reads to the end, and tells of each request whose headers have come, and of each that the client
-    /// takes back.</summary>
+    /// <summary>Reads to the end, and tells of each request whose headers have come,
+    /// and of each that the client takes back.</summary>
     public async Task TalkAsync(
         Func<Http2PeerConnection, int, Task> answer, Action<int> takenBack, CancellationToken cancellation)
     {
@@ -130,7 +130,8 @@ internal sealed class Http2PeerConnection(int number, Stream stream)
         int length = payload.Length;
         await stream.WriteAsync((byte[])
         [
-            (byte)(length >> 16), (byte)(length >> 8), (byte)length, type, flags, .. BigEndian((uint)id), .. payload,
+            (byte)(length >> 16), (byte)(length >> 8), (byte)length, type, flags, .. BigEndian((uint)id),
+            .. payload,
         ]);
     }
 }

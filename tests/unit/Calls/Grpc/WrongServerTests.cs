@@ -9,7 +9,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 
-/// <summary>Servers of other protocols, or with certificates that are not trusted: told at once, and by name.</summary>
+/// <summary>Servers of other protocols, or with certificates that are not trusted: told at once,
+/// and by name.</summary>
 public static class WrongServerTests
 {
     private static readonly RpcSchema Schema = RpcSchema.FromDescriptors(HealthReflection.Descriptor);
@@ -20,7 +21,8 @@ public static class WrongServerTests
 
     [Fact]
     public static void A_web_server_is_told_from_its_answer() => Fails(
-        "grpc", Convert.ToHexString("HTTP/1.1 400 Bad Request\r\n\r\n"u8), "HTTP/1 ('HTTP/1.1 400 Bad Request')");
+        "grpc", Convert.ToHexString("HTTP/1.1 400 Bad Request\r\n\r\n"u8),
+        "HTTP/1 ('HTTP/1.1 400 Bad Request')");
 
     [Fact]
     public static void A_server_without_TLS_is_told_from_its_settings() =>
@@ -36,7 +38,8 @@ public static class WrongServerTests
     [Theory]
     [InlineData("grpc", "may want TLS (grpcs://")]
     [InlineData("grpcs", "may not speak TLS (grpc://")]
-    public static void A_server_that_hangs_up_is_told(string scheme, string wanted) => Fails(scheme, "", wanted);
+    public static void A_server_that_hangs_up_is_told(string scheme, string wanted) =>
+        Fails(scheme, "", wanted);
 
     [Fact]
     public static async Task A_certificate_that_nobody_vouches_for_is_refused()
@@ -72,7 +75,8 @@ public static class WrongServerTests
         await using Http2Peer peer = new(Serve, certificate, offersHttp2: false);
         RpcClientOptions options = new() { Tls = new RpcTlsOptions { SkipCertificateCheck = true } };
 
-        RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect(peer.Endpoint, Schema, options));
+        RpcException error = Assert.Throws<RpcException>(
+            () => RpcClient.Connect(peer.Endpoint, Schema, options));
 
         Assert.Equal(RpcStatusCode.Unavailable, error.Code);
     }
@@ -80,7 +84,8 @@ public static class WrongServerTests
     [Fact]
     public static void A_socket_that_is_not_there_is_told()
     {
-        RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect("grpc+unix:///tmp/no.such.socket"));
+        RpcException error = Assert.Throws<RpcException>(
+            () => RpcClient.Connect("grpc+unix:///tmp/no.such.socket"));
 
         Assert.Equal(RpcStatusCode.Unavailable, error.Code);
         Assert.Contains("there is no socket", error.Message, StringComparison.Ordinal);
@@ -96,7 +101,8 @@ public static class WrongServerTests
 
         Assert.Throws<RpcException>(() => client.Invoke(check, new HealthCheckRequest()));
         RpcException late = Assert.Throws<RpcException>(() => client.Invoke(
-            check, new HealthCheckRequest(), new RpcCallOptions { WaitForReady = true, Timeout = TimeSpan.FromSeconds(0.5) }));
+            check, new HealthCheckRequest(),
+            new RpcCallOptions { WaitForReady = true, Timeout = TimeSpan.FromSeconds(0.5) }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, late.Code);
     }
@@ -117,7 +123,8 @@ public static class WrongServerTests
     private static X509Certificate2 Certificate()
     {
         using RSA key = RSA.Create(2048);
-        CertificateRequest request = new("CN=rpc.test", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
+        CertificateRequest request = new(
+            "CN=rpc.test", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
         SubjectAlternativeNameBuilder names = new();
         names.AddDnsName("rpc.test");
         request.CertificateExtensions.Add(names.Build());
@@ -150,7 +157,8 @@ public static class WrongServerTests
 
         RpcException error = Assert.Throws<RpcException>(() =>
         {
-            using RpcClient client = RpcClient.Connect($"{scheme}://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}", Schema);
+            using RpcClient client = RpcClient.Connect(
+                $"{scheme}://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}", Schema);
             client.Invoke(client.GetMethod("Check"), new HealthCheckRequest());
         });
 
