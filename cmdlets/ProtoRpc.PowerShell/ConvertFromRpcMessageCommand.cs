@@ -52,16 +52,22 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
         base.Dispose(disposing);
     }
 
-    private static byte[] ToBytes(object value) => BytesReader.Read(value, PSObjectModel.Instance, out byte[] bytes) is { } wrong
-        ? throw new RpcException(RpcStatusCode.InvalidArgument, $"-InputObject: {ValueText.Of(value)} {wrong}")
-        {
-            ErrorId = "InvalidInputObject",
-        }
-        : bytes;
+    private static byte[] ToBytes(object value) =>
+        BytesReader.Read(value, PSObjectModel.Instance, out byte[] bytes) is { } wrong
+            ? throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"-InputObject: {ValueText.Of(value)} {wrong}")
+            {
+                ErrorId = "InvalidInputObject",
+            }
+            : bytes;
 
     private void Write(ReadOnlyMemory<byte> bytes)
     {
-        FormatOptions options = new() { IgnoreUnknownFields = AllowUnknownField, NestedRepeated = NestRepeated };
+        FormatOptions options = new()
+        {
+            IgnoreUnknownFields = AllowUnknownField,
+            NestedRepeated = NestRepeated,
+        };
         DynamicMessage message = Format.ToFormat().Read(MessageType, bytes, options);
         WriteObject(Raw ? message : MapperFor(AsHashtable).ToObject(message));
     }

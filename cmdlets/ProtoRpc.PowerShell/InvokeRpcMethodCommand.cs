@@ -9,7 +9,10 @@ namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsLifecycle.Invoke, "RpcMethod", DefaultParameterSetName = ByConnection)]
 [OutputType(
-    typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary), typeof(byte[]), typeof(RpcCallJob))]
+    typeof(PSObject),
+    typeof(System.Collections.Specialized.OrderedDictionary),
+    typeof(byte[]),
+    typeof(RpcCallJob))]
 public sealed class InvokeRpcMethodCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
@@ -95,7 +98,8 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
     private bool FansOut => AsJob || Connection is { Length: > 1 }
         || MyInvocation.BoundParameters.ContainsKey(nameof(ThrottleLimit));
 
-    // Objects of the pipeline feed one call of a method that takes a stream, and make a call each of other methods.
+    // Objects of the pipeline feed one call of a method that takes a stream,
+    // and make a call each of other methods.
     private bool IsFed => ParameterSetName == ByMessage && MyInvocation.ExpectingInput;
 
     protected override void Process()
@@ -109,7 +113,9 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         }
         else if (ParameterSetName == ByBytes)
         {
-            Guard(null, () => WriteObject(Resolve(Connection?[0]).Raw.Execute(Bytes, Deadline, Cancellation)));
+            Guard(
+                null,
+                () => WriteObject(Resolve(Connection?[0]).Raw.Execute(Bytes, Deadline, Cancellation)));
         }
         else
         {
@@ -216,7 +222,8 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         }
         catch (RpcException)
         {
-            // A stream that lacks a message is not what was asked for: the call ends, and what else comes is not sent.
+            // A stream that lacks a message is not what was asked for:
+            // the call ends, and what else comes is not sent.
             _streamEnded = true;
             EndStream();
             throw;
@@ -226,7 +233,8 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
     private void Begin(RpcClient client)
     {
         _info = new RpcResponseInfo();
-        _stream = new StreamingInvocation(client.Open(client.GetMethod(Method), Options(_info), Cancellation), Write);
+        _stream = new StreamingInvocation(
+            client.Open(client.GetMethod(Method), Options(_info), Cancellation), Write);
     }
 
     private void FinishStream()
@@ -252,7 +260,8 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         }
     }
 
-    private RpcConnection Resolve(RpcConnection? given) => RunspaceStore.Current.Resolve(given, "-Connection");
+    private RpcConnection Resolve(RpcConnection? given) =>
+        RunspaceStore.Current.Resolve(given, "-Connection");
 
     private RpcMethodInfo FindMethod(out RpcClient client) => FindMethod(Resolve(Connection?[0]), out client);
 
@@ -265,7 +274,8 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
 
     private void StartCall(RpcConnection connection)
     {
-        FanOutCall call = new(connection, ParameterSetName == ByBytes ? ExecuteOver(connection) : InvokeOver(connection));
+        FanOutCall call = new(
+            connection, ParameterSetName == ByBytes ? ExecuteOver(connection) : InvokeOver(connection));
         if (AsJob)
         {
             _jobCalls.Add(call);
@@ -298,13 +308,16 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
     private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(RpcConnection connection)
     {
         RpcMethodInfo method = FindMethod(connection, out RpcClient client);
-        if (ResponseHeadersVariable is not null || TrailersVariable is not null || (IsFed && method.IsClientStreaming))
+        if (ResponseHeadersVariable is not null
+            || TrailersVariable is not null
+            || (IsFed && method.IsClientStreaming))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "Calls at the same time have no common headers, trailers or stream of requests. Leave out -ThrottleLimit, "
-                + "-AsJob and all but one -Connection, or -ResponseHeadersVariable and -TrailersVariable; the messages of "
-                + "a stream can be given as a list with -Message.")
+                "Calls at the same time have no common headers, trailers or stream of requests. "
+                + "Leave out -ThrottleLimit, -AsJob and all but one -Connection, "
+                + "or -ResponseHeadersVariable and -TrailersVariable; "
+                + "the messages of a stream can be given as a list with -Message.")
             {
                 ErrorId = "NotForManyCalls",
             };
@@ -314,7 +327,8 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         RpcCallOptions options = Options(new RpcResponseInfo());
         return method.IsUnary
             ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
-            : cancellation => client.InvokeStreamAsync(method, requests.ToAsyncEnumerable(), options, cancellation);
+            : cancellation => client.InvokeStreamAsync(
+                method, requests.ToAsyncEnumerable(), options, cancellation);
     }
 
     private static async IAsyncEnumerable<object> OneOf<T>(Task<T> reply)
@@ -335,11 +349,13 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         }
     }
 
-    // As Invoke-Command does with PSComputerName, so that one knows who answered. Null, which a Value may hold, has
-    // no place for that.
+    // As Invoke-Command does with PSComputerName, so that one knows who answered.
+    // Null, which a Value may hold, has no place for that.
     private PSObject? Tagged(FanOutResult result)
     {
-        object? reply = result.Reply is DynamicMessage message && !Raw ? Mapper.ToObject(message) : result.Reply;
+        object? reply = result.Reply is DynamicMessage message && !Raw
+            ? Mapper.ToObject(message)
+            : result.Reply;
         if (reply is null)
         {
             return null;
@@ -371,7 +387,9 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
     }
 
     private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
-        message is PSObject { BaseObject: DynamicMessage raw } ? raw : Mapper.ToMessage(method.RequestType, message);
+        message is PSObject { BaseObject: DynamicMessage raw }
+            ? raw
+            : Mapper.ToMessage(method.RequestType, message);
 
     private MessageMapper Mapper => _mapper ??= MapperFor(AsHashtable, AllowUnknownField);
 

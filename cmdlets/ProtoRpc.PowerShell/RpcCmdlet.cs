@@ -5,7 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The base of every cmdlet: cancellation, paths, and one place where failures become error records.</summary>
+/// <summary>The base of every cmdlet: cancellation, paths,
+/// and one place where failures become error records.</summary>
 public abstract class RpcCmdlet : PSCmdlet, IDisposable
 {
     private readonly CancellationTokenSource _stopping = new();
@@ -62,8 +63,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     {
     }
 
-    /// <summary>Runs an action; an <see cref="RpcException"/> becomes a non-terminating error, so that a pipeline
-    /// goes on with its next object.</summary>
+    /// <summary>Runs an action; an <see cref="RpcException"/> becomes a non-terminating error,
+    /// so that a pipeline goes on with its next object.</summary>
     /// <returns>Whether it succeeded.</returns>
     protected bool Guard(object? target, Action action)
     {
@@ -91,7 +92,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     protected void Fail(RpcException exception, object? target = null) =>
         ThrowTerminatingError(RpcErrors.ToRecord(exception, target));
 
-    /// <summary>The files that paths name, by the rules of the shell: relative to its location, drives, wildcards.</summary>
+    /// <summary>The files that paths name, by the rules of the shell:
+    /// relative to its location, drives, wildcards.</summary>
     /// <exception cref="RpcException">InvalidArgument: not on the file system.</exception>
     protected IReadOnlyList<string> ResolveFiles(IEnumerable<string> paths)
     {
@@ -128,7 +130,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         HashSet<int> known = [.. all.Select(idOf)];
         foreach (int id in ids.Where(id => !known.Contains(id)))
         {
-            RpcException missing = new(RpcStatusCode.NotFound, $"This runspace has no {kind} with the id {id}.")
+            RpcException missing = new(
+                RpcStatusCode.NotFound, $"This runspace has no {kind} with the id {id}.")
             {
                 ErrorId = $"{char.ToUpperInvariant(kind[0])}{kind[1..]}NotFound",
             };

@@ -29,7 +29,8 @@ public abstract class RpcDescribeCommand : RpcCmdlet
         return connection.Schema ?? throw RpcErrors.NoSchema(connection);
     }
 
-    /// <summary>The items whose full or bare name matches one of the names; a name without a match is an error.</summary>
+    /// <summary>The items whose full or bare name matches one of the names;
+    /// a name without a match is an error.</summary>
     protected IEnumerable<T> Select<T>(
         IEnumerable<T> items, string[] names, string kind, Func<T, string> fullName, Func<T, string> bareName)
         where T : class
@@ -44,7 +45,8 @@ public abstract class RpcDescribeCommand : RpcCmdlet
         foreach (string name in names)
         {
             WildcardPattern pattern = new(name, WildcardOptions.IgnoreCase);
-            List<T> found = all.FindAll(item => pattern.IsMatch(fullName(item)) || pattern.IsMatch(bareName(item)));
+            List<T> found = all.FindAll(
+                item => pattern.IsMatch(fullName(item)) || pattern.IsMatch(bareName(item)));
             if (found.Count == 0 && !WildcardPattern.ContainsWildcardCharacters(name))
             {
                 RpcException missing = SchemaError.NameNotFound(kind, name, [.. all.Select(fullName)]);

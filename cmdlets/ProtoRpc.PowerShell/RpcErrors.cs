@@ -3,7 +3,8 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>How an <see cref="RpcException"/> looks as an error record, and the failures of cmdlets themselves.</summary>
+/// <summary>How an <see cref="RpcException"/> looks as an error record,
+/// and the failures of cmdlets themselves.</summary>
 internal static class RpcErrors
 {
     private static readonly MessageMapper Objects = new(PSObjectModel.Instance);
@@ -12,7 +13,8 @@ internal static class RpcErrors
     {
         // What the server adds, as objects of the shell.
         exception.Details = exception.Details
-            .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail).ToArray();
+            .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail)
+            .ToArray();
         return new(exception, exception.ErrorId, CategoryOf(exception.Code), target ?? exception.MethodName);
     }
 

@@ -4,8 +4,10 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>A call of streams in a pipeline: messages go out as objects come in, replies come out as they arrive.</summary>
-/// <remarks>Works on the pipeline's thread alone: replies are written while it waits for the server anyway.</remarks>
+/// <summary>A call of streams in a pipeline: messages go out as objects come in,
+/// replies come out as they arrive.</summary>
+/// <remarks>Works on the pipeline's thread alone:
+/// replies are written while it waits for the server anyway.</remarks>
 internal sealed class StreamingInvocation : IDisposable
 {
     private readonly RpcStreamingCall _call;
@@ -45,7 +47,8 @@ internal sealed class StreamingInvocation : IDisposable
         return false;
     }
 
-    /// <summary>Tells the server that there is no further message, and writes replies until the call's end.</summary>
+    /// <summary>Tells the server that there is no further message,
+    /// and writes replies until the call's end.</summary>
     /// <exception cref="RpcException">The call failed.</exception>
     public void Finish()
     {

@@ -4,9 +4,11 @@ using ProtoRpc.Calls;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Shows a progress bar for a message that goes in parts, once that takes longer than a second.</summary>
+/// <summary>Shows a progress bar for a message that goes in parts,
+/// once that takes longer than a second.</summary>
 /// <remarks>Told by the calling thread alone, for only the cmdlet's own may write to the host.</remarks>
-internal sealed class TransferProgress(string activity, Action<ProgressRecord> show) : IProgress<RpcProgress>, IDisposable
+internal sealed class TransferProgress(string activity, Action<ProgressRecord> show)
+    : IProgress<RpcProgress>, IDisposable
 {
     private const int ActivityId = 1;
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(1);
@@ -40,7 +42,10 @@ internal sealed class TransferProgress(string activity, Action<ProgressRecord> s
     {
         if (IsShown)
         {
-            show(new ProgressRecord(ActivityId, activity, "Done") { RecordType = ProgressRecordType.Completed });
+            show(new ProgressRecord(ActivityId, activity, "Done")
+            {
+                RecordType = ProgressRecordType.Completed,
+            });
         }
     }
 }

@@ -22,7 +22,8 @@ public sealed class HandlerCompleter : RpcCompleter
             bool bare = services.Count == 1;
             IEnumerable<string> entries = services.SelectMany(service => service.Methods).Select(method =>
                 $"{(bare ? method.Name : $"'{method.FullName}'")} = {{ param($Request) @{{}} }}");
-            yield return new Candidate($"@{{ {string.Join("; ", entries)} }}", "A handler for each method", IsScript: true);
+            yield return new Candidate(
+                $"@{{ {string.Join("; ", entries)} }}", "A handler for each method", IsScript: true);
         }
     }
 }

@@ -7,5 +7,6 @@ public sealed class MessageTypeCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)
         .SelectMany(schema => schema.Messages)
-        .Select(type => new Candidate(type.FullName, type.Comment.Length > 0 ? type.Comment : type.FullName, type.Name));
+        .Select(type => new Candidate(
+            type.FullName, type.Comment.Length > 0 ? type.Comment : type.FullName, type.Name));
 }

@@ -11,7 +11,9 @@ public sealed class MethodCompleter : RpcCompleter
         List<RpcMethodInfo> methods = [.. SchemasOf(bound)
             .SelectMany(schema => schema.Services)
             .SelectMany(service => service.Methods)];
-        HashSet<string> unique = [.. methods.CountBy(method => method.Name).Where(c => c.Value == 1).Select(c => c.Key)];
+        HashSet<string> unique = [.. methods.CountBy(method => method.Name)
+            .Where(count => count.Value == 1)
+            .Select(count => count.Key)];
         return methods
             .Where(method => unique.Contains(method.Name))
             .Select(method => new Candidate(method.Name, ToolTip(method)))

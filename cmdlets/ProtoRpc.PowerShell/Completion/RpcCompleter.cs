@@ -5,7 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The base of completers: candidates by the word that is being written, quoted where that is needed.</summary>
+/// <summary>The base of completers: candidates by the word that is being written,
+/// quoted where that is needed.</summary>
 public abstract class RpcCompleter : IArgumentCompleter
 {
     public IEnumerable<CompletionResult> CompleteArgument(
@@ -33,7 +34,8 @@ public abstract class RpcCompleter : IArgumentCompleter
     /// <summary>All that could be written here.</summary>
     internal abstract IEnumerable<Candidate> Candidates(IDictionary bound);
 
-    /// <summary>The schemas that are meant: the given one, the given connection's, else those of all connections.</summary>
+    /// <summary>The schemas that are meant: the given one, the given connection's,
+    /// else those of all connections.</summary>
     internal static IReadOnlyList<RpcSchema> SchemasOf(IDictionary bound)
     {
         object? given = Unwrap(bound["Schema"]);
@@ -54,7 +56,8 @@ public abstract class RpcCompleter : IArgumentCompleter
         return [.. connections.Select(c => c.Schema).OfType<RpcSchema>().Distinct()];
     }
 
-    private protected static object? Unwrap(object? value) => value is PSObject wrapped ? wrapped.BaseObject : value;
+    private protected static object? Unwrap(object? value) =>
+        value is PSObject wrapped ? wrapped.BaseObject : value;
 
     private static bool Matches(Candidate candidate, string word) =>
         candidate.Name.StartsWith(word, StringComparison.OrdinalIgnoreCase)
@@ -68,11 +71,13 @@ public abstract class RpcCompleter : IArgumentCompleter
     }
 
     /// <summary>Something that could be written.</summary>
-    internal sealed record Candidate(string Name, string ToolTip, string? BareName = null, bool IsScript = false)
+    internal sealed record Candidate(
+        string Name, string ToolTip, string? BareName = null, bool IsScript = false)
     {
         /// <summary>How it stands in a script.</summary>
-        public string Text => IsScript || Name.All(c => char.IsLetterOrDigit(c) || c is '.' or '_' or '/' or '-')
-            ? Name
-            : $"'{Name.Replace("'", "''")}'";
+        public string Text =>
+            IsScript || Name.All(c => char.IsLetterOrDigit(c) || c is '.' or '_' or '/' or '-')
+                ? Name
+                : $"'{Name.Replace("'", "''")}'";
     }
 }

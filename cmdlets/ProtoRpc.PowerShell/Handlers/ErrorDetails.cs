@@ -6,12 +6,14 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The details that a script adds to a status: hashtables or objects with their type under <c>@type</c>.</summary>
+/// <summary>The details that a script adds to a status:
+/// hashtables or objects with their type under <c>@type</c>.</summary>
 internal static class ErrorDetails
 {
     private const string TypeKey = "@type";
 
-    /// <summary>Makes messages of an exception's details; what is none stays as it is, and is not sent.</summary>
+    /// <summary>Makes messages of an exception's details;
+    /// what is none stays as it is, and is not sent.</summary>
     public static void ToMessages(RpcException error, RpcSchema? schema)
     {
         if (error.Details.Any(detail => Unwrap(detail) is not IMessage))

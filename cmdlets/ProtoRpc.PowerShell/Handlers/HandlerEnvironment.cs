@@ -4,8 +4,8 @@ using System.Management.Automation.Runspaces;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>What every worker of a listener starts with: modules, functions, aliases and variables of the caller
-/// that the handlers use, preferences, and the place in the file system.</summary>
+/// <summary>What every worker of a listener starts with: modules, functions, aliases and variables
+/// of the caller that the handlers use, preferences, and the place in the file system.</summary>
 /// <remarks>Made on the caller's thread, from the caller's session; read by the workers.</remarks>
 internal sealed class HandlerEnvironment
 {
@@ -52,7 +52,8 @@ internal sealed class HandlerEnvironment
     public void SetInitialization(ScriptBlock block) => Initialization = Add(block);
 
     /// <summary>Takes a block over, with what it uses of the caller's session.</summary>
-    /// <exception cref="RpcException">InvalidArgument: <c>$using:</c> of a variable that does not exist.</exception>
+    /// <exception cref="RpcException">InvalidArgument: <c>$using:</c>
+    /// of a variable that does not exist.</exception>
     public ScriptSource Add(ScriptBlock block)
     {
         TakeOver(block.Ast);
@@ -95,9 +96,12 @@ internal sealed class HandlerEnvironment
 
     private void TakeOverCommand(string name)
     {
-        const CommandTypes Types = CommandTypes.Alias | CommandTypes.Function | CommandTypes.Filter | CommandTypes.Cmdlet;
+        const CommandTypes Types =
+            CommandTypes.Alias | CommandTypes.Function | CommandTypes.Filter | CommandTypes.Cmdlet;
         // Only what is loaded already: the rest loads by itself in the worker.
-        CommandInfo? command = _caller.InvokeCommand.GetCommands(name, Types, nameIsPattern: false).FirstOrDefault();
+        CommandInfo? command = _caller.InvokeCommand
+            .GetCommands(name, Types, nameIsPattern: false)
+            .FirstOrDefault();
         switch (command)
         {
             case AliasInfo alias when !IsBuiltIn(alias):
@@ -110,7 +114,8 @@ internal sealed class HandlerEnvironment
             case FunctionInfo function when !IsBuiltIn(function):
                 TakeOverFunction(function);
                 break;
-            case CmdletInfo cmdlet when cmdlet.ImplementingType.Assembly == typeof(HandlerEnvironment).Assembly:
+            case CmdletInfo cmdlet
+                when cmdlet.ImplementingType.Assembly == typeof(HandlerEnvironment).Assembly:
                 AddModule(OwnManifest);
                 break;
             case CmdletInfo { Module: { } module } when !BuiltInModules.Contains(module.Name):
@@ -119,8 +124,8 @@ internal sealed class HandlerEnvironment
         }
     }
 
-    private static string OwnManifest => Path.GetFullPath(
-        Path.Combine(Path.GetDirectoryName(typeof(HandlerEnvironment).Assembly.Location)!, "..", "ProtoRpc.psd1"));
+    private static string OwnManifest => Path.GetFullPath(Path.Combine(
+        Path.GetDirectoryName(typeof(HandlerEnvironment).Assembly.Location)!, "..", "ProtoRpc.psd1"));
 
     private void TakeOverDefinition(string name)
     {

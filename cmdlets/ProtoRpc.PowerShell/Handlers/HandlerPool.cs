@@ -6,11 +6,12 @@ using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The workers of a listener: threads with a runspace each, made when they are needed, up to a limit.</summary>
+/// <summary>The workers of a listener: threads with a runspace each,
+/// made when they are needed, up to a limit.</summary>
 internal sealed class HandlerPool : IDisposable
 {
-    // How long a stopped worker may take to end. One that calls into .NET cannot be stopped and is left alone;
-    // its thread does not keep the process alive.
+    // How long a stopped worker may take to end. One that calls into .NET cannot be stopped
+    // and is left alone; its thread does not keep the process alive.
     private static readonly TimeSpan EndTimeout = TimeSpan.FromSeconds(2);
 
     private readonly Lock _gate = new();
@@ -53,7 +54,8 @@ internal sealed class HandlerPool : IDisposable
         }
     }
 
-    /// <summary>Makes the first worker, so that a module or an initialization that fails shows at once.</summary>
+    /// <summary>Makes the first worker, so that a module or an initialization
+    /// that fails shows at once.</summary>
     public void Start()
     {
         HandlerWorker first = AddWorker();
@@ -86,8 +88,8 @@ internal sealed class HandlerPool : IDisposable
         }
     }
 
-    /// <summary>Runs a handler for a call of the raw layer, or a filter that passes it on; the failure is shown here,
-    /// for the caller sees a bare return code.</summary>
+    /// <summary>Runs a handler for a call of the raw layer, or a filter that passes it on;
+    /// the failure is shown here, for the caller sees a bare return code.</summary>
     public async ValueTask<ReadOnlyMemory<byte>?> HandleAsync(
         RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script, RpcRawHandler? next = null)
     {
@@ -104,7 +106,8 @@ internal sealed class HandlerPool : IDisposable
         }
         catch (Exception e)
         {
-            Streams.Add(new ErrorRecord(e, "RawHandlerFailed", ErrorCategory.NotSpecified, context.InterfaceId));
+            Streams.Add(new ErrorRecord(
+                e, "RawHandlerFailed", ErrorCategory.NotSpecified, context.InterfaceId));
             throw;
         }
     }
@@ -134,7 +137,8 @@ internal sealed class HandlerPool : IDisposable
         return worker.WaitForCall();
     }
 
-    /// <summary>Notes that a worker's thread has ended; with the last one end the calls that wait for one.</summary>
+    /// <summary>Notes that a worker's thread has ended;
+    /// with the last one end the calls that wait for one.</summary>
     public void Remove(HandlerWorker worker, RpcException why)
     {
         HandlerCall[] queued = [];
@@ -264,7 +268,10 @@ internal sealed class HandlerPool : IDisposable
         }
 
         call.Fail(call.Context.Aborted.IsCancellationRequested
-            ? new RpcException(RpcStatusCode.Cancelled, "The handler was stopped before it ended: the listener stops, or the call was given up.")
-            : new RpcException(RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended."));
+            ? new RpcException(
+                RpcStatusCode.Cancelled,
+                "The handler was stopped before it ended: the listener stops, or the call was given up.")
+            : new RpcException(
+                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended."));
     }
 }

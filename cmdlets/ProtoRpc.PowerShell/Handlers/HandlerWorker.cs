@@ -6,10 +6,12 @@ using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>A thread with a runspace, in which one long pipeline runs a handler for call after call.</summary>
+/// <summary>A thread with a runspace, in which one long pipeline runs
+/// a handler for call after call.</summary>
 /// <remarks>
-/// The pipeline is there so that streams work, and is one for all calls because a new one costs a hundred times
-/// as much as the call of a block. A call that is given up stops the pipeline; the worker then begins another.
+/// The pipeline is there so that streams work, and is one for all calls because a new one costs
+/// a hundred times as much as the call of a block. A call that is given up stops the pipeline;
+/// the worker then begins another.
 /// </remarks>
 internal sealed class HandlerWorker
 {
@@ -26,7 +28,8 @@ internal sealed class HandlerWorker
 
     // What a block outputs leaves it at once only when something stands behind it in a pipeline.
     // In $args, which every scope has of its own, so that the block finds no variables of ours.
-    private readonly ScriptBlock _streaming = ScriptBlock.Create("& $args[2] $args[3] | & $args[0] -Send $args[1]");
+    private readonly ScriptBlock _streaming =
+        ScriptBlock.Create("& $args[2] $args[3] | & $args[0] -Send $args[1]");
     private readonly ScriptBlock _streamingWithContext =
         ScriptBlock.Create("& $args[2] $args[3] $args[4] | & $args[0] -Send $args[1]");
 
@@ -116,11 +119,14 @@ internal sealed class HandlerWorker
         }
     }
 
-    /// <summary>Runs a script for the call that runs now; one within another sees variables of its own.</summary>
+    /// <summary>Runs a script for the call that runs now;
+    /// one within another sees variables of its own.</summary>
     /// <param name="script">The script.</param>
     /// <param name="variables">What it finds in its variables.</param>
-    /// <param name="send">What takes each object that it outputs, when it does; null to have them all at the end.</param>
-    public Collection<PSObject> Invoke(ScriptSource script, HandlerVariables variables, Action<PSObject>? send = null)
+    /// <param name="send">What takes each object that it outputs, when it does;
+    /// null to have them all at the end.</param>
+    public Collection<PSObject> Invoke(
+        ScriptSource script, HandlerVariables variables, Action<PSObject>? send = null)
     {
         HandlerVariables? outer = _variables;
         SetVariables(variables);
@@ -154,7 +160,8 @@ internal sealed class HandlerWorker
             // The first worker's failure is the listener's; a later one fails the calls that wait for it.
             if (!_ready.TrySetException(e))
             {
-                _pool.Streams.Add(new ErrorRecord(e, "HandlerWorkerFailed", ErrorCategory.NotSpecified, this));
+                _pool.Streams.Add(new ErrorRecord(
+                    e, "HandlerWorkerFailed", ErrorCategory.NotSpecified, this));
             }
         }
         finally
@@ -267,7 +274,8 @@ internal sealed class HandlerWorker
         catch (RpcException e)
         {
             return new RpcException(
-                RpcStatusCode.Internal, $"The details of '{failure.Message}' cannot be sent: {e.Message}", failure);
+                RpcStatusCode.Internal,
+                $"The details of '{failure.Message}' cannot be sent: {e.Message}", failure);
         }
     }
 
@@ -279,7 +287,8 @@ internal sealed class HandlerWorker
         return output;
     }
 
-    private Collection<PSObject> InvokeBlock(ScriptSource script, HandlerVariables variables, Action<PSObject>? send)
+    private Collection<PSObject> InvokeBlock(
+        ScriptSource script, HandlerVariables variables, Action<PSObject>? send)
     {
         ScriptBlock block = _blocks[script];
         return (script.ParameterCount > 1, send) switch
@@ -287,7 +296,8 @@ internal sealed class HandlerWorker
             (false, null) => block.Invoke(variables.Request),
             (true, null) => block.Invoke(variables.Request, variables.Context),
             (false, _) => _streaming.Invoke(SinkCommand, send, block, variables.Request),
-            (true, _) => _streamingWithContext.Invoke(SinkCommand, send, block, variables.Request, variables.Context),
+            (true, _) => _streamingWithContext.Invoke(
+                SinkCommand, send, block, variables.Request, variables.Context),
         };
     }
 

@@ -8,7 +8,8 @@ using ProtoRpc.Hosting;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Brings HTTP endpoints to a listener that has some, and ASP.NET Core into the process only then.</summary>
+/// <summary>Brings HTTP endpoints to a listener that has some,
+/// and ASP.NET Core into the process only then.</summary>
 internal sealed class HttpEndpoints : IDisposable
 {
     private const int MaxChecks = 4;
@@ -36,7 +37,8 @@ internal sealed class HttpEndpoints : IDisposable
 
     /// <summary>Gives the options HTTP endpoints when there are some.</summary>
     /// <exception cref="RpcException">FailedPrecondition: ASP.NET Core is not on this machine.</exception>
-    public RpcServerOptions AddTo(RpcServerOptions options, IEnumerable<RpcEndpoint> endpoints, HandlerEnvironment environment)
+    public RpcServerOptions AddTo(
+        RpcServerOptions options, IEnumerable<RpcEndpoint> endpoints, HandlerEnvironment environment)
     {
         if (endpoints.All(endpoint => endpoint.IsNative))
         {
@@ -82,7 +84,10 @@ internal sealed class HttpEndpoints : IDisposable
                 Basic, "Basic", c => new PSCredential(c.UserName, c.SecurePassword), c => c.UserName),
             Bearer = Check<string>(Bearer, "Bearer", token => token, _ => "bearer"),
             ClientCertificate = Check<X509Certificate2>(
-                ClientCertificate, "Certificate", certificate => certificate, certificate => certificate.Subject),
+                ClientCertificate,
+                "Certificate",
+                certificate => certificate,
+                certificate => certificate.Subject),
             AllowAnonymous = AllowAnonymous,
         },
     });

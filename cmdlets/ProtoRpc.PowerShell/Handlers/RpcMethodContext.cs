@@ -23,18 +23,22 @@ public sealed class RpcMethodContext : RpcHandlerContext
     /// <summary>The method that is called.</summary>
     public RpcMethodInfo Method => _context.Method;
 
-    /// <summary>What the listener keeps for the caller between calls; made when it is first asked for.</summary>
+    /// <summary>What the listener keeps for the caller between calls;
+    /// made when it is first asked for.</summary>
     public RpcSession Session => _context.Session;
 
-    /// <summary>The side channel: what came with the request, and what goes back when it was changed.</summary>
+    /// <summary>The side channel: what came with the request,
+    /// and what goes back when it was changed.</summary>
     public IDictionary CallContext
     {
         get => _callContext ??= CallContextMap.ToDictionary(_context.CallContext);
         set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>What came beside the request on HTTP and gRPC endpoints; bytes where a name ends in -bin.</summary>
-    public IDictionary RequestHeaders => _requestHeaders ??= HeaderMapping.ToHashtable(_context.RequestHeaders);
+    /// <summary>What came beside the request on HTTP and gRPC endpoints;
+    /// bytes where a name ends in -bin.</summary>
+    public IDictionary RequestHeaders =>
+        _requestHeaders ??= HeaderMapping.ToHashtable(_context.RequestHeaders);
 
     /// <summary>What is sent before the first reply on gRPC endpoints.</summary>
     public IDictionary ResponseHeaders
@@ -50,7 +54,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         set => _responseTrailers = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it; set before the first one.</summary>
+    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;
+    /// set before the first one.</summary>
     public RpcCompression ResponseCompression
     {
         get => _context.ResponseCompression;
@@ -94,7 +99,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         catch (RpcException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The handler of {Method.FullName} left a wrong call context: {e.Message}", e)
+                RpcStatusCode.Internal,
+                $"The handler of {Method.FullName} left a wrong call context: {e.Message}", e)
             {
                 ErrorId = "WrongCallContext",
             };

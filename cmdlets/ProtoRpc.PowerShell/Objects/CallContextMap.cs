@@ -13,7 +13,8 @@ internal static class CallContextMap
         (IDictionary)RpcCmdlet.MapperFor(asHashtable: true).ToObject(context);
 
     /// <summary>The message for a dictionary.</summary>
-    /// <exception cref="RpcException">InvalidArgument for a key that is no extension, or a value that does not fit.</exception>
+    /// <exception cref="RpcException">InvalidArgument for a key that is no extension,
+    /// or a value that does not fit.</exception>
     public static DynamicMessage ToMessage(RpcMessageInfo type, IDictionary values) =>
         RpcCmdlet.MapperFor(asHashtable: true).ToMessage(type, values);
 }

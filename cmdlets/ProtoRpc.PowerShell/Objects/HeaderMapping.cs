@@ -4,7 +4,8 @@ using ProtoRpc.Calls;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Headers as hashtables: text, bytes under names that end in -bin, arrays where a name has several values.</summary>
+/// <summary>Headers as hashtables: text, bytes under names that end in -bin,
+/// arrays where a name has several values.</summary>
 internal static class HeaderMapping
 {
     /// <exception cref="RpcException">InvalidArgument: a name or value that cannot be sent.</exception>

@@ -5,12 +5,14 @@ using System.Runtime.CompilerServices;
 namespace ProtoRpc.PowerShell;
 
 /// <summary>Gives the shell's objects the names of their message types.</summary>
-/// <remarks>What <see cref="PSObject.TypeNames"/> gives out may be changed, so the shell copies it for the object, into a
-/// table of weak references that every garbage collection walks and that never shrinks: a stream of a million
-/// objects gets slower and slower. Objects of .NET classes share names that cannot be changed, and so do these.</remarks>
+/// <remarks>What <see cref="PSObject.TypeNames"/> gives out may be changed, so the shell copies it for
+/// the object, into a table of weak references that every garbage collection walks and that never shrinks:
+/// a stream of a million objects gets slower and slower. Objects of .NET classes share names
+/// that cannot be changed, and so do these.</remarks>
 internal static class ObjectTypeNames
 {
-    private const string Names = "System.Management.Automation.Runspaces.ConsolidatedString, System.Management.Automation";
+    private const string Names =
+        "System.Management.Automation.Runspaces.ConsolidatedString, System.Management.Automation";
 
     private static readonly string[] Bases = [.. new PSObject().TypeNames];
     private static readonly ConcurrentDictionary<string, object> Known = new(StringComparer.Ordinal);

@@ -12,6 +12,7 @@ internal sealed class OrderedHashtableModel : PSObjectModel
         DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
         PlainObjectModel.Instance.CreateObject(source, fields, values);
 
-    public override object CreateAny(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
+    public override object CreateAny(
+        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
         ((IObjectModel)PlainObjectModel.Instance).CreateAny(source, names, values);
 }

@@ -18,7 +18,8 @@ internal class PSObjectModel : IObjectModel
     public object? Unwrap(object? value) =>
         value is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : value;
 
-    public bool TryGetMembers(object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
+    public bool TryGetMembers(
+        object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
     {
         members = Unwrap(value) switch
         {
@@ -51,18 +52,23 @@ internal class PSObjectModel : IObjectModel
         return result;
     }
 
-    public virtual object CreateAny(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
+    public virtual object CreateAny(
+        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
         Create(source, names, values);
 
     public DynamicMessage? TryGetSource(object value) =>
-        _sources.TryGetValue(value, out DynamicMessage? source) ? source : PlainObjectModel.Instance.TryGetSource(value);
+        _sources.TryGetValue(value, out DynamicMessage? source)
+            ? source
+            : PlainObjectModel.Instance.TryGetSource(value);
 
-    // Such an object's members are its own. Those of one without a capacity go to a table of weak references, and
-    // cost more than all the rest of a reply. The constructor is public, but newer than the reference assembly.
+    // Such an object's members are its own. Those of one without a capacity go to a table of weak references,
+    // and cost more than all the rest of a reply. The constructor is public, but newer
+    // than the reference assembly.
     [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
     private static extern PSObject NewObject(int instanceMemberCapacity);
 
-    private static PSObject Create(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)
+    private static PSObject Create(
+        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)
     {
         PSObject result = NewObject(names.Count);
         for (int i = 0; i < names.Count; i++)
@@ -102,7 +108,8 @@ internal class PSObjectModel : IObjectModel
         catch (GetValueException e)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"The property '{property.Name}' cannot be read: {e.Message}", e)
+                RpcStatusCode.InvalidArgument,
+                $"The property '{property.Name}' cannot be read: {e.Message}", e)
             {
                 ErrorId = MessageErrors.InvalidFieldValue,
             };

@@ -16,20 +16,26 @@ public sealed class DeadlineAttribute : ArgumentTransformationAttribute
         TimeSpan time = value switch
         {
             TimeSpan given => given,
-            string text when double.TryParse(text, CultureInfo.InvariantCulture, out double seconds) => Seconds(seconds),
-            string text when TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan parsed) => parsed,
+            string text when double.TryParse(text, CultureInfo.InvariantCulture, out double seconds) =>
+                Seconds(seconds),
+            string text when TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan parsed) =>
+                parsed,
             IConvertible number when number.GetTypeCode() is >= TypeCode.SByte and <= TypeCode.Decimal =>
                 Seconds(number.ToDouble(CultureInfo.InvariantCulture)),
             _ => throw Invalid(value),
         };
 
-        return time > TimeSpan.Zero || time == Timeout.InfiniteTimeSpan || (AllowZero && time == TimeSpan.Zero)
-            ? time
-            : throw Invalid(value);
+        return time > TimeSpan.Zero
+            || time == Timeout.InfiniteTimeSpan
+            || (AllowZero && time == TimeSpan.Zero)
+                ? time
+                : throw Invalid(value);
     }
 
     private static TimeSpan Seconds(double seconds) =>
-        Math.Abs(seconds) < TimeSpan.MaxValue.TotalSeconds ? TimeSpan.FromSeconds(seconds) : throw Invalid(seconds);
+        Math.Abs(seconds) < TimeSpan.MaxValue.TotalSeconds
+            ? TimeSpan.FromSeconds(seconds)
+            : throw Invalid(seconds);
 
     private static ArgumentTransformationMetadataException Invalid(object? value) => new(
         $"'{value}' is not a time: write seconds (2.5), a TimeSpan ('00:01:30'), or "

@@ -4,7 +4,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>What <c>-NtlmAccount</c> takes: a credential, or a name with the NT hash of its password.</summary>
+/// <summary>What <c>-NtlmAccount</c> takes: a credential,
+/// or a name with the NT hash of its password.</summary>
 /// <remarks>The shell converts to it by its constructors.</remarks>
 public sealed class NtlmAccountSource
 {
@@ -12,9 +13,11 @@ public sealed class NtlmAccountSource
     private const string HashKey = "NtHash";
 
     /// <summary>An account with a password.</summary>
-    public NtlmAccountSource(PSCredential credential) => Account = NtlmAccount.From(credential.GetNetworkCredential());
+    public NtlmAccountSource(PSCredential credential) =>
+        Account = NtlmAccount.From(credential.GetNetworkCredential());
 
-    /// <summary>An account whose password is not known here: <c>@{ UserName = 'bob'; NtHash = '8846f7...' }</c>.</summary>
+    /// <summary>An account whose password is not known here:
+    /// <c>@{ UserName = 'bob'; NtHash = '8846f7...' }</c>.</summary>
     public NtlmAccountSource(IDictionary account)
     {
         foreach (object key in account.Keys)
@@ -39,7 +42,8 @@ public sealed class NtlmAccountSource
 
     internal NtlmAccount Account { get; }
 
-    private static bool Is(object key, string name) => name.Equals(key as string, StringComparison.OrdinalIgnoreCase);
+    private static bool Is(object key, string name) =>
+        name.Equals(key as string, StringComparison.OrdinalIgnoreCase);
 
     private static string? Find(IDictionary account, string name)
     {
