@@ -3,11 +3,12 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Hosting;
 
-/// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints. When nothing is
-/// set in either, everybody.</summary>
+/// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints.
+/// When nothing is set in either, everybody.</summary>
 public sealed record HttpServerSecurity
 {
-    /// <summary>Checks a user name and password (RFC 7617). On plain HTTP only where nobody else can read along.</summary>
+    /// <summary>Checks a user name and password (RFC 7617).
+    /// On plain HTTP only where nobody else can read along.</summary>
     public HttpCallerCheck<NetworkCredential>? Basic { get; init; }
 
     /// <summary>Checks a bearer token (RFC 6750).</summary>
@@ -16,7 +17,8 @@ public sealed record HttpServerSecurity
     /// <summary>Checks a client's certificate, of whose chain nothing is taken for granted.</summary>
     public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; init; }
 
-    /// <summary>Whether callers who present nothing are served too. What is presented and wrong is refused anyhow.</summary>
+    /// <summary>Whether callers who present nothing are served too.
+    /// What is presented and wrong is refused anyhow.</summary>
     public bool AllowAnonymous { get; init; }
 
     internal bool IsOpen => Basic is null && Bearer is null && ClientCertificate is null;

@@ -5,7 +5,8 @@ using Microsoft.AspNetCore.Http.Features;
 
 namespace ProtoRpc.Hosting;
 
-/// <summary>Hands Kestrel's requests to one handler, without the middleware, routing and services of a web host.</summary>
+/// <summary>Hands Kestrel's requests to one handler, without the middleware,
+/// routing and services of a web host.</summary>
 internal sealed class KestrelApplication(RequestDelegate handle) : IHttpApplication<DefaultHttpContext>
 {
     public DefaultHttpContext CreateContext(IFeatureCollection contextFeatures)

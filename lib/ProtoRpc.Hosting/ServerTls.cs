@@ -7,7 +7,8 @@ namespace ProtoRpc.Hosting;
 /// <summary>The encryption of endpoints on Kestrel.</summary>
 internal static class ServerTls
 {
-    /// <summary>Refuses endpoints that cannot be encrypted though they are, and those that should be and are not.</summary>
+    /// <summary>Refuses endpoints that cannot be encrypted though they are,
+    /// and those that should be and are not.</summary>
     /// <exception cref="RpcException">FailedPrecondition.</exception>
     public static void Check(RpcEndpoint endpoint, HttpServerOptions options)
     {
@@ -18,27 +19,33 @@ internal static class ServerTls
                 $"Give the certificate, or use {Plain(endpoint)} on 127.0.0.1.");
         }
 
-        if (!endpoint.IsTls && !endpoint.IsLocalOnly && !HttpTransport.IsLoopback(endpoint.Host) && !options.AllowUnencrypted)
+        if (!endpoint.IsTls
+            && !endpoint.IsLocalOnly
+            && !HttpTransport.IsLoopback(endpoint.Host)
+            && !options.AllowUnencrypted)
         {
             throw Refused(
                 endpoint, "it can be reached from other machines, and everybody on the way could read along",
-                "UnencryptedEndpoint", $"Use {Secure(endpoint)} with a certificate, or 127.0.0.1, or allow it expressly.");
+                "UnencryptedEndpoint",
+                $"Use {Secure(endpoint)} with a certificate, or 127.0.0.1, or allow it expressly.");
         }
     }
 
     /// <summary>How an endpoint is encrypted; null when it is not.</summary>
-    public static HttpsConnectionAdapterOptions? Of(RpcEndpoint endpoint, HttpServerOptions options) => endpoint.IsTls
-        ? new HttpsConnectionAdapterOptions
-        {
-            ServerCertificate = options.Certificate,
-            SslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
-            ClientCertificateMode = options.Security.ClientCertificate is null
-                ? ClientCertificateMode.NoCertificate
-                : ClientCertificateMode.AllowCertificate,
-            // Whether a client's certificate proves anything is for the check to say, which sees it whole.
-            ClientCertificateValidation = static (_, _, _) => true,
-        }
-        : null;
+    public static HttpsConnectionAdapterOptions? Of(RpcEndpoint endpoint, HttpServerOptions options) =>
+        endpoint.IsTls
+            ? new HttpsConnectionAdapterOptions
+            {
+                ServerCertificate = options.Certificate,
+                SslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
+                ClientCertificateMode = options.Security.ClientCertificate is null
+                    ? ClientCertificateMode.NoCertificate
+                    : ClientCertificateMode.AllowCertificate,
+                // Whether a client's certificate proves anything is for the check to say,
+                // which sees it whole.
+                ClientCertificateValidation = static (_, _, _) => true,
+            }
+            : null;
 
     private static string Plain(RpcEndpoint endpoint) => endpoint.IsGrpc ? "grpc://" : "http://";
 

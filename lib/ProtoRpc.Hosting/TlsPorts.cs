@@ -6,8 +6,8 @@ using ProtoRpc.Hosting.Grpc;
 
 namespace ProtoRpc.Hosting;
 
-/// <summary>The TLS ports of servers, where HTTP and gRPC may be served at the same address: the media type of a
-/// request tells them apart.</summary>
+/// <summary>The TLS ports of servers, where HTTP and gRPC may be served at the same address:
+/// the media type of a request tells them apart.</summary>
 internal sealed class TlsPorts
 {
     private readonly ConditionalWeakTable<ServerHost, Dictionary<(string Host, int Port), Port>> _ports = [];
@@ -21,7 +21,8 @@ internal sealed class TlsPorts
         Func<RpcEndpoint, RequestDelegate> service)
     {
         Dictionary<(string, int), Port> ports = _ports.GetOrCreateValue(host);
-        if (ports.TryGetValue((endpoint.Host, endpoint.Port), out Port? other) && other.TryJoin(endpoint, protocols, service) is { } joined)
+        if (ports.TryGetValue((endpoint.Host, endpoint.Port), out Port? other)
+            && other.TryJoin(endpoint, protocols, service) is { } joined)
         {
             return joined;
         }
@@ -46,16 +47,23 @@ internal sealed class TlsPorts
 
         public long Accepted => _kestrel!.Accepted;
 
-        public void Bind(RpcLimits limits, HttpServerOptions options, Func<RpcEndpoint, RequestDelegate> service) =>
-            _kestrel = KestrelEndpoint.Start(wanted, limits, protocols, ServerTls.Of(wanted, options), bound =>
-            {
-                Add(bound, service);
-                return HandleAsync;
-            });
+        public void Bind(
+            RpcLimits limits, HttpServerOptions options, Func<RpcEndpoint, RequestDelegate> service) =>
+            _kestrel = KestrelEndpoint.Start(
+                wanted,
+                limits,
+                protocols,
+                ServerTls.Of(wanted, options),
+                bound =>
+                {
+                    Add(bound, service);
+                    return HandleAsync;
+                });
 
-        /// <summary>Serves another endpoint at the same address; null when it is one of the same kind, or when the
-        /// two have no version of HTTP in common.</summary>
-        public IServedEndpoint? TryJoin(RpcEndpoint endpoint, HttpProtocols other, Func<RpcEndpoint, RequestDelegate> service)
+        /// <summary>Serves another endpoint at the same address; null when it is one of the same kind,
+        /// or when the two have no version of HTTP in common.</summary>
+        public IServedEndpoint? TryJoin(
+            RpcEndpoint endpoint, HttpProtocols other, Func<RpcEndpoint, RequestDelegate> service)
         {
             if ((endpoint.IsGrpc ? _grpc : _http) is not null || other != protocols)
             {

@@ -5,16 +5,18 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>Which web pages may call. A browser sends requests for any page that asks, so a page of somewhere else
-/// could otherwise call a listener that only this machine reaches.</summary>
+/// <summary>Which web pages may call. A browser sends requests for any page that asks, so a page of somewhere
+/// else could otherwise call a listener that only this machine reaches.</summary>
 internal sealed class BrowserPolicy
 {
     private const string MaxAgeSeconds = "600";
     private static readonly string Headers =
-        $"Content-Type, Content-Encoding, Accept, Authorization, {HttpNames.CallContext}, {HttpNames.Timeout}, {HttpNames.ConnectVersion}, "
+        "Content-Type, Content-Encoding, Accept, Authorization, "
+        + $"{HttpNames.CallContext}, {HttpNames.Timeout}, {HttpNames.ConnectVersion}, "
         + "X-Grpc-Web, X-User-Agent, Grpc-Timeout";
 
-    private static readonly string Exposed = $"{HttpNames.CallContext}, Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin";
+    private static readonly string Exposed =
+        $"{HttpNames.CallContext}, Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin";
 
     private readonly FrozenSet<string> _origins;
     private readonly bool _all;
@@ -23,7 +25,9 @@ internal sealed class BrowserPolicy
     public BrowserPolicy(IReadOnlyList<string> origins, RpcEndpoint endpoint)
     {
         _all = origins.Contains("*");
-        _origins = origins.Select(origin => origin.TrimEnd('/')).ToFrozenSet(StringComparer.OrdinalIgnoreCase);
+        _origins = origins
+            .Select(origin => origin.TrimEnd('/'))
+            .ToFrozenSet(StringComparer.OrdinalIgnoreCase);
         _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
     }
 
@@ -47,11 +51,11 @@ internal sealed class BrowserPolicy
 
         if (origin.Length == 0 || !(_all || _origins.Contains(origin)))
         {
+            string page = origin.Length > 0 ? origin : request.Headers.Referer.ToString();
             throw new HttpRefusal(
                 StatusCodes.Status403Forbidden,
                 RpcStatusCode.PermissionDenied,
-                $"Pages of '{(origin.Length > 0 ? origin : request.Headers.Referer.ToString())}' may not call this "
-                + "listener; it names the origins that may.");
+                $"Pages of '{page}' may not call this listener; it names the origins that may.");
         }
 
         IHeaderDictionary headers = http.Response.Headers;
@@ -66,8 +70,9 @@ internal sealed class BrowserPolicy
         }
     }
 
-    // Our own pages, and what the user himself opens. A name that somebody else's name server gives for this machine
-    // makes a page of theirs look like one of ours, so on loopback the name must be one of this machine.
+    // Our own pages, and what the user himself opens. A name that somebody else's name server gives
+    // for this machine makes a page of theirs look like one of ours, so on loopback the name
+    // must be one of this machine.
     private bool IsOwn(HttpRequest request, string origin, string site)
     {
         if (_isLoopback && !HttpTransport.IsLoopback(request.Host.Host.Trim('[', ']')))

@@ -19,7 +19,8 @@ internal sealed class HttpAuthentication
     private readonly bool _isOpen;
     private readonly bool _allowsAnonymous;
 
-    /// <exception cref="RpcException">FailedPrecondition: passwords would go in clear over a network.</exception>
+    /// <exception cref="RpcException">FailedPrecondition:
+    /// passwords would go in clear over a network.</exception>
     public HttpAuthentication(HttpServerSecurity security, SecurityPolicy policy, RpcEndpoint endpoint)
     {
         _security = security;
@@ -32,7 +33,8 @@ internal sealed class HttpAuthentication
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                $"'{endpoint}' would take passwords and tokens in clear over the network. Use TLS with a certificate.")
+                $"'{endpoint}' would take passwords and tokens in clear over the network. "
+                + "Use TLS with a certificate.")
             {
                 ErrorId = "UnencryptedEndpoint",
                 Endpoint = endpoint,
@@ -81,12 +83,14 @@ internal sealed class HttpAuthentication
         string header = http.Request.Headers.Authorization.ToString();
         if (header.Length > 0)
         {
-            return (true, header.Length > MaxHeaderLength ? null : await OfHeaderAsync(http, header).ConfigureAwait(false));
+            bool isTooLong = header.Length > MaxHeaderLength;
+            return (true, isTooLong ? null : await OfHeaderAsync(http, header).ConfigureAwait(false));
         }
 
-        return _security.ClientCertificate is { } check && http.Connection.ClientCertificate is { } certificate
-            ? (true, await check(certificate, http.RequestAborted).ConfigureAwait(false))
-            : default;
+        return _security.ClientCertificate is { } check
+            && http.Connection.ClientCertificate is { } certificate
+                ? (true, await check(certificate, http.RequestAborted).ConfigureAwait(false))
+                : default;
     }
 
     private ValueTask<IIdentity?> OfHeaderAsync(HttpContext http, string header)
@@ -99,9 +103,11 @@ internal sealed class HttpAuthentication
             return ReadBasic(value) is { } credential ? basic(credential, http.RequestAborted) : default;
         }
 
-        return scheme.Equals("Bearer", StringComparison.OrdinalIgnoreCase) && _security.Bearer is { } bearer && value.Length > 0
-            ? bearer(value, http.RequestAborted)
-            : default;
+        return scheme.Equals("Bearer", StringComparison.OrdinalIgnoreCase)
+            && _security.Bearer is { } bearer
+            && value.Length > 0
+                ? bearer(value, http.RequestAborted)
+                : default;
     }
 
     // The user name ends at the first colon; the password may have more.

@@ -13,7 +13,8 @@ using CallContextHeader = ProtoRpc.Calls.Headers.RpcCallContext;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>Runs the calls that come over HTTP: a request in one format in, a reply or an error in another out.</summary>
+/// <summary>Runs the calls that come over HTTP: a request in one format in,
+/// a reply or an error in another out.</summary>
 internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcEndpoint endpoint)
 {
     private const int BusyRetrySeconds = 1;
@@ -35,13 +36,16 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             MessageFormat? reader = connect is null ? ReaderOf(http.Request) : connect.Format;
             HttpStreamFormat? stream = method.Info.IsServerStreaming && !method.Info.IsClientStreaming
                 ? MediaTypes.StreamOf(http.Request.Headers.Accept, reader)
-                    ?? throw NotAcceptable(string.Join(", ", HttpStreamFormat.All.Select(format => format.MediaTypes[0])))
+                    ?? throw NotAcceptable(string.Join(
+                        ", ", HttpStreamFormat.All.Select(format => format.MediaTypes[0])))
                 : null;
-            (MessageFormat Format, string MediaType) writer = stream is not null ? (stream.Format, stream.MediaType)
+            (MessageFormat Format, string MediaType) writer =
+                stream is not null ? (stream.Format, stream.MediaType)
                 : connect is not null ? (connect.Format, connect.MediaType)
                 : WriterOf(http.Request, reader) ?? throw NotAcceptable(MediaTypes.Known);
             context = new RpcCallContext(
-                host, method.Info, endpoint, peer, IncomingContext(http.Request), DeadlineOf(http.Request), aborted)
+                host, method.Info, endpoint, peer,
+                IncomingContext(http.Request), DeadlineOf(http.Request), aborted)
             {
                 HeaderSource = () => HandlerHeaders.Read(http.Request),
             };
@@ -55,7 +59,8 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
 
             if (stream is not null)
             {
-                await StreamAsync(http, method, context, peer, request, stream, formats).ConfigureAwait(false);
+                await StreamAsync(http, method, context, peer, request, stream, formats)
+                    .ConfigureAwait(false);
                 failed = false;
                 return;
             }
@@ -77,7 +82,8 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         }
     }
 
-    // A failure before the first reply is answered as that of any call; one behind it is the last thing in the body.
+    // A failure before the first reply is answered as that of any call;
+    // one behind it is the last thing in the body.
     private async Task StreamAsync(
         HttpContext http,
         ServerMethod method,
@@ -88,7 +94,8 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         FormatOptions formats)
     {
         using HttpServerStream stream = new(
-            http, method, context, request, format, formats, _maxBytes, response => WriteHeaders(response, context));
+            http, method, context, request, format, formats, _maxBytes,
+            response => WriteHeaders(response, context));
         try
         {
             await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
@@ -139,8 +146,10 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         }
 
         (MessageFormat, string) writer =
-            WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType)) ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
-        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(detail), _format).ConfigureAwait(false);
+            WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
+            ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
+        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(detail), _format)
+            .ConfigureAwait(false);
     }
 
     private static bool IsQuery(HttpRequest request) => !HttpMethods.IsPost(request.Method);
@@ -155,15 +164,18 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         string? mediaType = request.ContentType;
         return string.IsNullOrEmpty(mediaType)
             ? null
-            : MediaTypes.ReaderOf(mediaType) ?? throw Unsupported($"The media type '{mediaType}' is not known");
+            : MediaTypes.ReaderOf(mediaType)
+                ?? throw Unsupported($"The media type '{mediaType}' is not known");
     }
 
-    private ValueTask<RequestBody> ReadAsync(HttpRequest request, ConnectQuery? connect, CancellationToken aborted)
+    private ValueTask<RequestBody> ReadAsync(
+        HttpRequest request, ConnectQuery? connect, CancellationToken aborted)
     {
         if (connect is not null)
         {
             return connect.Compression is { Length: > 0 } and not "identity"
-                ? RequestBody.InflateAsync(new MemoryStream(connect.Message()), connect.Compression, _maxBytes, aborted)
+                ? RequestBody.InflateAsync(
+                    new MemoryStream(connect.Message()), connect.Compression, _maxBytes, aborted)
                 : new(RequestBody.Of(connect.Message()));
         }
 
@@ -186,7 +198,8 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         RpcStatusCode.InvalidArgument,
         $"None of the media types in Accept can be written; there are {known}.");
 
-    private static (MessageFormat Format, string MediaType)? WriterOf(HttpRequest request, MessageFormat? reader) =>
+    private static (MessageFormat Format, string MediaType)? WriterOf(
+        HttpRequest request, MessageFormat? reader) =>
         MediaTypes.WriterOf(request.Headers.Accept, IsQuery(request) ? null : reader);
 
     private static DateTimeOffset? DeadlineOf(HttpRequest request)
@@ -197,12 +210,13 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             return null;
         }
 
-        return text.Length <= 10 && long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long milliseconds)
-            ? DateTimeOffset.UtcNow.AddMilliseconds(milliseconds)
-            : throw new HttpRefusal(
-                StatusCodes.Status400BadRequest,
-                RpcStatusCode.InvalidArgument,
-                $"{HttpNames.Timeout} is a number of milliseconds, of ten digits at most.");
+        return text.Length <= 10
+            && long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long milliseconds)
+                ? DateTimeOffset.UtcNow.AddMilliseconds(milliseconds)
+                : throw new HttpRefusal(
+                    StatusCodes.Status400BadRequest,
+                    RpcStatusCode.InvalidArgument,
+                    $"{HttpNames.Timeout} is a number of milliseconds, of ten digits at most.");
     }
 
     private static CallContextHeader? IncomingContext(HttpRequest request)
@@ -237,7 +251,11 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
 
     // All that can fail comes before the first byte of the reply.
     private async Task WriteAsync(
-        HttpContext http, int status, (MessageFormat Format, string MediaType) writer, IMessage message, FormatOptions formats)
+        HttpContext http,
+        int status,
+        (MessageFormat Format, string MediaType) writer,
+        IMessage message,
+        FormatOptions formats)
     {
         using MessageBuffer body = new(0, _maxBytes, "reply");
         writer.Format.Write(message, body, formats);
@@ -248,7 +266,8 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         await _compression.WriteAsync(http, body.Whole[..body.Length]).ConfigureAwait(false);
     }
 
-    private static async Task WriteConnectErrorAsync(HttpContext http, HttpFailure failure, RpcErrorDetail detail)
+    private static async Task WriteConnectErrorAsync(
+        HttpContext http, HttpFailure failure, RpcErrorDetail detail)
     {
         ArrayBufferWriter<byte> body = new();
         using (Utf8JsonWriter json = new(body))

@@ -7,9 +7,9 @@ namespace ProtoRpc.Hosting.Http;
 
 /// <summary>What the paths of an HTTP endpoint lead to. They compare without regard to case.</summary>
 /// <remarks>
-/// <c>/package.Service/Method</c> is a method, <c>/file.proto</c> the text of a file, and <c>/file.proto/Method</c> a
-/// method of the services that the file declares. Files are those of the services and what they import, so that a
-/// client can load the schema from here.
+/// <c>/package.Service/Method</c> is a method, <c>/file.proto</c> the text of a file,
+/// and <c>/file.proto/Method</c> a method of the services that the file declares.
+/// Files are those of the services and what they import, so that a client can load the schema from here.
 /// </remarks>
 internal sealed class HttpRoutes
 {
@@ -21,12 +21,16 @@ internal sealed class HttpRoutes
     public HttpRoutes(IReadOnlyList<ServerService> services, string basePath)
     {
         _base = basePath.TrimEnd('/');
-        _services = services.ToFrozenDictionary(service => service.Info.FullName, StringComparer.OrdinalIgnoreCase);
-        _servicesByFile = services.ToLookup(service => service.Info.FileName, StringComparer.OrdinalIgnoreCase);
+        _services = services.ToFrozenDictionary(
+            service => service.Info.FullName, StringComparer.OrdinalIgnoreCase);
+        _servicesByFile = services.ToLookup(
+            service => service.Info.FileName, StringComparer.OrdinalIgnoreCase);
         Dictionary<string, RpcServiceInfo> files = new(StringComparer.OrdinalIgnoreCase);
         foreach (ServerService service in services)
         {
-            AddFiles(files, service.Info, service.Info.Schema.Files.First(file => file.Name == service.Info.FileName));
+            AddFiles(
+                files, service.Info,
+                service.Info.Schema.Files.First(file => file.Name == service.Info.FileName));
         }
 
         _files = files.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
@@ -55,7 +59,8 @@ internal sealed class HttpRoutes
         return slash < 0 ? HttpRoute.Nothing(path) : FindMethod(inside[..slash], inside[(slash + 1)..], path);
     }
 
-    private static void AddFiles(Dictionary<string, RpcServiceInfo> files, RpcServiceInfo owner, FileDescriptor file)
+    private static void AddFiles(
+        Dictionary<string, RpcServiceInfo> files, RpcServiceInfo owner, FileDescriptor file)
     {
         if (files.TryAdd(file.Name, owner))
         {
@@ -73,7 +78,9 @@ internal sealed class HttpRoutes
     {
         if (_services.TryGetValue(place, out ServerService? service))
         {
-            return service.Find(name) is { } method ? new HttpRoute { Method = method } : NoMethod(service, name);
+            return service.Find(name) is { } method
+                ? new HttpRoute { Method = method }
+                : NoMethod(service, name);
         }
 
         ServerService[] declared = [.. _servicesByFile[place]];
@@ -84,7 +91,8 @@ internal sealed class HttpRoutes
             [] when declared is [{ } alone] => NoMethod(alone, name),
             [] => HttpRoute.Nothing(path),
             _ => HttpRoute.NotFound(
-                $"'{place}' declares several methods '{name}'; write /{string.Join(" or /", found.Select(m => m.Info.FullName))}."),
+                $"'{place}' declares several methods '{name}'; "
+                + $"write /{string.Join(" or /", found.Select(m => m.Info.FullName))}."),
         };
     }
 

@@ -6,7 +6,8 @@ using ProtoRpc.Formats;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>Agrees with a client on the formats of request and reply (RFC 9110 sections 8.3 and 12.5.1).</summary>
+/// <summary>Agrees with a client on the formats of request and reply (RFC 9110
+/// sections 8.3 and 12.5.1).</summary>
 internal static class MediaTypes
 {
     private const int MaxAccepted = 64;
@@ -28,7 +29,8 @@ internal static class MediaTypes
     /// <returns>Null when the media type, or its charset, is not known.</returns>
     public static MessageFormat? ReaderOf(string? contentType)
     {
-        if (contentType is not null && Exact.TryGetValue(contentType, out (MessageFormat Format, string _) exact))
+        if (contentType is not null
+            && Exact.TryGetValue(contentType, out (MessageFormat Format, string _) exact))
         {
             return exact.Format;
         }
@@ -53,7 +55,8 @@ internal static class MediaTypes
     /// <param name="accept">The Accept header.</param>
     /// <param name="request">The format of the request's body; null where it had none.</param>
     /// <returns>Null when the client takes none of those there are.</returns>
-    public static (MessageFormat Format, string MediaType)? WriterOf(StringValues accept, MessageFormat? request)
+    public static (MessageFormat Format, string MediaType)? WriterOf(
+        StringValues accept, MessageFormat? request)
     {
         MessageFormat preferred = request is null || request == MessageFormats.Form ? Offered[0] : request;
         if (StringValues.IsNullOrEmpty(accept))
@@ -106,7 +109,9 @@ internal static class MediaTypes
             || ranges.Count > MaxAccepted
                 ? null
                 : HttpStreamFormat.All
-                    .Select(format => (format, quality: format.MediaTypes.Max(name => QualityOf(name, ranges, exactly: false))))
+                    .Select(format => (
+                        format,
+                        quality: format.MediaTypes.Max(name => QualityOf(name, ranges, exactly: false))))
                     .Where(offer => offer.quality > 0)
                     .OrderByDescending(offer => offer.quality)
                     .ThenBy(offer => offer.format == preferred ? 0 : 1)
@@ -127,7 +132,8 @@ internal static class MediaTypes
             int match = wanted.Equals(name, StringComparison.OrdinalIgnoreCase) ? 3
                 : exactly ? 0
                 : range.MatchesAllTypes ? 1
-                : range.MatchesAllSubTypes && name.StartsWith($"{range.Type}/", StringComparison.OrdinalIgnoreCase) ? 2
+                : range.MatchesAllSubTypes
+                    && name.StartsWith($"{range.Type}/", StringComparison.OrdinalIgnoreCase) ? 2
                 : 0;
             if (match > bestMatch)
             {

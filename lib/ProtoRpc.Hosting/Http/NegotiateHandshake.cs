@@ -3,7 +3,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>Negotiate and NTLM over HTTP (RFC 4559): tokens in headers, and then the whole connection is proved.</summary>
+/// <summary>Negotiate and NTLM over HTTP (RFC 4559): tokens in headers,
+/// and then the whole connection is proved.</summary>
 internal sealed class NegotiateHandshake(SecurityPolicy policy)
 {
     private static readonly (string Scheme, byte Package)[] Schemes =
@@ -23,7 +24,8 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
 
     /// <summary>Takes the token of a request, if it has one of ours.</summary>
     /// <param name="http">The request.</param>
-    /// <param name="proved">Who it is, when that is proved now; else null, and the answer carries the next token.</param>
+    /// <param name="proved">Who it is, when that is proved now;
+    /// else null, and the answer carries the next token.</param>
     /// <returns>Whether there was a token.</returns>
     public bool TryStep(HttpContext http, out PeerIdentity? proved)
     {
@@ -56,7 +58,8 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
             byte[] answer = handshake.Step(Convert.FromBase64String(token));
             if (answer.Length > 0 || !handshake.IsComplete)
             {
-                http.Response.Headers.WWWAuthenticate = $"{scheme} {Convert.ToBase64String(answer)}".TrimEnd();
+                http.Response.Headers.WWWAuthenticate =
+                    $"{scheme} {Convert.ToBase64String(answer)}".TrimEnd();
             }
 
             if (!handshake.IsComplete)

@@ -6,7 +6,8 @@ using ProtoRpc.Wire;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>The bytes of a request's body, all of them, within the limit also after they were decompressed.</summary>
+/// <summary>The bytes of a request's body, all of them,
+/// within the limit also after they were decompressed.</summary>
 /// <remarks>Valid until it is disposed.</remarks>
 internal sealed class RequestBody : IDisposable
 {
@@ -23,8 +24,10 @@ internal sealed class RequestBody : IDisposable
     public ReadOnlySequence<byte> Bytes { get; }
 
     /// <summary>Reads a body to its end.</summary>
-    /// <exception cref="HttpRefusal">Too large, or compressed in a way that is not known or not right.</exception>
-    public static async ValueTask<RequestBody> ReadAsync(HttpRequest request, int maxBytes, CancellationToken cancellation)
+    /// <exception cref="HttpRefusal">Too large, or compressed in a way
+    /// that is not known or not right.</exception>
+    public static async ValueTask<RequestBody> ReadAsync(
+        HttpRequest request, int maxBytes, CancellationToken cancellation)
     {
         string encoding = request.Headers.ContentEncoding.ToString();
         if (encoding.Length == 0 || encoding.Equals("identity", StringComparison.OrdinalIgnoreCase))
@@ -36,7 +39,8 @@ internal sealed class RequestBody : IDisposable
     }
 
     /// <summary>Bytes that are there already, as a body.</summary>
-    public static RequestBody Of(byte[] bytes) => new(new ReadOnlySequence<byte>(bytes), reader: null, inflated: null);
+    public static RequestBody Of(byte[] bytes) =>
+        new(new ReadOnlySequence<byte>(bytes), reader: null, inflated: null);
 
     /// <summary>Reads compressed bytes to their end.</summary>
     /// <inheritdoc cref="ReadAsync"/>
@@ -49,12 +53,14 @@ internal sealed class RequestBody : IDisposable
         {
             await using Stream stream = Decompress(compressed, encoding);
             int read;
-            while ((read = await stream.ReadAsync(inflated.GetMemory(), cancellation).ConfigureAwait(false)) > 0)
+            while ((read = await stream.ReadAsync(inflated.GetMemory(), cancellation)
+                .ConfigureAwait(false)) > 0)
             {
                 inflated.Advance(read);
             }
 
-            return new RequestBody(new ReadOnlySequence<byte>(inflated.Whole[..inflated.Length]), reader: null, inflated);
+            return new RequestBody(
+                new ReadOnlySequence<byte>(inflated.Whole[..inflated.Length]), reader: null, inflated);
         }
         catch (Exception e)
         {
@@ -63,7 +69,8 @@ internal sealed class RequestBody : IDisposable
             {
                 RpcException => TooLarge(maxBytes),
                 InvalidDataException or InvalidOperationException => new HttpRefusal(
-                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument, $"The body is not {encoding}: {e.Message}"),
+                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
+                    $"The body is not {encoding}: {e.Message}"),
                 _ => e,
             };
         }
@@ -89,7 +96,8 @@ internal sealed class RequestBody : IDisposable
             {
                 // So Kestrel says that the size of a chunk is too large for any number.
                 throw new HttpRefusal(
-                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument, $"The body cannot be read: {e.Message}");
+                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
+                    $"The body cannot be read: {e.Message}");
             }
 
             if (result.Buffer.Length > maxBytes)

@@ -8,15 +8,22 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>The page that a browser sees: services, methods, message shapes, and a form to try a method.</summary>
+/// <summary>The page that a browser sees: services, methods, message shapes,
+/// and a form to try a method.</summary>
 internal sealed class ServicePage
 {
     private const string Style = """
-        body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222 }
-        h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.5rem } h3 { font-size: 1rem; margin: 1.5rem 0 .3rem }
-        pre, textarea, output { font: 13px/1.4 ui-monospace, monospace; background: #f5f6f8; border: 1px solid #d5d8dd;
-          border-radius: 4px; padding: .6rem; box-sizing: border-box; width: 100%; overflow: auto; white-space: pre-wrap }
-        textarea { height: 9rem; resize: vertical } output { display: block; min-height: 2.2rem } output.bad { border-color: #c33 }
+        body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem;
+          padding: 0 1rem; color: #222 }
+        h1 { font-size: 1.6rem }
+        h2 { font-size: 1.2rem; margin-top: 2.5rem }
+        h3 { font-size: 1rem; margin: 1.5rem 0 .3rem }
+        pre, textarea, output { font: 13px/1.4 ui-monospace, monospace; background: #f5f6f8;
+          border: 1px solid #d5d8dd; border-radius: 4px; padding: .6rem; box-sizing: border-box;
+          width: 100%; overflow: auto; white-space: pre-wrap }
+        textarea { height: 9rem; resize: vertical }
+        output { display: block; min-height: 2.2rem }
+        output.bad { border-color: #c33 }
         button { margin: .4rem 0; padding: .3rem 1.2rem } p { margin: .3rem 0 } .quiet { color: #667 }
         """;
 
@@ -48,13 +55,15 @@ internal sealed class ServicePage
 
     public ServicePage(IReadOnlyList<ServerService> services, string basePath)
     {
-        _text = new Lazy<string>(() => Make([.. services.Select(service => service.Info)], basePath.TrimEnd('/')));
+        _text = new Lazy<string>(
+            () => Make([.. services.Select(service => service.Info)], basePath.TrimEnd('/')));
     }
 
-    /// <summary>Lets the browser run what is on the page and nothing else, and no other page show it.</summary>
+    /// <summary>Lets the browser run what is on the page and nothing else,
+    /// and no other page show it.</summary>
     public static string ContentSecurityPolicy { get; } =
-        $"default-src 'none'; script-src '{HashOf(Script)}'; style-src '{HashOf(Style)}'; connect-src 'self'; "
-        + "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+        $"default-src 'none'; script-src '{HashOf(Script)}'; style-src '{HashOf(Style)}'; "
+        + "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
     public string Text => _text.Value;
 
@@ -70,8 +79,9 @@ internal sealed class ServicePage
             .Append($"</title>\n<style>{Style}</style>\n</head>\n<body>\n<h1>Services</h1>\n");
         foreach (RpcServiceInfo service in services)
         {
+            string file = Escape(service.FileName);
             html.Append($"<h2>{Escape(service.FullName)}</h2>\n{Comment(service.Comment)}")
-                .Append($"<p><a href=\"{Escape($"{basePath}/{service.FileName}")}\">{Escape(service.FileName)}</a></p>\n");
+                .Append($"<p><a href=\"{Escape($"{basePath}/{service.FileName}")}\">{file}</a></p>\n");
             foreach (RpcMethodInfo method in service.Methods)
             {
                 AddMethod(html, method, basePath);
@@ -85,8 +95,10 @@ internal sealed class ServicePage
     {
         string request = (method.IsClientStreaming ? "stream " : "") + method.RequestType.FullName;
         string reply = (method.IsServerStreaming ? "stream " : "") + method.ReplyType.FullName;
-        html.Append($"<h3 id=\"{Escape(method.FullName)}\">{Escape(method.Name)}</h3>\n{Comment(method.Comment)}")
-            .Append($"<p class=\"quiet\">{Escape(request)} &rarr; {Escape(reply)}</p>\n<details><summary>Messages</summary>\n<pre>")
+        html.Append($"<h3 id=\"{Escape(method.FullName)}\">{Escape(method.Name)}</h3>\n")
+            .Append(Comment(method.Comment))
+            .Append($"<p class=\"quiet\">{Escape(request)} &rarr; {Escape(reply)}</p>\n")
+            .Append("<details><summary>Messages</summary>\n<pre>")
             .Append(Escape(method.RequestType.ToProtoText()));
         if (method.ReplyType != method.RequestType)
         {
@@ -97,8 +109,10 @@ internal sealed class ServicePage
         if (!method.IsClientStreaming)
         {
             string path = $"{basePath}/{method.Service.FullName}/{method.Name}";
-            html.Append($"<form data-path=\"{Escape(path)}\">\n<textarea aria-label=\"Request\" spellcheck=\"false\">")
-                .Append($"{Escape(Example(method.RequestType))}</textarea>\n<button>Call {Escape(method.Name)}</button>\n")
+            html.Append($"<form data-path=\"{Escape(path)}\">\n")
+                .Append("<textarea aria-label=\"Request\" spellcheck=\"false\">")
+                .Append($"{Escape(Example(method.RequestType))}</textarea>\n")
+                .Append($"<button>Call {Escape(method.Name)}</button>\n")
                 .Append("<output></output>\n</form>\n");
         }
     }
