@@ -14,7 +14,8 @@ internal static class ClientOptionsCheck
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; use {MultiPartSender.MinThreshold} or more.");
+                $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; "
+                + $"use {MultiPartSender.MinThreshold} or more.");
         }
 
         if (options.UseTls && endpoint.Transport != RpcTransport.Tcp)
@@ -26,7 +27,8 @@ internal static class ClientOptionsCheck
         if (endpoint.IsGrpc && options.Compression == RpcCompression.Brotli)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.")
+                RpcStatusCode.InvalidArgument,
+                $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.")
             {
                 ErrorId = "CompressionNotSupported",
                 Endpoint = endpoint,

@@ -36,5 +36,6 @@ internal static class MessageChecks
             ? size
             : throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"The {what} has {size} bytes; the limit is {maxBytes}. Raise RpcLimits.MaxMessageBytes on both sides.");
+                $"The {what} has {size} bytes; the limit is {maxBytes}. "
+                + "Raise RpcLimits.MaxMessageBytes on both sides.");
 }

@@ -46,13 +46,15 @@ public sealed class RpcCallContext : RpcPeerContext
         ? (_withDeadline ??= WithDeadline(deadline)).Token
         : _cancellation;
 
-    /// <summary>What the server keeps for the caller between calls; made when a handler first asks for it.</summary>
-    /// <exception cref="RpcException">FailedPrecondition when the server keeps no sessions, PermissionDenied when
-    /// the caller names somebody else's, ResourceExhausted when there are too many.</exception>
+    /// <summary>What the server keeps for the caller between calls;
+    /// made when a handler first asks for it.</summary>
+    /// <exception cref="RpcException">FailedPrecondition when the server keeps no sessions, PermissionDenied
+    /// when the caller names somebody else's, ResourceExhausted when there are too many.</exception>
     public RpcSession Session => _session ??= _host.RequireSessions().Use(SessionId, Owner);
 
-    /// <summary>The side channel: what came with the request, and what goes back when it is changed. Its fields
-    /// are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the service's schema declares.</summary>
+    /// <summary>The side channel: what came with the request, and what goes back when it is changed.
+    /// Its fields are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c>
+    /// that the service's schema declares.</summary>
     public DynamicMessage CallContext
     {
         get => _callContext ??= SideChannel.ToDynamic(_incoming, Method.Service.Schema);
@@ -62,7 +64,8 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>The request's bytes, for a handler that reads them itself; else null.</summary>
     public Stream? Body { get; internal set; }
 
-    /// <summary>What came beside the request: the headers of HTTP and gRPC; empty on native endpoints.</summary>
+    /// <summary>What came beside the request: the headers of HTTP and gRPC;
+    /// empty on native endpoints.</summary>
     public RpcMetadata RequestHeaders => _requestHeaders ??= HeaderSource?.Invoke() ?? new RpcMetadata();
 
     /// <summary>What is sent before the first reply, on HTTP and gRPC endpoints.</summary>
@@ -71,7 +74,8 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>What is sent after the last reply, also of a call that fails, on gRPC endpoints.</summary>
     public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
 
-    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it; set before the first one.</summary>
+    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;
+    /// set before the first one.</summary>
     public RpcCompression ResponseCompression { get; set; }
 
     /// <summary>Whether the request that was read last came compressed, on gRPC endpoints.</summary>
@@ -91,7 +95,8 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>The session that the caller names.</summary>
     internal Guid? SessionId => SideChannel.SessionIdOf(_incoming);
 
-    /// <summary>To whom a session is bound: a user, or the address of those who do not say who they are.</summary>
+    /// <summary>To whom a session is bound: a user, or the address
+    /// of those who do not say who they are.</summary>
     internal string Owner => IsAuthenticated
         ? $"{AuthenticationType}:{User.Name}"
         : $"anonymous:{ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))]}";
@@ -107,7 +112,9 @@ public sealed class RpcCallContext : RpcPeerContext
         }
 
         Headers.RpcCallContext incoming = _incoming ?? new Headers.RpcCallContext();
-        Headers.RpcCallContext outgoing = _callContext is null ? incoming.Clone() : SideChannel.ToWire(_callContext);
+        Headers.RpcCallContext outgoing = _callContext is null
+            ? incoming.Clone()
+            : SideChannel.ToWire(_callContext);
 
         // Session ids are made by the table alone, whatever a handler wrote.
         if (_session is not null)
@@ -126,11 +133,13 @@ public sealed class RpcCallContext : RpcPeerContext
         return outgoing.Equals(incoming) ? null : outgoing;
     }
 
-    /// <summary>What a failure is: a handler that gives up when its time is over was not cancelled, it was late.</summary>
+    /// <summary>What a failure is: a handler that gives up when its time is over
+    /// was not cancelled, it was late.</summary>
     internal Exception Explain(Exception failure) =>
         failure is OperationCanceledException && _withDeadline is { IsCancellationRequested: true }
             && !_cancellation.IsCancellationRequested
-            ? new RpcException(RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended.", failure)
+            ? new RpcException(
+                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended.", failure)
             : failure;
 
     internal void End()

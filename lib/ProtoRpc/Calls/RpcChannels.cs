@@ -16,7 +16,8 @@ internal static class RpcChannels
     /// <param name="options">How the client behaves.</param>
     /// <param name="cancellation">Gives up.</param>
     public static IRpcChannel Open(
-        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options, CancellationToken cancellation) =>
+        RpcEndpoint endpoint, RpcServiceInfo? service,
+        RpcClientOptions options, CancellationToken cancellation) =>
         endpoint.Transport switch
         {
             RpcTransport.Tcp or RpcTransport.NamedPipe or RpcTransport.Local =>
@@ -26,13 +27,15 @@ internal static class RpcChannels
             RpcTransport.Http or RpcTransport.Https =>
                 HttpChannel.Open(endpoint, options, cancellation),
             _ => throw new RpcException(
-                RpcStatusCode.Unimplemented, $"No part of this client reaches {endpoint.Transport} endpoints.")
+                RpcStatusCode.Unimplemented,
+                $"No part of this client reaches {endpoint.Transport} endpoints.")
             {
                 Endpoint = endpoint,
             },
         };
 
-    /// <summary>Opens a channel over several servers of the same kind; that none is there is found out now.</summary>
+    /// <summary>Opens a channel over several servers of the same kind;
+    /// that none is there is found out now.</summary>
     /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
     /// <param name="policy">Which server gets a call.</param>
     /// <param name="service">The service that is called first, or null.</param>
@@ -68,11 +71,13 @@ internal static class RpcChannels
             : options with
             {
                 Tls = options.Tls with { ServerName = options.Tls.ServerName ?? resolved.Host },
-                Security = resolved.Endpoint.IsNative && options.Security.Authentication > RpcClientAuthentication.Anonymous
-                    ? options.Security with
-                    {
-                        ServicePrincipalName = options.Security.ServicePrincipalName ?? $"host/{resolved.Host}",
-                    }
-                    : options.Security,
+                Security = resolved.Endpoint.IsNative
+                    && options.Security.Authentication > RpcClientAuthentication.Anonymous
+                        ? options.Security with
+                        {
+                            ServicePrincipalName =
+                                options.Security.ServicePrincipalName ?? $"host/{resolved.Host}",
+                        }
+                        : options.Security,
             };
 }

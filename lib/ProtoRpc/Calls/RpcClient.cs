@@ -20,7 +20,8 @@ public sealed class RpcClient : IDisposable
     private int _closed;
 
     private RpcClient(
-        RpcEndpoint endpoint, RpcSchema? schema, RpcServiceInfo? service, IRpcChannel channel, RpcClientOptions options)
+        RpcEndpoint endpoint, RpcSchema? schema, RpcServiceInfo? service,
+        IRpcChannel channel, RpcClientOptions options)
     {
         Endpoint = endpoint;
         _options = options;
@@ -40,9 +41,9 @@ public sealed class RpcClient : IDisposable
     /// <summary>The service of bare method names, where there is one.</summary>
     public RpcServiceInfo? Service => _service;
 
-    /// <summary>The side channel: sent with every call; what a reply brings back replaces it. Its fields are the
-    /// extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the schema declares. Change a copy and
-    /// set it.</summary>
+    /// <summary>The side channel: sent with every call; what a reply brings back replaces it. Its fields
+    /// are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the schema declares.
+    /// Change a copy and set it.</summary>
     public DynamicMessage CallContext
     {
         get => SideChannel.ToDynamic(_channel.Context, _schema);
@@ -56,9 +57,11 @@ public sealed class RpcClient : IDisposable
     public long CallCount => Volatile.Read(ref _calls);
 
     /// <summary>Connects, and binds where the service is known.</summary>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented; InvalidArgument for the endpoint.</exception>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented;
+    /// InvalidArgument for the endpoint.</exception>
     public static RpcClient Connect(
-        RpcEndpoint endpoint, RpcSchema? schema = null, RpcClientOptions? options = null, CancellationToken cancellation = default)
+        RpcEndpoint endpoint, RpcSchema? schema = null,
+        RpcClientOptions? options = null, CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         options ??= new RpcClientOptions();
@@ -68,15 +71,15 @@ public sealed class RpcClient : IDisposable
         return new RpcClient(endpoint, schema, service, channel, options);
     }
 
-    /// <summary>Connects to several servers that serve the same: a call that does not reach one goes to the next, and
-    /// each address of a host name is a server. The names are looked up again every 30 s.</summary>
+    /// <summary>Connects to several servers that serve the same: a call that does not reach one goes to the
+    /// next, and each address of a host name is a server. The names are looked up again every 30 s.</summary>
     /// <param name="endpoints">The endpoints, all of the same kind.</param>
     /// <param name="balancing">Which server gets a call.</param>
     /// <param name="schema">The schema; of gRPC servers it can be asked for.</param>
     /// <param name="options">How the client behaves.</param>
     /// <param name="cancellation">Gives up.</param>
-    /// <exception cref="RpcException">Unavailable when none can be reached; InvalidArgument for endpoints of several
-    /// kinds.</exception>
+    /// <exception cref="RpcException">Unavailable when none can be reached;
+    /// InvalidArgument for endpoints of several kinds.</exception>
     public static RpcClient Connect(
         IReadOnlyList<RpcEndpoint> endpoints,
         RpcLoadBalancing balancing,
@@ -92,7 +95,8 @@ public sealed class RpcClient : IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"'{first}' and '{other}' are of different kinds; one connection balances between endpoints of one kind.")
+                $"'{first}' and '{other}' are of different kinds; "
+                + "one connection balances between endpoints of one kind.")
             {
                 ErrorId = "MixedEndpoints",
                 Endpoint = other,
@@ -107,14 +111,15 @@ public sealed class RpcClient : IDisposable
     }
 
     /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
-    public static RpcClient Connect(string endpoint, RpcSchema? schema = null, RpcClientOptions? options = null) =>
+    public static RpcClient Connect(
+        string endpoint, RpcSchema? schema = null, RpcClientOptions? options = null) =>
         Connect(RpcEndpoint.Parse(endpoint), schema, options);
 
-    /// <summary>Asks the server for its schema, which names are looked up in from then on: gRPC servers tell it by
-    /// their reflection service. A schema that the client was given is kept, and gets the services that it lacks.
-    /// </summary>
-    /// <exception cref="RpcException">Unimplemented where the server or the protocol cannot tell; Internal when what
-    /// it tells makes no sense.</exception>
+    /// <summary>Asks the server for its schema, which names are looked up in from then on:
+    /// gRPC servers tell it by their reflection service. A schema that the client was given is kept,
+    /// and gets the services that it lacks.</summary>
+    /// <exception cref="RpcException">Unimplemented where the server or the protocol cannot tell;
+    /// Internal when what it tells makes no sense.</exception>
     public RpcSchema FetchSchema(CancellationToken cancellation = default)
     {
         ObjectDisposedException.ThrowIf(!IsOpen, this);
@@ -148,13 +153,15 @@ public sealed class RpcClient : IDisposable
     /// <param name="cancellation">Cancels the call on both sides.</param>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public DynamicMessage Invoke(
-        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null,
+        CancellationToken cancellation = default) =>
         Call(method, request, body => ReplyParser.Parse(method, body), OptionsOf(timeout), cancellation);
 
     /// <summary>Calls a method with headers and other options, and blocks for the reply.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public DynamicMessage Invoke(
-        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation = default) =>
+        RpcMethodInfo method, IMessage request, RpcCallOptions options,
+        CancellationToken cancellation = default) =>
         Call(method, request, body => ReplyParser.Parse(method, body), options, cancellation);
 
     /// <summary>Calls a method with generated message types and blocks for the reply.</summary>
@@ -168,7 +175,8 @@ public sealed class RpcClient : IDisposable
         where TReply : class, IMessage<TReply>, new()
     {
         RpcMethodInfo info = MethodOf(method, request);
-        return Call(info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation);
+        return Call(
+            info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation);
     }
 
     /// <summary>Begins a call whose messages go and come one at a time, of any kind of method.</summary>
@@ -219,30 +227,35 @@ public sealed class RpcClient : IDisposable
     /// <summary>Calls a method without holding a thread.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public Task<DynamicMessage> InvokeAsync(
-        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        RpcMethodInfo method, IMessage request, TimeSpan? timeout = null,
+        CancellationToken cancellation = default) =>
         CallAsync(method, request, body => ReplyParser.Parse(method, body), OptionsOf(timeout), cancellation);
 
     /// <summary>Calls a method with headers and other options, without holding a thread.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public Task<DynamicMessage> InvokeAsync(
-        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation = default) =>
+        RpcMethodInfo method, IMessage request, RpcCallOptions options,
+        CancellationToken cancellation = default) =>
         CallAsync(method, request, body => ReplyParser.Parse(method, body), options, cancellation);
 
-    /// <summary>Calls a method with generated message types, without holding a thread; the method is named by the bare
-    /// or full name.</summary>
+    /// <summary>Calls a method with generated message types, without holding a thread;
+    /// the method is named by the bare or full name.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public Task<TReply> InvokeAsync<TReply>(
         string method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
         where TReply : class, IMessage<TReply>, new()
     {
         RpcMethodInfo info = MethodOf(method, request);
-        return CallAsync(info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation);
+        return CallAsync(
+            info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation);
     }
 
-    /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream: for requests
-    /// that are too large for memory. They go in parts; the timeout is that of each part.</summary>
+    /// <summary>Calls a method with a request whose bytes, a serialized message,
+    /// come from a stream: for requests that are too large for memory. They go in parts;
+    /// the timeout is that of each part.</summary>
     /// <param name="method">The method.</param>
-    /// <param name="request">Read from its position to its end; must know its length, 2 GiB less one at most.</param>
+    /// <param name="request">Read from its position to its end;
+    /// must know its length, 2 GiB less one at most.</param>
     /// <param name="progress">Told after each part how far it has come; null for nobody.</param>
     /// <param name="timeout">For each part; null for the limit's call timeout.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>
@@ -258,7 +271,8 @@ public sealed class RpcClient : IDisposable
         ObjectDisposedException.ThrowIf(!IsOpen, this);
         if (request.Length - request.Position > int.MaxValue)
         {
-            throw new RpcException(RpcStatusCode.InvalidArgument, "A message has at most 2 GiB less one byte.");
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, "A message has at most 2 GiB less one byte.");
         }
 
         return Located(method, () => _channel.Upload(
@@ -268,8 +282,8 @@ public sealed class RpcClient : IDisposable
             cancellation));
     }
 
-    /// <summary>Pings the server through the client's service. Without a schema only that a server of the native
-    /// protocol answers there is found out.</summary>
+    /// <summary>Pings the server through the client's service.
+    /// Without a schema only that a server of the native protocol answers there is found out.</summary>
     /// <exception cref="RpcException">The server did not answer.</exception>
     public RpcPingResult Ping(TimeSpan? timeout = null, CancellationToken cancellation = default)
     {
@@ -301,14 +315,19 @@ public sealed class RpcClient : IDisposable
         {
             return name is null
                 ? null
-                : throw new RpcException(RpcStatusCode.InvalidArgument, $"Service '{name}' cannot be looked up without a schema.");
+                : throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"Service '{name}' cannot be looked up without a schema.");
         }
 
-        return name is not null ? schema.GetService(name) : schema.Services.Count == 1 ? schema.Services[0] : null;
+        return name is not null ? schema.GetService(name)
+            : schema.Services.Count == 1 ? schema.Services[0]
+            : null;
     }
 
     // A gRPC server is asked for its schema once there is a connection.
-    private static RpcServiceInfo? FirstService(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
+    private static RpcServiceInfo? FirstService(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
         schema is null && endpoint.IsGrpc ? null : ServiceOf(schema, options.Service);
 
     private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
@@ -388,7 +407,8 @@ public sealed class RpcClient : IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"{method.FullName} takes a {method.RequestType.FullName}, not a {request.Descriptor.FullName}.");
+                $"{method.FullName} takes a {method.RequestType.FullName}, "
+                + $"not a {request.Descriptor.FullName}.");
         }
 
         MessageChecks.RequireInitialized(request, method.RequestType);
@@ -402,5 +422,7 @@ public sealed class RpcClient : IDisposable
     }
 
     private RpcSchema RequireSchema() => _schema
-        ?? throw new RpcException(RpcStatusCode.FailedPrecondition, $"The connection to {Endpoint} has no schema to look names up in.");
+        ?? throw new RpcException(
+            RpcStatusCode.FailedPrecondition,
+            $"The connection to {Endpoint} has no schema to look names up in.");
 }

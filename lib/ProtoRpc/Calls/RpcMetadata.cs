@@ -3,8 +3,10 @@ using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>Headers or trailers of a call: names in lower case, each with one value or more, in order.</summary>
-/// <remarks>A value is text, or bytes where the name ends in <c>-bin</c>. Not thread-safe while it is changed.</remarks>
+/// <summary>Headers or trailers of a call: names in lower case,
+/// each with one value or more, in order.</summary>
+/// <remarks>A value is text, or bytes where the name ends in <c>-bin</c>.
+/// Not thread-safe while it is changed.</remarks>
 public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, object>>
 {
     private readonly List<KeyValuePair<string, object>> _entries = [];
@@ -16,7 +18,8 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     public IEnumerable<string> Names => _entries.Select(entry => entry.Key).Distinct();
 
     /// <summary>Adds a text.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a name, not printable ASCII, or a name for bytes.</exception>
+    /// <exception cref="RpcException">InvalidArgument: not a name,
+    /// not printable ASCII, or a name for bytes.</exception>
     public void Add(string name, string value)
     {
         ArgumentNullException.ThrowIfNull(value);
@@ -28,7 +31,9 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
 
         if (value.Any(c => c is < ' ' or > '~'))
         {
-            throw Invalid(name, "a value has printable ASCII only; bytes and other text go under a name that ends in -bin");
+            throw Invalid(
+                name,
+                "a value has printable ASCII only; bytes and other text go under a name that ends in -bin");
         }
 
         Append(name, value);
@@ -92,8 +97,11 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         }
     }
 
-    private static RpcException Invalid(string name, string why) =>
-        new(RpcStatusCode.InvalidArgument, $"The header '{name}' cannot be sent: {why}.") { ErrorId = "InvalidHeader" };
+    private static RpcException Invalid(string name, string why) => new(
+        RpcStatusCode.InvalidArgument, $"The header '{name}' cannot be sent: {why}.")
+    {
+        ErrorId = "InvalidHeader",
+    };
 
     private void Append(string name, object value) => _entries.Add(new(name.ToLowerInvariant(), value));
 }

@@ -3,13 +3,16 @@ namespace ProtoRpc.Calls;
 /// <summary>The answer to a ping.</summary>
 /// <param name="Endpoint">The endpoint.</param>
 /// <param name="Latency">From sending to the reply, without connecting.</param>
-/// <param name="Product">What the server says it is; empty for servers that say nothing of themselves.</param>
+/// <param name="Product">What the server says it is;
+/// empty for servers that say nothing of themselves.</param>
 /// <param name="Version">Its version, or empty.</param>
 /// <param name="Services">Full names of the services it serves on that endpoint, where it says so.</param>
 /// <param name="Uptime">Since the listener started, where it says so.</param>
 public sealed record RpcPingResult(
-    RpcEndpoint Endpoint, TimeSpan Latency, string Product, string Version, IReadOnlyList<string> Services, TimeSpan? Uptime)
+    RpcEndpoint Endpoint, TimeSpan Latency, string Product,
+    string Version, IReadOnlyList<string> Services, TimeSpan? Uptime)
 {
-    /// <summary>What a gRPC server's health service says of the server, as <c>Serving</c>; empty where there is none.</summary>
+    /// <summary>What a gRPC server's health service says of the server, as <c>Serving</c>;
+    /// empty where there is none.</summary>
     public string Health { get; init; } = "";
 }

@@ -5,7 +5,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>Serves services on endpoints of any kind. Set up by one thread; then safe for use by many.</summary>
+/// <summary>Serves services on endpoints of any kind. Set up by one thread;
+/// then safe for use by many.</summary>
 /// <example><code>
 /// using RpcServer server = RpcServer.Create(schema, "Sample.MyService")
 ///     .Handle("Send", (context, request) => ...)
@@ -17,7 +18,8 @@ public sealed class RpcServer : IRpcServer
     private readonly RpcServerOptions _options;
     private readonly List<ServerService> _services = [];
     private readonly List<RpcEndpoint> _wanted = [];
-    private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _completion = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _gate = new();
     private IServedEndpoint[] _served = [];
     private ServerHost? _host;
@@ -51,7 +53,8 @@ public sealed class RpcServer : IRpcServer
     /// <param name="service">The service's full or bare name; null for the schema's only one.</param>
     /// <param name="options">Null for the defaults.</param>
     /// <param name="interfaceId">The service's id on native endpoints; null for the service's own.</param>
-    /// <exception cref="RpcException">NotFound or InvalidArgument: no such service, or not just one.</exception>
+    /// <exception cref="RpcException">NotFound or InvalidArgument:
+    /// no such service, or not just one.</exception>
     public static RpcServer Create(
         RpcSchema schema, string? service = null, RpcServerOptions? options = null, Guid? interfaceId = null)
     {
@@ -73,7 +76,8 @@ public sealed class RpcServer : IRpcServer
         {
             throw new RpcException(
                 RpcStatusCode.AlreadyExists,
-                $"{service.FullName} and {other.Info.FullName} have the same interface id {id}; give one of them another.");
+                $"{service.FullName} and {other.Info.FullName} have the same interface id {id}; "
+                + "give one of them another.");
         }
 
         _services.Add(new ServerService(service, id));
@@ -81,7 +85,8 @@ public sealed class RpcServer : IRpcServer
     }
 
     /// <summary>Handles a method dynamically. The name is bare where one service has it, else full.</summary>
-    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second handler.</exception>
+    /// <exception cref="RpcException">NotFound, with the names there are;
+    /// AlreadyExists for a second handler.</exception>
     public RpcServer Handle(string method, RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -92,7 +97,8 @@ public sealed class RpcServer : IRpcServer
     }
 
     /// <summary>Handles a method of any kind by the streams of its messages.</summary>
-    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second handler.</exception>
+    /// <exception cref="RpcException">NotFound, with the names there are;
+    /// AlreadyExists for a second handler.</exception>
     public RpcServer HandleStreaming(string method, RpcStreamHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -101,9 +107,10 @@ public sealed class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles a method of any kind with generated message types: what the handler yields is sent at once.
-    /// A side that does not stream has one message.</summary>
-    /// <exception cref="RpcException">NotFound; InvalidArgument when the types are not the method's.</exception>
+    /// <summary>Handles a method of any kind with generated message types:
+    /// what the handler yields is sent at once. A side that does not stream has one message.</summary>
+    /// <exception cref="RpcException">NotFound;
+    /// InvalidArgument when the types are not the method's.</exception>
     public RpcServer HandleStreaming<TRequest, TReply>(
         string method, Func<RpcCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
@@ -118,7 +125,8 @@ public sealed class RpcServer : IRpcServer
 
         async ValueTask RunAsync(RpcCallContext context, RpcServerStream stream)
         {
-            IAsyncEnumerable<TRequest> requests = stream.ReadAllAsync(context.CancellationToken).Select(request => (TRequest)request);
+            IAsyncEnumerable<TRequest> requests = stream.ReadAllAsync(context.CancellationToken)
+                .Select(request => (TRequest)request);
             await foreach (TReply reply in handler(context, requests).ConfigureAwait(false))
             {
                 await stream.WriteAsync(reply).ConfigureAwait(false);
@@ -126,19 +134,24 @@ public sealed class RpcServer : IRpcServer
         }
     }
 
-    /// <summary>Handles a method whose requests may be too large for memory: the handler reads the request's bytes
-    /// from <see cref="RpcCallContext.Body"/>.</summary>
-    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second handler.</exception>
+    /// <summary>Handles a method whose requests may be too large for memory:
+    /// the handler reads the request's bytes from <see cref="RpcCallContext.Body"/>.</summary>
+    /// <exception cref="RpcException">NotFound, with the names there are;
+    /// AlreadyExists for a second handler.</exception>
     public RpcServer HandleStream(string method, Func<RpcCallContext, Stream, ValueTask<IMessage>> handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
         (ServerService service, RpcMethodInfo info) = Find(method);
         RequireOneRequest(info);
-        service.Add(new ServerMethod(info, (context, _) => handler(context, context.Body!)) { TakesStream = true });
+        service.Add(new ServerMethod(info, (context, _) => handler(context, context.Body!))
+        {
+            TakesStream = true,
+        });
         return this;
     }
 
-    /// <summary>Handles every method that has no handler of its own, but those whose requests stream.</summary>
+    /// <summary>Handles every method that has no handler of its own,
+    /// but those whose requests stream.</summary>
     public RpcServer HandleAll(RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -148,7 +161,8 @@ public sealed class RpcServer : IRpcServer
     }
 
     /// <summary>Handles a method with generated message types.</summary>
-    /// <exception cref="RpcException">NotFound; InvalidArgument when the types are not the method's.</exception>
+    /// <exception cref="RpcException">NotFound;
+    /// InvalidArgument when the types are not the method's.</exception>
     public RpcServer Handle<TRequest, TReply>(string method, Func<RpcCallContext, TRequest, TReply> handler)
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new()
@@ -187,7 +201,8 @@ public sealed class RpcServer : IRpcServer
             RequireNotStarted();
             if (_wanted.Count == 0)
             {
-                throw new RpcException(RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
+                throw new RpcException(
+                    RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
             }
 
             EndpointErrors.RequireTcp(_wanted, _options.TlsCertificate);
@@ -203,7 +218,8 @@ public sealed class RpcServer : IRpcServer
     /// <returns>False when there is none of that id.</returns>
     public bool RemoveSession(Guid id) => _host?.RemoveSession(id) == true;
 
-    /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest, closes.</summary>
+    /// <summary>Refuses new calls, lets running ones end within the drain time,
+    /// cancels the rest, closes.</summary>
     /// <param name="drain">Null for the limit's drain time.</param>
     public Task StopAsync(TimeSpan? drain = null)
     {
@@ -225,7 +241,8 @@ public sealed class RpcServer : IRpcServer
         0 => throw new RpcException(RpcStatusCode.NotFound, "The schema declares no service."),
         _ => throw new RpcException(
             RpcStatusCode.InvalidArgument,
-            $"The schema declares several services; name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
+            "The schema declares several services; "
+            + $"name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
     };
 
     private static void RequireOneRequest(RpcMethodInfo method)
@@ -271,7 +288,8 @@ public sealed class RpcServer : IRpcServer
     private IServerFace FaceOf(RpcEndpoint endpoint) =>
         _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Transport))
         ?? throw new RpcException(
-            RpcStatusCode.Unimplemented, $"No part of this server serves {endpoint.Transport} endpoints such as {endpoint}.")
+            RpcStatusCode.Unimplemented,
+            $"No part of this server serves {endpoint.Transport} endpoints such as {endpoint}.")
         {
             Endpoint = endpoint,
         };
@@ -298,19 +316,26 @@ public sealed class RpcServer : IRpcServer
             }
         }
 
-        throw new RpcException(RpcStatusCode.NotFound, $"This server does not serve the service of '{method}'.");
+        throw new RpcException(
+            RpcStatusCode.NotFound, $"This server does not serve the service of '{method}'.");
     }
 
     private void RequireNotStarted()
     {
         if (_host is not null)
         {
-            throw new InvalidOperationException("The server listens already; set it up before StartListening.");
+            throw new InvalidOperationException(
+                "The server listens already; set it up before StartListening.");
         }
     }
 
     private RpcServerCounters Count() => _host is { } host
-        ? new(_served.Sum(s => s.Connections), _served.Sum(s => s.Accepted), host.Calls, host.Errors, host.InFlight)
+        ? new(
+            _served.Sum(s => s.Connections),
+            _served.Sum(s => s.Accepted),
+            host.Calls,
+            host.Errors,
+            host.InFlight)
         : default;
 
     private async Task StopAllAsync(TimeSpan drain)

@@ -4,8 +4,10 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>The messages of a call, seen from its handler. A side that does not stream has one message all the same.</summary>
-/// <remarks>One may read while another writes; neither is done by two at once. Valid until the handler ends.</remarks>
+/// <summary>The messages of a call, seen from its handler.
+/// A side that does not stream has one message all the same.</summary>
+/// <remarks>One may read while another writes; neither is done by two at once.
+/// Valid until the handler ends.</remarks>
 public abstract class RpcServerStream
 {
     private IMessage? _waiting;
@@ -17,8 +19,8 @@ public abstract class RpcServerStream
     internal ServerMethod Method { get; }
 
     /// <summary>Waits for the next request.</summary>
-    /// <returns>A DynamicMessage, or the generated type that the method was registered with; null when no further
-    /// request comes.</returns>
+    /// <returns>A DynamicMessage, or the generated type that the method was registered with;
+    /// null when no further request comes.</returns>
     /// <exception cref="RpcException">What came is no request, or too large.</exception>
     /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
     public ValueTask<IMessage?> ReadAsync()
@@ -33,7 +35,8 @@ public abstract class RpcServerStream
     }
 
     /// <summary>The requests, as they come.</summary>
-    public async IAsyncEnumerable<IMessage> ReadAllAsync([EnumeratorCancellation] CancellationToken cancellation = default)
+    public async IAsyncEnumerable<IMessage> ReadAllAsync(
+        [EnumeratorCancellation] CancellationToken cancellation = default)
     {
         while (await ReadAsync().ConfigureAwait(false) is { } request)
         {
@@ -45,7 +48,8 @@ public abstract class RpcServerStream
     /// <summary>Sends a reply at once; waits while the caller does not take it.</summary>
     /// <param name="reply">A message of the method's reply type, dynamic or generated.</param>
     /// <param name="compress">False sends it uncompressed where the call's replies are compressed.</param>
-    /// <exception cref="RpcException">Internal: not a reply of the method, or a second one of a method that has one.</exception>
+    /// <exception cref="RpcException">Internal: not a reply of the method,
+    /// or a second one of a method that has one.</exception>
     /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
     public ValueTask WriteAsync(IMessage reply, bool compress = true)
     {
@@ -53,15 +57,16 @@ public abstract class RpcServerStream
         if (_replied && !Method.Info.IsServerStreaming)
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The handler of {Method.Info.FullName} wrote a second reply, and there is one.");
+                RpcStatusCode.Internal,
+                $"The handler of {Method.Info.FullName} wrote a second reply, and there is one.");
         }
 
         _replied = true;
         return SendAsync(reply, compress);
     }
 
-    /// <summary>The only request of a method that takes one, or an empty message where requests stream: what an
-    /// interceptor sees before the handler does.</summary>
+    /// <summary>The only request of a method that takes one, or an empty message where requests stream:
+    /// what an interceptor sees before the handler does.</summary>
     internal async ValueTask<IMessage> PeekAsync()
     {
         if (!Method.Info.IsClientStreaming && await ReadAsync().ConfigureAwait(false) is { } only)
@@ -87,7 +92,9 @@ public abstract class RpcServerStream
         if (!_replied && !Method.Info.IsServerStreaming)
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The handler of {Method.Info.FullName} ended without a reply; write one, even an empty one.");
+                RpcStatusCode.Internal,
+                $"The handler of {Method.Info.FullName} ended without a reply; "
+                + "write one, even an empty one.");
         }
     }
 

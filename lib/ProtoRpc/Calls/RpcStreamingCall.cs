@@ -4,7 +4,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>A call whose messages go and come one at a time. Disposing it before its end cancels it on the server.</summary>
+/// <summary>A call whose messages go and come one at a time.
+/// Disposing it before its end cancels it on the server.</summary>
 /// <remarks>One may send while another reads; neither is done by two at once.</remarks>
 public sealed class RpcStreamingCall : IAsyncDisposable
 {
@@ -23,12 +24,14 @@ public sealed class RpcStreamingCall : IAsyncDisposable
     public RpcMethodInfo Method { get; }
 
     /// <summary>The reply that was read last.</summary>
-    public DynamicMessage Current => _current ?? throw new InvalidOperationException("No reply was read yet.");
+    public DynamicMessage Current =>
+        _current ?? throw new InvalidOperationException("No reply was read yet.");
 
     /// <summary>Sends a request; waits while the server does not take it.</summary>
     /// <param name="request">The request, dynamic or generated.</param>
     /// <param name="compress">False sends it uncompressed where the call's requests are compressed.</param>
-    /// <returns>False when the server has ended the call already: <see cref="ReadAsync"/> tells how.</returns>
+    /// <returns>False when the server has ended the call already:
+    /// <see cref="ReadAsync"/> tells how.</returns>
     public ValueTask<bool> SendAsync(IMessage request, bool compress = true)
     {
         ArgumentNullException.ThrowIfNull(request);
@@ -36,7 +39,8 @@ public sealed class RpcStreamingCall : IAsyncDisposable
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"{Method.FullName} takes a {Method.RequestType.FullName}, not a {request.Descriptor.FullName}.");
+                $"{Method.FullName} takes a {Method.RequestType.FullName}, "
+                + $"not a {request.Descriptor.FullName}.");
         }
 
         MessageChecks.RequireInitialized(request, Method.RequestType);

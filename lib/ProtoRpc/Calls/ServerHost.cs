@@ -6,12 +6,13 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>A listening server as its faces see it: services, options, sessions, and the one place where handlers
-/// are run and counted.</summary>
+/// <summary>A listening server as its faces see it: services, options, sessions,
+/// and the one place where handlers are run and counted.</summary>
 internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServerOptions options)
 {
     private readonly long _started = Stopwatch.GetTimestamp();
-    private readonly SessionTable? _sessions = options.EnableSessions ? new SessionTable(options.Limits) : null;
+    private readonly SessionTable? _sessions =
+        options.EnableSessions ? new SessionTable(options.Limits) : null;
     private long _calls;
     private long _errors;
     private int _inFlight;
@@ -37,7 +38,8 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     /// <summary>The table of sessions.</summary>
     /// <exception cref="RpcException">FailedPrecondition when the server keeps none.</exception>
     public SessionTable RequireSessions() => _sessions
-        ?? throw new RpcException(RpcStatusCode.FailedPrecondition, "This server keeps no sessions; enable them in its options.");
+        ?? throw new RpcException(
+            RpcStatusCode.FailedPrecondition, "This server keeps no sessions; enable them in its options.");
 
     /// <summary>Ends the session that a caller names, if it is the caller's.</summary>
     public void CloseSession(RpcCallContext context)
@@ -51,8 +53,8 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     /// <summary>Ends a session, whoever owns it.</summary>
     public bool RemoveSession(Guid id) => _sessions?.Remove(id) == true;
 
-    /// <summary>What a caller is told of exceptions: by the peer and not by the endpoint, since a pipe of Windows
-    /// can be reached from another machine.</summary>
+    /// <summary>What a caller is told of exceptions: by the peer and not by the endpoint,
+    /// since a pipe of Windows can be reached from another machine.</summary>
     public RpcErrorDetail DetailFor(PeerIdentity peer) =>
         Options.ErrorDetail ?? (peer.IsLocal ? RpcErrorDetail.Full : RpcErrorDetail.Message);
 
@@ -82,8 +84,8 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
         return method.Chain(context, request);
     }
 
-    /// <summary>The same for a method of any kind, on an endpoint that carries its streams. The replies are in the
-    /// stream when it ends.</summary>
+    /// <summary>The same for a method of any kind, on an endpoint that carries its streams.
+    /// The replies are in the stream when it ends.</summary>
     public async ValueTask InvokeAsync(ServerMethod method, RpcCallContext context, RpcServerStream stream)
     {
         await method.StreamChain(context, stream).ConfigureAwait(false);

@@ -7,7 +7,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>A method with what handles it: every face of a server (native, HTTP, gRPC) calls through here.</summary>
+/// <summary>A method with what handles it: every face of a server
+/// (native, HTTP, gRPC) calls through here.</summary>
 internal sealed class ServerMethod
 {
     private readonly MessageParser? _requestParser;
@@ -21,7 +22,8 @@ internal sealed class ServerMethod
         {
             if (await stream.ReadAsync().ConfigureAwait(false) is { } request)
             {
-                await stream.WriteAsync(await handler(context, request).ConfigureAwait(false)).ConfigureAwait(false);
+                await stream.WriteAsync(await handler(context, request).ConfigureAwait(false))
+                    .ConfigureAwait(false);
             }
         };
         _requestParser = requestParser;
@@ -38,8 +40,8 @@ internal sealed class ServerMethod
 
     public RpcMethodInfo Info { get; }
 
-    /// <summary>The handler for a message that gives a message, with the server's interceptors around it once the
-    /// server listens.</summary>
+    /// <summary>The handler for a message that gives a message,
+    /// with the server's interceptors around it once the server listens.</summary>
     public RpcHandler Chain { get; private set; }
 
     /// <summary>The same for streams of messages.</summary>
@@ -52,7 +54,8 @@ internal sealed class ServerMethod
         StreamChain = InterceptorChain.Around(StreamChain, interceptors);
     }
 
-    /// <summary>Whether the handler reads the request's bytes itself, from <see cref="RpcCallContext.Body"/>.</summary>
+    /// <summary>Whether the handler reads the request's bytes itself,
+    /// from <see cref="RpcCallContext.Body"/>.</summary>
     public bool TakesStream { get; init; }
 
     /// <summary>Reads a request as the type that the handler was registered with.</summary>
@@ -143,25 +146,29 @@ internal sealed class ServerMethod
             return ReadRequest(format.Read(Info.RequestType, body, options).ToByteArray(), context);
         }
 
-        IMessage request = _requestParser?.ParseFrom(ReadOnlySequence<byte>.Empty) ?? new DynamicMessage(Info.RequestType);
+        IMessage request = _requestParser?.ParseFrom(ReadOnlySequence<byte>.Empty)
+            ?? new DynamicMessage(Info.RequestType);
         format.Read(body, request, options);
         return request;
     }
 
-    /// <summary>Refuses a reply that is not the method's, or not complete, before a byte of it is written.</summary>
+    /// <summary>Refuses a reply that is not the method's, or not complete,
+    /// before a byte of it is written.</summary>
     public void CheckReply(IMessage? reply)
     {
         if (reply is null)
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The handler of {Info.FullName} returned nothing; return a message, even an empty one.");
+                RpcStatusCode.Internal,
+                $"The handler of {Info.FullName} returned nothing; return a message, even an empty one.");
         }
 
         if (reply.Descriptor.FullName != Info.ReplyType.FullName)
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The handler of {Info.FullName} returned a {reply.Descriptor.FullName} and not a {Info.ReplyType.FullName}.");
+                $"The handler of {Info.FullName} returned a {reply.Descriptor.FullName} "
+                + $"and not a {Info.ReplyType.FullName}.");
         }
 
         MessageChecks.RequireInitialized(reply, Info.ReplyType);
@@ -174,5 +181,6 @@ internal sealed class ServerMethod
     }
 
     private RpcException NotARequest(Exception why) => new(
-        RpcStatusCode.InvalidArgument, $"The request is not a {Info.RequestType.FullName}: {why.Message}", why);
+        RpcStatusCode.InvalidArgument,
+        $"The request is not a {Info.RequestType.FullName}: {why.Message}", why);
 }

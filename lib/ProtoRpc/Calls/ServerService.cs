@@ -17,7 +17,8 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
     {
         if (!_methods.TryAdd(method.Info.Name, method))
         {
-            throw new RpcException(RpcStatusCode.AlreadyExists, $"{method.Info.FullName} has a handler already.");
+            throw new RpcException(
+                RpcStatusCode.AlreadyExists, $"{method.Info.FullName} has a handler already.");
         }
     }
 
@@ -30,23 +31,28 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
         foreach (RpcMethodInfo method in Info.Methods)
         {
             _methods.TryAdd(
-                method.Name, new ServerMethod(method, method.IsClientStreaming ? NotHandled : _fallback ?? NotHandled));
+                method.Name,
+                new ServerMethod(method, method.IsClientStreaming ? NotHandled : _fallback ?? NotHandled));
             _methods[method.Name].Intercept(interceptors);
         }
     }
 
     /// <summary>The method of a bare name, spelt as in the .proto.</summary>
-    /// <exception cref="MissingMethodException">There is none; this type is what the original's clients know.</exception>
+    /// <exception cref="MissingMethodException">There is none;
+    /// this type is what the original's clients know.</exception>
     public ServerMethod Get(string name) => _methods.TryGetValue(name, out ServerMethod? method)
         ? method
         : throw new MissingMethodException(
             $"Method '{Info.FullName}.{name}' not found. The service has: "
             + $"{string.Join(", ", Info.Methods.Select(m => m.Name))}.");
 
-    /// <summary>The same without regard to case where the spelling is not found; null when there is none.</summary>
+    /// <summary>The same without regard to case where the spelling is not found;
+    /// null when there is none.</summary>
     public ServerMethod? Find(string name) =>
         Info.FindMethod(name) is { } method ? _methods.GetValueOrDefault(method.Name) : null;
 
-    private static ValueTask<Google.Protobuf.IMessage> NotHandled(RpcCallContext context, Google.Protobuf.IMessage request) =>
-        throw new RpcException(RpcStatusCode.Unimplemented, $"{context.Method.FullName} has no handler on this server.");
+    private static ValueTask<Google.Protobuf.IMessage> NotHandled(
+        RpcCallContext context, Google.Protobuf.IMessage request) =>
+        throw new RpcException(
+            RpcStatusCode.Unimplemented, $"{context.Method.FullName} has no handler on this server.");
 }

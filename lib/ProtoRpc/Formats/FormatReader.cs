@@ -194,12 +194,14 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
         int slash = typeUrl.LastIndexOf('/');
         if (slash <= 0 || slash == typeUrl.Length - 1)
         {
-            throw Invalid(typeUrl, "names no type; write type.googleapis.com/ and the full name of a message.");
+            throw Invalid(
+                typeUrl, "names no type; write type.googleapis.com/ and the full name of a message.");
         }
         string fullName = typeUrl[(slash + 1)..];
         RpcMessageInfo? type = Options.Schema?.FindMessage(fullName) ?? any.Type.Schema.FindMessage(fullName);
         return MessageLayout.For(type ?? throw Invalid(
-            $"the schema has no message '{ValueText.OfName(fullName)}', which the Any names. Import the .proto that declares it."));
+            $"the schema has no message '{ValueText.OfName(fullName)}', which the Any names. "
+            + "Import the .proto that declares it."));
     }
 
     protected void Pack(DynamicMessage any, string typeUrl, DynamicMessage inner)

@@ -20,13 +20,16 @@ internal sealed class GeneratedRequired
     {
         _mayHaveExtensions = IsExtensible(type);
         _required = [.. type.Fields.InFieldNumberOrder().Where(field => field.IsRequired)];
-        _toRequired = [.. type.Fields.InFieldNumberOrder().Where(field => TypeIn(field) is { } held && Needs(held, []))];
+        _toRequired = [.. type.Fields.InFieldNumberOrder()
+            .Where(field => TypeIn(field) is { } held && Needs(held, []))];
     }
 
     /// <summary>The path of the first field that must be set and is not, or null.</summary>
-    public static string? FindMissing(IMessage message) => Of(message.Descriptor).Find(message, message.Descriptor.Name);
+    public static string? FindMissing(IMessage message) =>
+        Of(message.Descriptor).Find(message, message.Descriptor.Name);
 
-    private static GeneratedRequired Of(MessageDescriptor type) => Known.GetValue(type, static key => new(key));
+    private static GeneratedRequired Of(MessageDescriptor type) =>
+        Known.GetValue(type, static key => new(key));
 
     // The messages that a field holds; null where it holds none.
     private static MessageDescriptor? TypeIn(FieldDescriptor field) =>

@@ -16,7 +16,8 @@ internal static class CallErrors
     public static RpcException TimedOut(RpcEndpoint endpoint, TimeSpan timeout, bool sent) => new(
         RpcStatusCode.DeadlineExceeded,
         $"'{endpoint}' did not answer within {timeout.TotalSeconds:0.###} s"
-        + (sent ? "; the call may have run there." : ".") + " Give the call a longer deadline, or see what the server does.")
+        + (sent ? "; the call may have run there." : ".")
+        + " Give the call a longer deadline, or see what the server does.")
     {
         Endpoint = endpoint,
         MayHaveExecuted = sent,
@@ -24,8 +25,8 @@ internal static class CallErrors
 
     public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,
-        $"'{endpoint}' closed the connection before it answered; the call may have run there. It was not sent again: "
-        + "call again if running it twice does no harm.",
+        $"'{endpoint}' closed the connection before it answered; the call may have run there. "
+        + "It was not sent again: call again if running it twice does no harm.",
         cause)
     {
         ErrorId = ConnectionLostId,
@@ -43,8 +44,8 @@ internal static class CallErrors
 
     public static RpcException BindLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,
-        $"'{endpoint}' closed the connection instead of accepting it. Check that it is a DCE/RPC server, and that it "
-        + "is not stopping or full.",
+        $"'{endpoint}' closed the connection instead of accepting it. "
+        + "Check that it is a DCE/RPC server, and that it is not stopping or full.",
         cause)
     {
         Endpoint = endpoint,
@@ -52,8 +53,9 @@ internal static class CallErrors
 
     public static RpcException BindTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
         RpcStatusCode.DeadlineExceeded,
-        $"'{endpoint}' took the connection, but did not answer within {timeout.TotalSeconds:0.###} s. Check that it is "
-        + $"a DCE/RPC server, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
+        $"'{endpoint}' took the connection, but did not answer within {timeout.TotalSeconds:0.###} s. "
+        + "Check that it is a DCE/RPC server, "
+        + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
     {
         ErrorId = "ConnectTimeout",
         Endpoint = endpoint,
@@ -61,7 +63,8 @@ internal static class CallErrors
 
     public static RpcException AllBusy(RpcEndpoint endpoint, int connections) => new(
         RpcStatusCode.ResourceExhausted,
-        $"All {connections} connections to '{endpoint}' are in use by other calls. Make fewer calls at the same time, "
+        $"All {connections} connections to '{endpoint}' are in use by other calls. "
+        + "Make fewer calls at the same time, "
         + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.")
     {
         ErrorId = "ClientConnectionsExhausted",

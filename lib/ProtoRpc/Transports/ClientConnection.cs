@@ -27,7 +27,8 @@ internal sealed class ClientConnection : IDisposable
         {
             Security = client.Login is { } login ? new ClientSecurity(client.Endpoint, login) : null,
         };
-        _timer = new Timer(static state => ((ClientConnection)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
+        _timer = new Timer(
+            static state => ((ClientConnection)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
     }
 
     /// <summary>The reply's payload, until the next call.</summary>
@@ -87,7 +88,8 @@ internal sealed class ClientConnection : IDisposable
         }
     }
 
-    /// <summary>Whether the connection still stands after a rest; a server that was restarted shows here.</summary>
+    /// <summary>Whether the connection still stands after a rest;
+    /// a server that was restarted shows here.</summary>
     public bool IsUsable()
     {
         // Between the calls of a busy caller nothing is asked, for it costs a system call.
@@ -97,11 +99,13 @@ internal sealed class ClientConnection : IDisposable
             && (Environment.TickCount64 - _lastUse <= RestMilliseconds || _transport.Peek(one) < 0);
     }
 
-    /// <summary>Sends a request and blocks for its answer, until the timeout has passed since the start.</summary>
+    /// <summary>Sends a request and blocks for its answer,
+    /// until the timeout has passed since the start.</summary>
     /// <returns>False when the connection broke before the server can have the request.</returns>
     /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
     public bool Execute(
-        MessageBuffer request, TimeSpan timeout, long start, CancellationToken cancellation, out uint returnCode)
+        MessageBuffer request, TimeSpan timeout, long start,
+        CancellationToken cancellation, out uint returnCode)
     {
         returnCode = 0;
         bool sent = false;
@@ -127,7 +131,8 @@ internal sealed class ClientConnection : IDisposable
         }
         catch (RpcException)
         {
-            // Many servers close after a fault, at once or a little later: the next call had better not meet that.
+            // Many servers close after a fault, at once or a little later:
+            // the next call had better not meet that.
             EndCall();
             _mustClose = true;
             throw;
@@ -161,7 +166,8 @@ internal sealed class ClientConnection : IDisposable
         }
         catch (RpcException)
         {
-            // Many servers close after a fault, at once or a little later: the next call had better not meet that.
+            // Many servers close after a fault, at once or a little later:
+            // the next call had better not meet that.
             EndCall();
             _mustClose = true;
             throw;
@@ -179,7 +185,8 @@ internal sealed class ClientConnection : IDisposable
         _association.Dispose();
     }
 
-    private static ClientConnection Dial(NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+    private static ClientConnection Dial(
+        NativeClient client, TimeSpan timeout, CancellationToken cancellation)
     {
         TransportConnection transport =
             NativeTransports.Of(client.Endpoint).Connect(client.Endpoint, timeout, cancellation);
@@ -214,7 +221,8 @@ internal sealed class ClientConnection : IDisposable
         while (!Reached(wanted))
         {
             await SendOutputAsync().ConfigureAwait(false);
-            int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default).ConfigureAwait(false);
+            int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default)
+                .ConfigureAwait(false);
             Receive(count);
         }
     }
@@ -263,8 +271,8 @@ internal sealed class ClientConnection : IDisposable
         }
     }
 
-    // Begins to watch deadline and token. The timer is not touched when it fires early enough anyway, and looks at
-    // the deadline when it fires: so a busy caller never sets it.
+    // Begins to watch deadline and token. The timer is not touched when it fires early enough anyway,
+    // and looks at the deadline when it fires: so a busy caller never sets it.
     private CancellationTokenRegistration Watch(TimeSpan timeout, long start, CancellationToken cancellation)
     {
         long now = Environment.TickCount64;
@@ -274,7 +282,9 @@ internal sealed class ClientConnection : IDisposable
             _ended = RpcStatusCode.OK;
             _sentCall = 0;
             _timeout = timeout;
-            _deadline = timeout == Timeout.InfiniteTimeSpan ? long.MaxValue : start + (long)timeout.TotalMilliseconds;
+            _deadline = timeout == Timeout.InfiniteTimeSpan
+                ? long.MaxValue
+                : start + (long)timeout.TotalMilliseconds;
             if (_deadline < _timerDue)
             {
                 SetTimer(now);

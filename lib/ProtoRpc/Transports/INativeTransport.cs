@@ -1,10 +1,12 @@
 namespace ProtoRpc.Transports;
 
-/// <summary>A way to carry the native protocol. One file for each, and a line in <see cref="NativeTransports"/>.</summary>
+/// <summary>A way to carry the native protocol.
+/// One file for each, and a line in <see cref="NativeTransports"/>.</summary>
 internal interface INativeTransport
 {
     /// <summary>Binds an endpoint.</summary>
-    /// <exception cref="RpcException">AlreadyExists, PermissionDenied, Unavailable, InvalidArgument.</exception>
+    /// <exception cref="RpcException">AlreadyExists, PermissionDenied,
+    /// Unavailable, InvalidArgument.</exception>
     TransportListener Listen(RpcEndpoint endpoint);
 
     /// <summary>Connects with blocking calls.</summary>

@@ -10,7 +10,9 @@ internal static class NativeLimits
     public static void Check(RpcLimits limits)
     {
         ArgumentNullException.ThrowIfNull(limits);
-        Range(nameof(RpcLimits.MaxFragmentBytes), limits.MaxFragmentBytes, PduHeader.MustReceiveFragment, ushort.MaxValue);
+        Range(
+            nameof(RpcLimits.MaxFragmentBytes), limits.MaxFragmentBytes,
+            PduHeader.MustReceiveFragment, ushort.MaxValue);
         Range(nameof(RpcLimits.MaxMessageBytes), limits.MaxMessageBytes, 1, Array.MaxLength);
         Range(nameof(RpcLimits.MaxFragments), limits.MaxFragments, 1, int.MaxValue);
         Range(nameof(RpcLimits.MaxContexts), limits.MaxContexts, 1, ushort.MaxValue);
@@ -24,7 +26,8 @@ internal static class NativeLimits
         if (value < from || value > to)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"{nameof(RpcLimits)}.{name} is {value:N0}; it must be {from:N0} to {to:N0}.")
+                RpcStatusCode.InvalidArgument,
+                $"{nameof(RpcLimits)}.{name} is {value:N0}; it must be {from:N0} to {to:N0}.")
             {
                 ErrorId = "InvalidLimit",
             };

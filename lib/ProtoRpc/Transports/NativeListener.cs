@@ -33,13 +33,15 @@ public sealed class NativeListener : IAsyncDisposable
     private volatile bool _isClosing;
 
     // It accepts at once, so the first interface must be there.
-    private NativeListener(RpcEndpoint endpoint, ServedInterface first, RpcLimits limits, X509Certificate2? certificate)
+    private NativeListener(
+        RpcEndpoint endpoint, ServedInterface first, RpcLimits limits, X509Certificate2? certificate)
     {
         _certificate = certificate;
         Limits = limits;
         _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
-        _watch = new Timer(static state => ((NativeListener)state!).Watch(), this, Timeout.Infinite, Timeout.Infinite);
+        _watch = new Timer(
+            static state => ((NativeListener)state!).Watch(), this, Timeout.Infinite, Timeout.Infinite);
         _accepting = Task.Run(AcceptAsync);
     }
 
@@ -58,11 +60,13 @@ public sealed class NativeListener : IAsyncDisposable
 
     internal bool IsClosing => _isClosing;
 
-    /// <summary>Serves an interface on an endpoint, binding the endpoint if no listener of this process has it yet.</summary>
-    /// <remarks>The limits of whoever binds the endpoint hold for all its interfaces. With a certificate, TLS is
-    /// spoken there; all interfaces of an endpoint have the same.</remarks>
-    /// <exception cref="RpcException">AlreadyExists where the endpoint is in use by another process, or this
-    /// interface is served there already; Unavailable or PermissionDenied where it cannot be bound.</exception>
+    /// <summary>Serves an interface on an endpoint, binding the endpoint if no listener
+    /// of this process has it yet.</summary>
+    /// <remarks>The limits of whoever binds the endpoint hold for all its interfaces.
+    /// With a certificate, TLS is spoken there; all interfaces of an endpoint have the same.</remarks>
+    /// <exception cref="RpcException">AlreadyExists where the endpoint is in use by another process,
+    /// or this interface is served there already; Unavailable or PermissionDenied
+    /// where it cannot be bound.</exception>
     public static NativeListener Serve(
         RpcEndpoint endpoint, ExecInterface service, RpcLimits limits, X509Certificate2? certificate = null)
     {
@@ -90,8 +94,8 @@ public sealed class NativeListener : IAsyncDisposable
             {
                 throw new RpcException(
                     RpcStatusCode.AlreadyExists,
-                    $"Interface {service.InterfaceId} is served on '{endpoint}' already. Stop that listener, or use "
-                    + "another endpoint or interface id.")
+                    $"Interface {service.InterfaceId} is served on '{endpoint}' already. "
+                    + "Stop that listener, or use another endpoint or interface id.")
                 {
                     ErrorId = "InterfaceInUse",
                     Endpoint = endpoint,
@@ -102,8 +106,8 @@ public sealed class NativeListener : IAsyncDisposable
         }
     }
 
-    /// <summary>Stops serving an interface here: new calls are refused at once, running calls may end within the
-    /// drain time and are then cancelled. The endpoint is closed with its last interface.</summary>
+    /// <summary>Stops serving an interface here: new calls are refused at once, running calls may end within
+    /// the drain time and are then cancelled. The endpoint is closed with its last interface.</summary>
     public async ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain)
     {
         ServedInterface? served;
@@ -211,7 +215,8 @@ public sealed class NativeListener : IAsyncDisposable
         long start = Environment.TickCount64;
         while (!condition())
         {
-            if (patience != Timeout.InfiniteTimeSpan && Environment.TickCount64 - start >= patience.TotalMilliseconds)
+            if (patience != Timeout.InfiniteTimeSpan
+                && Environment.TickCount64 - start >= patience.TotalMilliseconds)
             {
                 return false;
             }

@@ -6,8 +6,8 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>How a client makes the handshake of one TLS connection, and why it trusts no server that it does not.
-/// </summary>
+/// <summary>How a client makes the handshake of one TLS connection,
+/// and why it trusts no server that it does not.</summary>
 internal sealed class TlsTrust
 {
     private readonly RpcEndpoint _endpoint;
@@ -98,8 +98,11 @@ internal sealed class TlsTrust
 
         if (errors.HasFlag(SslPolicyErrors.RemoteCertificateChainErrors))
         {
-            IEnumerable<string> states = (chain?.ChainStatus ?? []).Select(s => s.StatusInformation.Trim().TrimEnd('.'));
-            reasons.Add($"its certificate ({certificate?.Subject}) is not valid: {string.Join(", ", states.Distinct())}");
+            IEnumerable<string> states = (chain?.ChainStatus ?? [])
+                .Select(status => status.StatusInformation.Trim().TrimEnd('.'))
+                .Distinct();
+            reasons.Add(
+                $"its certificate ({certificate?.Subject}) is not valid: {string.Join(", ", states)}");
         }
 
         return string.Join("; ", reasons);

@@ -23,14 +23,17 @@ internal sealed class TransportStream(TransportConnection connection) : Stream
     }
 
     /// <inheritdoc/>
-    public override int Read(byte[] buffer, int offset, int count) => connection.Receive(buffer.AsMemory(offset, count));
+    public override int Read(byte[] buffer, int offset, int count) =>
+        connection.Receive(buffer.AsMemory(offset, count));
 
     /// <inheritdoc/>
-    public override ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default) =>
+    public override ValueTask<int> ReadAsync(
+        Memory<byte> buffer, CancellationToken cancellationToken = default) =>
         connection.ReceiveAsync(buffer, cancellationToken);
 
     /// <inheritdoc/>
-    public override void Write(byte[] buffer, int offset, int count) => connection.Send(buffer.AsMemory(offset, count));
+    public override void Write(byte[] buffer, int offset, int count) =>
+        connection.Send(buffer.AsMemory(offset, count));
 
     /// <inheritdoc/>
     public override ValueTask WriteAsync(

@@ -4,7 +4,8 @@ using System.Text;
 
 namespace ProtoRpc.Transports;
 
-/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> off Windows: Unix domain sockets in a directory of the user's own.</summary>
+/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> off Windows:
+/// Unix domain sockets in a directory of the user's own.</summary>
 [UnsupportedOSPlatform("windows")]
 internal sealed class UnixSocketTransport : INativeTransport
 {
@@ -143,8 +144,9 @@ internal sealed class UnixSocketTransport : INativeTransport
             ? path
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"'{endpoint}' cannot be used here: its socket '{path}' has {length} bytes, and the system takes "
-                + $"{MaxPathBytes}. Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.")
+                $"'{endpoint}' cannot be used here: its socket '{path}' has {length} bytes, "
+                + $"and the system takes {MaxPathBytes}. "
+                + "Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.")
             {
                 ErrorId = "EndpointNameTooLong",
                 Endpoint = endpoint,
@@ -153,8 +155,8 @@ internal sealed class UnixSocketTransport : INativeTransport
 
     private static RpcException RemotePipe(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
-        $"'{endpoint}' is a named pipe of another machine, which only Windows can reach. Use ncacn_ip_tcp, or leave "
-        + "the host out for a pipe of this machine.")
+        $"'{endpoint}' is a named pipe of another machine, which only Windows can reach. "
+        + "Use ncacn_ip_tcp, or leave the host out for a pipe of this machine.")
     {
         ErrorId = "RemotePipeNotSupported",
         Endpoint = endpoint,

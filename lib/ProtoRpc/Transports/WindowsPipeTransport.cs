@@ -5,7 +5,8 @@ using System.Security.Principal;
 
 namespace ProtoRpc.Transports;
 
-/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> on Windows: named pipes of the listening account alone.</summary>
+/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> on Windows:
+/// named pipes of the listening account alone.</summary>
 [SupportedOSPlatform("windows")]
 internal sealed partial class WindowsPipeTransport : INativeTransport
 {
@@ -69,11 +70,17 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
         }
     }
 
-    // Connecting waits for a pipe that may yet be made; asking for the file would take an instance from the server.
+    // Connecting waits for a pipe that may yet be made;
+    // asking for the file would take an instance from the server.
     private static bool IsMissing(string name) =>
-        WaitNamedPipe($@"\\.\pipe\{name}", ShortestWait) == 0 && Marshal.GetLastPInvokeError() == FileNotFound;
+        WaitNamedPipe($@"\\.\pipe\{name}", ShortestWait) == 0
+        && Marshal.GetLastPInvokeError() == FileNotFound;
 
-    [LibraryImport("kernel32", EntryPoint = "WaitNamedPipeW", SetLastError = true, StringMarshalling = StringMarshalling.Utf16)]
+    [LibraryImport(
+        "kernel32",
+        EntryPoint = "WaitNamedPipeW",
+        SetLastError = true,
+        StringMarshalling = StringMarshalling.Utf16)]
     private static partial int WaitNamedPipe(string name, uint milliseconds);
 
     private static string PipeName(RpcEndpoint endpoint) => endpoint.Transport == RpcTransport.Local

@@ -1,6 +1,7 @@
 namespace ProtoRpc.Wire;
 
-/// <summary>The body of auth3, which carries a client's last token and has no answer ([MS-RPCE] section 2.2.2.5).</summary>
+/// <summary>The body of auth3, which carries a client's last token
+/// and has no answer ([MS-RPCE] section 2.2.2.5).</summary>
 internal static class Auth3Pdu
 {
     // Four octets that mean nothing.

@@ -1,6 +1,7 @@
 namespace ProtoRpc.Wire;
 
-/// <summary>One fragment of a request or response: what stands before the stub, and where the stub is.</summary>
+/// <summary>One fragment of a request or response: what stands before the stub,
+/// and where the stub is.</summary>
 /// <param name="ContextId">The presentation context.</param>
 /// <param name="Operation">The operation number; 0 on a response.</param>
 /// <param name="StubOffset">Where the stub begins in the PDU.</param>
@@ -40,7 +41,8 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
     /// <param name="header">The header, already checked.</param>
     /// <param name="pdu">The PDU.</param>
     /// <param name="protection">What the association agreed on; null for none.</param>
-    /// <returns>False when it is protected and must not be, or the other way round, or the signature is wrong.</returns>
+    /// <returns>False when it is protected and must not be, or the other way round,
+    /// or the signature is wrong.</returns>
     public static bool TryUnprotect(in PduHeader header, Span<byte> pdu, PduProtection? protection)
     {
         if (protection is null || header.AuthLength == 0)
@@ -55,9 +57,11 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
             && protection.TryUnprotect(pdu, call.StubOffset, header.AuthLength);
     }
 
-    /// <summary>Writes header and fixed part of a fragment; the stub follows at <see cref="PduHeader.CallSize"/>.</summary>
+    /// <summary>Writes header and fixed part of a fragment;
+    /// the stub follows at <see cref="PduHeader.CallSize"/>.</summary>
     public static void Write(
-        Span<byte> target, PduType type, PduFlags flags, int stubLength, uint callId, uint allocationHint, ushort contextId)
+        Span<byte> target, PduType type, PduFlags flags, int stubLength,
+        uint callId, uint allocationHint, ushort contextId)
     {
         PduHeader.Write(target, type, flags, PduHeader.CallSize + stubLength, 0, callId);
         WireWriter writer = new(target, PduHeader.Size);

@@ -37,7 +37,8 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>Proves who calls; null for nobody.</summary>
     public ClientSecurity? Security { get; init; }
 
-    /// <summary>Signs or seals the calls, once a security package agreed with the server; null for none.</summary>
+    /// <summary>Signs or seals the calls, once a security package agreed with the server;
+    /// null for none.</summary>
     public PduProtection? Protection
     {
         get => _writer.Protection;
@@ -53,7 +54,8 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>Whether any byte of an answer came that was not used yet.</summary>
     public bool HasInput => _input.Unread.Length > 0 || _assembler.InProgress;
 
-    /// <summary>The reply's payload, after <see cref="ClientStep.Reply"/>; valid until the next call begins.</summary>
+    /// <summary>The reply's payload, after <see cref="ClientStep.Reply"/>;
+    /// valid until the next call begins.</summary>
     public ReadOnlyMemory<byte> Reply { get; private set; }
 
     /// <summary>The interface's return code, after <see cref="ClientStep.Reply"/>.</summary>
@@ -170,7 +172,8 @@ internal sealed class ClientAssociation : IDisposable
         {
             (Wire.FaultStatus.AccessDenied, null) when _endpoint.Transport == RpcTransport.Tcp =>
                 NativeFault.Anonymous(_endpoint, FaultStatus),
-            (Wire.FaultStatus.AccessDenied, { } security) when !_wasAnswered => security.NotAccepted(FaultStatus),
+            (Wire.FaultStatus.AccessDenied, { } security) when !_wasAnswered =>
+                security.NotAccepted(FaultStatus),
             _ => NativeFault.ToException(_endpoint, FaultStatus, mayHaveExecuted),
         };
     }
@@ -187,8 +190,9 @@ internal sealed class ClientAssociation : IDisposable
         switch (header.Type)
         {
             case PduType.BindNak:
-                throw BindNotAccepted(
-                    BindNakPdu.TryReadReason(header, pdu, out BindNakReason reason) ? reason : BindNakReason.Unspecified);
+                throw BindNotAccepted(BindNakPdu.TryReadReason(header, pdu, out BindNakReason reason)
+                    ? reason
+                    : BindNakReason.Unspecified);
             case PduType.Fault when FaultPdu.TryReadStatus(header, pdu, out uint status):
                 throw status == Wire.FaultStatus.AccessDenied && Security is not null
                     ? Security.NotAccepted(status)
@@ -197,7 +201,8 @@ internal sealed class ClientAssociation : IDisposable
             case PduType.AlterContextResponse when header.CallId == _bindId && _wasAccepted:
                 break;
             default:
-                throw Broken($"it answered the bind with PDU type {(byte)header.Type} of call {header.CallId}");
+                throw Broken(
+                    $"it answered the bind with PDU type {(byte)header.Type} of call {header.CallId}");
         }
 
         if (BindAckPdu.Read(header, pdu) is not { } ack || ack.Results.Count == 0)
@@ -212,7 +217,8 @@ internal sealed class ClientAssociation : IDisposable
 
         if (ack.Results[0].Transfer != SyntaxId.Ndr)
         {
-            throw Broken($"it accepted the transfer syntax {ack.Results[0].Transfer}, which was not proposed");
+            throw Broken(
+                $"it accepted the transfer syntax {ack.Results[0].Transfer}, which was not proposed");
         }
 
         if (!_wasAccepted)
@@ -226,7 +232,8 @@ internal sealed class ClientAssociation : IDisposable
         return Security is null ? Establish() : ContinueAuthentication(Security, header, pdu);
     }
 
-    private ClientStep ContinueAuthentication(ClientSecurity security, in PduHeader header, ReadOnlySpan<byte> pdu)
+    private ClientStep ContinueAuthentication(
+        ClientSecurity security, in PduHeader header, ReadOnlySpan<byte> pdu)
     {
         security.Take(header, pdu);
         if (security.HasToken)
@@ -305,7 +312,8 @@ internal sealed class ClientAssociation : IDisposable
         return ClientStep.Reply;
     }
 
-    private RpcException Broken(string what) => NativeFault.BrokenProtocol(_endpoint, what, mayHaveExecuted: _bound);
+    private RpcException Broken(string what) =>
+        NativeFault.BrokenProtocol(_endpoint, what, mayHaveExecuted: _bound);
 
     private RpcException ReplyTooLarge() => new(
         RpcStatusCode.ResourceExhausted,
@@ -320,7 +328,8 @@ internal sealed class ClientAssociation : IDisposable
 
     private RpcException BindNotAccepted(BindNakReason reason)
     {
-        if (Security is not null && reason is BindNakReason.AuthenticationType or BindNakReason.InvalidChecksum)
+        if (Security is not null
+            && reason is BindNakReason.AuthenticationType or BindNakReason.InvalidChecksum)
         {
             return Security!.BindNotAccepted(reason);
         }
@@ -329,24 +338,31 @@ internal sealed class ClientAssociation : IDisposable
         {
             BindNakReason.LocalLimit => (RpcStatusCode.ResourceExhausted,
                 "it has as many connections as it takes. Try again later, or raise MaxConnections there"),
-            BindNakReason.TemporaryCongestion => (RpcStatusCode.ResourceExhausted, "it is too busy. Try again later"),
-            BindNakReason.ProtocolVersion => (RpcStatusCode.Internal, "it does not speak DCE/RPC version 5.0"),
-            BindNakReason.AuthenticationType => (RpcStatusCode.Unauthenticated, "it does not know the authentication type"),
+            BindNakReason.TemporaryCongestion => (RpcStatusCode.ResourceExhausted,
+                "it is too busy. Try again later"),
+            BindNakReason.ProtocolVersion => (RpcStatusCode.Internal,
+                "it does not speak DCE/RPC version 5.0"),
+            BindNakReason.AuthenticationType => (RpcStatusCode.Unauthenticated,
+                "it does not know the authentication type"),
             _ => (RpcStatusCode.Unavailable, $"it gave bind_nak reason {(ushort)reason}"),
         };
-        return new RpcException(code, $"'{_endpoint}' refused the connection: {why}.") { Endpoint = _endpoint };
+        return new RpcException(code, $"'{_endpoint}' refused the connection: {why}.")
+        {
+            Endpoint = _endpoint,
+        };
     }
 
     private RpcException ContextNotAccepted(ContextResult refused)
     {
         (RpcStatusCode code, string why) = (refused.Result, refused.Reason) switch
         {
-            (ContextDecision.ProviderRejection, ContextResult.InterfaceNotSupported) => (RpcStatusCode.Unimplemented,
+            (ContextDecision.ProviderRejection, ContextResult.InterfaceNotSupported) =>
+                (RpcStatusCode.Unimplemented,
                 "that interface is not served there. Check the interface id and the endpoint"),
-            (ContextDecision.ProviderRejection, ContextResult.TransferNotSupported) => (RpcStatusCode.Unimplemented,
-                "the server does not take NDR 2.0"),
-            (ContextDecision.ProviderRejection, ContextResult.LocalLimit) => (RpcStatusCode.ResourceExhausted,
-                "the server has too many contexts on this connection"),
+            (ContextDecision.ProviderRejection, ContextResult.TransferNotSupported) =>
+                (RpcStatusCode.Unimplemented, "the server does not take NDR 2.0"),
+            (ContextDecision.ProviderRejection, ContextResult.LocalLimit) =>
+                (RpcStatusCode.ResourceExhausted, "the server has too many contexts on this connection"),
             _ => (RpcStatusCode.PermissionDenied,
                 $"the server gave result {(ushort)refused.Result}, reason {refused.Reason}"),
         };

@@ -3,7 +3,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Wire;
 
-/// <summary>How one connection of a client proves who calls: makes and takes the tokens of the bind.</summary>
+/// <summary>How one connection of a client proves who calls:
+/// makes and takes the tokens of the bind.</summary>
 internal sealed class ClientSecurity : IDisposable
 {
     // Two or three are usual.
@@ -40,7 +41,8 @@ internal sealed class ClientSecurity : IDisposable
     /// <summary>What proves it, for errors.</summary>
     public string Mechanism => SecurityPackage.NameOf(_login.Package);
 
-    /// <summary>Protects the calls, once the authentication is complete; null where its level asks for nothing.</summary>
+    /// <summary>Protects the calls, once the authentication is complete;
+    /// null where its level asks for nothing.</summary>
     public PduProtection? Protection { get; private set; }
 
     /// <summary>Adds the first token to the bind.</summary>
@@ -48,7 +50,8 @@ internal sealed class ClientSecurity : IDisposable
     {
         Step(default);
         PduHeader header = PduHeader.Read(bind);
-        PduHeader.Write(bind, header.Type, header.Flags | PduFlags.HeaderSigning, bind.Length, 0, header.CallId);
+        PduHeader.Write(
+            bind, header.Type, header.Flags | PduFlags.HeaderSigning, bind.Length, 0, header.CallId);
         return Attach(bind);
     }
 
@@ -104,7 +107,8 @@ internal sealed class ClientSecurity : IDisposable
         return AuthTrailer.Append(pdu, _trailer, token);
     }
 
-    /// <summary>The server refused a call, and it was the first: that is its answer to the last token.</summary>
+    /// <summary>The server refused a call, and it was the first:
+    /// that is its answer to the last token.</summary>
     public RpcException NotAccepted(uint status = 0) => Refused(
         "that is no account there, or its password is another, or it may not call", status: status);
 
@@ -112,7 +116,8 @@ internal sealed class ClientSecurity : IDisposable
     public RpcException BindNotAccepted(BindNakReason reason) => reason == BindNakReason.AuthenticationType
         ? new RpcException(
             RpcStatusCode.Unauthenticated,
-            $"'{_endpoint}' does not offer {Mechanism}. Use another mechanism, or connect without authentication.")
+            $"'{_endpoint}' does not offer {Mechanism}. "
+            + "Use another mechanism, or connect without authentication.")
         {
             ErrorId = "MechanismNotOffered",
             Endpoint = _endpoint,

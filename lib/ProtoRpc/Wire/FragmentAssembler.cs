@@ -41,7 +41,8 @@ internal sealed class FragmentAssembler : IDisposable
     /// <summary>The flags of all fragments together.</summary>
     public PduFlags Flags { get; private set; }
 
-    /// <summary>The whole stub once it is complete; valid until more bytes are received or <see cref="Reset"/>.</summary>
+    /// <summary>The whole stub once it is complete;
+    /// valid until more bytes are received or <see cref="Reset"/>.</summary>
     public ReadOnlyMemory<byte> Stub { get; private set; }
 
     /// <summary>Adds a fragment.</summary>
@@ -128,7 +129,8 @@ internal sealed class FragmentAssembler : IDisposable
         int needed = _length + part.Length;
         if (needed > _bytes.Length)
         {
-            byte[] larger = ArrayPool<byte>.Shared.Rent(Math.Max(needed, Math.Max(InitialSize, _bytes.Length * 2)));
+            byte[] larger = ArrayPool<byte>.Shared.Rent(
+                Math.Max(needed, Math.Max(InitialSize, _bytes.Length * 2)));
             _bytes.AsSpan(0, _length).CopyTo(larger);
             if (_bytes.Length > 0)
             {

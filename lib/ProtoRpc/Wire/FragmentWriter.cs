@@ -2,8 +2,10 @@ using System.Buffers;
 
 namespace ProtoRpc.Wire;
 
-/// <summary>Cuts a message into fragments and gives them out in chunks that are worth a system call.</summary>
-/// <remarks>A message of one fragment is given out as it lies, with its header written before it. Not thread-safe.</remarks>
+/// <summary>Cuts a message into fragments and gives them out in chunks
+/// that are worth a system call.</summary>
+/// <remarks>A message of one fragment is given out as it lies, with its header written before it.
+/// Not thread-safe.</remarks>
 internal sealed class FragmentWriter : IDisposable
 {
     // Stub parts but the last are multiples of 8 by C706; 16 is what authenticated fragments need as well.
@@ -106,7 +108,8 @@ internal sealed class FragmentWriter : IDisposable
         PduFlags flags = _position == PduHeader.CallSize ? PduFlags.First : PduFlags.None;
         flags |= part == remaining ? PduFlags.Last : PduFlags.None;
 
-        // The hint of a request is the whole stub each time, that of a response what is left, as common peers do.
+        // The hint of a request is the whole stub each time,
+        // that of a response what is left, as common peers do.
         uint hint = (uint)(_type == PduType.Request ? stubLength : remaining);
         CallPdu.Write(target, _type, flags, part, _callId, hint, _contextId);
         _message.Span.Slice(_position, part).CopyTo(target[PduHeader.CallSize..]);

@@ -2,7 +2,8 @@ using System.Buffers;
 
 namespace ProtoRpc.Wire;
 
-/// <summary>A message that is written after room for its headers, so that it is sent from one piece of memory.</summary>
+/// <summary>A message that is written after room for its headers,
+/// so that it is sent from one piece of memory.</summary>
 /// <remarks>Not thread-safe.</remarks>
 internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
 {
@@ -50,7 +51,8 @@ internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
     }
 
     /// <inheritdoc/>
-    /// <exception cref="RpcException">ResourceExhausted when the message gets larger than the limit.</exception>
+    /// <exception cref="RpcException">ResourceExhausted when the message
+    /// gets larger than the limit.</exception>
     public void Advance(int count)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)count, (uint)(_bytes.Length - _end));
@@ -114,8 +116,8 @@ internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
         Overflowed = true;
         return new RpcException(
             RpcStatusCode.ResourceExhausted,
-            $"The {_what} has at least {size:N0} bytes; the limit is {_maxBytes:N0}. Send less at once, or raise "
-            + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
+            $"The {_what} has at least {size:N0} bytes; the limit is {_maxBytes:N0}. Send less at once, "
+            + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
         {
             ErrorId = "MessageTooLarge",
         };

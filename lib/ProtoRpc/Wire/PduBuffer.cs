@@ -2,8 +2,10 @@ using System.Buffers;
 
 namespace ProtoRpc.Wire;
 
-/// <summary>The bytes that came and are not used yet, in one piece, so that a whole PDU can be used in place.</summary>
-/// <remarks>Grows only when it is full of received bytes, never because a length was claimed. Not thread-safe.</remarks>
+/// <summary>The bytes that came and are not used yet, in one piece,
+/// so that a whole PDU can be used in place.</summary>
+/// <remarks>Grows only when it is full of received bytes, never because a length was claimed.
+/// Not thread-safe.</remarks>
 internal sealed class PduBuffer : IDisposable
 {
     private const int InitialSize = 8 * 1024;
@@ -16,7 +18,8 @@ internal sealed class PduBuffer : IDisposable
     /// <summary>What came and was not taken.</summary>
     public ReadOnlySpan<byte> Unread => _bytes.AsSpan(_start, _end - _start);
 
-    /// <summary>Where the next bytes are received. Memory that <see cref="Take"/> gave is then no longer valid.</summary>
+    /// <summary>Where the next bytes are received.
+    /// Memory that <see cref="Take"/> gave is then no longer valid.</summary>
     public Memory<byte> GetFreeMemory()
     {
         if (_start == _end)
@@ -39,7 +42,8 @@ internal sealed class PduBuffer : IDisposable
         _end += count;
     }
 
-    /// <summary>Takes bytes from the front; they stay valid until the next <see cref="GetFreeMemory"/>.</summary>
+    /// <summary>Takes bytes from the front;
+    /// they stay valid until the next <see cref="GetFreeMemory"/>.</summary>
     public Memory<byte> Take(int count)
     {
         Memory<byte> taken = _bytes.AsMemory(_start, count);

@@ -2,8 +2,10 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Wire;
 
-/// <summary>The server's side of one connection: received bytes in; output, calls and the wish to close out.</summary>
-/// <remarks>Knows no socket and no clock. Never throws because of what a peer sent. Not thread-safe.</remarks>
+/// <summary>The server's side of one connection: received bytes in;
+/// output, calls and the wish to close out.</summary>
+/// <remarks>Knows no socket and no clock. Never throws because of what a peer sent.
+/// Not thread-safe.</remarks>
 internal sealed class ServerAssociation : IDisposable
 {
     private const int Prefix = PduHeader.CallSize + ExecStub.ResponsePrefix;
@@ -29,7 +31,8 @@ internal sealed class ServerAssociation : IDisposable
         _secondaryAddress = secondaryAddress;
         _contexts = new ContextTable(limits.MaxContexts, isServed);
         _assembler = new FragmentAssembler(
-            (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix), limits.MaxFragments);
+            (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix),
+            limits.MaxFragments);
         Reply = new MessageBuffer(Prefix, limits.MaxMessageBytes, "reply");
     }
 
@@ -39,7 +42,8 @@ internal sealed class ServerAssociation : IDisposable
     /// <summary>Who the client is, and what he may call.</summary>
     public ServerSecurity Security { get; init; } = ServerSecurity.Open;
 
-    /// <summary>Signs or seals the calls, once a security package agreed with the client; null for none.</summary>
+    /// <summary>Signs or seals the calls, once a security package agreed with the client;
+    /// null for none.</summary>
     public PduProtection? Protection
     {
         get => _writer.Protection;
@@ -49,7 +53,8 @@ internal sealed class ServerAssociation : IDisposable
     /// <summary>Whether a bind was accepted.</summary>
     public bool IsBound { get; private set; }
 
-    /// <summary>Whether the client may take its time: it is bound, and the authentication that it began is over.</summary>
+    /// <summary>Whether the client may take its time: it is bound,
+    /// and the authentication that it began is over.</summary>
     public bool IsEstablished => IsBound && !Security.IsPending;
 
     /// <summary>Whether a PDU, or the fragments of a request, began to come and did not end.</summary>
@@ -58,8 +63,8 @@ internal sealed class ServerAssociation : IDisposable
     /// <summary>PDUs that came whole, so that the owner sees whether something moves.</summary>
     public long ReceivedPdus { get; private set; }
 
-    /// <summary>Whether to wait for the peer's end after closing, because it may still be sending what nobody wants
-    /// and would lose the answer.</summary>
+    /// <summary>Whether to wait for the peer's end after closing,
+    /// because it may still be sending what nobody wants and would lose the answer.</summary>
     public bool LingersOnClose { get; private set; }
 
     /// <summary>The call's interface, after <see cref="ServerStep.Call"/>.</summary>
@@ -140,7 +145,8 @@ internal sealed class ServerAssociation : IDisposable
 
         int length = ExecStub.WriteResponse(Reply.Whole.Span[PduHeader.CallSize..], Reply.Length, returnCode);
         _writer.Begin(
-            Reply.Whole[..(PduHeader.CallSize + length)], PduType.Response, CallId, _assembler.ContextId, _maxTransmit);
+            Reply.Whole[..(PduHeader.CallSize + length)],
+            PduType.Response, CallId, _assembler.ContextId, _maxTransmit);
     }
 
     /// <summary>Answers the call with a fault.</summary>
@@ -164,7 +170,8 @@ internal sealed class ServerAssociation : IDisposable
     }
 
     /// <summary>Whether received bytes, looked at while a call runs, cancel it.</summary>
-    /// <param name="bytes">Bytes from the beginning of a PDU on; null for those that are already in the buffer.</param>
+    /// <param name="bytes">Bytes from the beginning of a PDU on;
+    /// null for those that are already in the buffer.</param>
     public CancelNotice FindCancel(ReadOnlySpan<byte> bytes)
     {
         CancelNotice notice = CancelNotice.None;
@@ -347,7 +354,8 @@ internal sealed class ServerAssociation : IDisposable
         }
 
         if (!ExecStub.TryReadRequest(
-            _assembler.Stub, _assembler.LittleEndian, allowTrailing: Protection is not null, out ReadOnlyMemory<byte> payload))
+            _assembler.Stub, _assembler.LittleEndian,
+            allowTrailing: Protection is not null, out ReadOnlyMemory<byte> payload))
         {
             return RefuseCall(FaultStatus.BadStubData);
         }

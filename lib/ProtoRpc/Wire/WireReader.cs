@@ -3,7 +3,8 @@ using System.Buffers.Binary;
 namespace ProtoRpc.Wire;
 
 /// <summary>Reads integers and UUIDs of either byte order.</summary>
-/// <remarks>Reading past the end gives zeros and sets <see cref="Failed"/>, so a parser checks once, at its end.</remarks>
+/// <remarks>Reading past the end gives zeros and sets <see cref="Failed"/>,
+/// so a parser checks once, at its end.</remarks>
 internal ref struct WireReader
 {
     private readonly ReadOnlySpan<byte> _bytes;
@@ -68,7 +69,8 @@ internal ref struct WireReader
 
     public void Skip(int count) => Take(count);
 
-    /// <summary>Skips the padding up to a multiple of <paramref name="alignment"/> from the first octet.</summary>
+    /// <summary>Skips the padding up to a multiple of <paramref name="alignment"/>
+    /// from the first octet.</summary>
     public void Align(int alignment) => Skip(-Position & (alignment - 1));
 
     /// <summary>The next octets, or none when there are too few of them.</summary>

@@ -27,13 +27,17 @@ internal sealed class CallTime : IDisposable
     {
         if (_caller.IsCancellationRequested)
         {
-            return new RpcException(RpcStatusCode.Cancelled, "The call was cancelled.", error) { MayHaveExecuted = true };
+            return new RpcException(RpcStatusCode.Cancelled, "The call was cancelled.", error)
+            {
+                MayHaveExecuted = true,
+            };
         }
 
         if (_source.IsCancellationRequested)
         {
             return new RpcException(
-                RpcStatusCode.DeadlineExceeded, $"No reply came within {_timeout.TotalSeconds:0.###} s.", error)
+                RpcStatusCode.DeadlineExceeded,
+                $"No reply came within {_timeout.TotalSeconds:0.###} s.", error)
             {
                 MayHaveExecuted = true,
             };

@@ -11,7 +11,8 @@ internal sealed class HttpCall : IRpcStream
     private readonly CallSpec _call;
     private readonly CancellationTokenSource _end;
     private readonly CallTime _time;
-    private readonly TaskCompletionSource<IMessage?> _request = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource<IMessage?> _request = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
     private HttpStreamFormat _format = HttpStreamFormat.Delimited;
     private HttpResponseMessage? _response;
     private PipeReader? _reader;
@@ -36,7 +37,8 @@ internal sealed class HttpCall : IRpcStream
     public ValueTask<bool> SendAsync(IMessage message, bool compress) => _request.TrySetResult(message)
         ? ValueTask.FromResult(true)
         : throw new RpcException(
-            RpcStatusCode.InvalidArgument, $"{_call.Method.FullName} takes one request, and a second one was sent.");
+            RpcStatusCode.InvalidArgument,
+            $"{_call.Method.FullName} takes one request, and a second one was sent.");
 
     /// <inheritdoc/>
     public ValueTask CompleteAsync()
@@ -87,8 +89,10 @@ internal sealed class HttpCall : IRpcStream
     {
         if (_call.Method.IsUnary)
         {
-            Current = new(await _channel.InvokeAsync(_call, request, static body => body.ToArray(), _time.Token)
-                .ConfigureAwait(false));
+            byte[] reply = await _channel
+                .InvokeAsync(_call, request, static body => body.ToArray(), _time.Token)
+                .ConfigureAwait(false);
+            Current = new(reply);
             return true;
         }
 
@@ -105,7 +109,8 @@ internal sealed class HttpCall : IRpcStream
             ReadResult result = await reader.ReadAsync(_time.Token).ConfigureAwait(false);
             ReadOnlySequence<byte> buffer = result.Buffer;
             if (_format.TryRead(
-                ref buffer, result.IsCompleted, _channel.MaxMessageBytes, out ReadOnlySequence<byte> item, out bool isError))
+                ref buffer, result.IsCompleted, _channel.MaxMessageBytes,
+                out ReadOnlySequence<byte> item, out bool isError))
             {
                 if (isError)
                 {

@@ -33,7 +33,8 @@ internal sealed class HttpChannel : IRpcChannel
     }
 
     /// <summary>Connects; a server that is not there is found out now.</summary>
-    public static HttpChannel Open(RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
+    public static HttpChannel Open(
+        RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
     {
         HttpChannel channel = new(endpoint, options);
         try
@@ -59,7 +60,8 @@ internal sealed class HttpChannel : IRpcChannel
         set => Volatile.Write(ref _context, value);
     }
 
-    public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
         return Run(call, Body(call, request), read, cancellation);
@@ -73,7 +75,8 @@ internal sealed class HttpChannel : IRpcChannel
         using CallTime time = new(call.Timeout, cancellation);
         try
         {
-            using HttpResponseMessage response = await _http.SendAsync(message, time.Token).ConfigureAwait(false);
+            using HttpResponseMessage response = await _http.SendAsync(message, time.Token)
+                .ConfigureAwait(false);
             using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
             await ReadAsync(response, body, time.Token).ConfigureAwait(false);
             return ReadReply(call, response, body, read);
@@ -84,7 +87,8 @@ internal sealed class HttpChannel : IRpcChannel
         }
     }
 
-    public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
         long total = request.Length - request.Position;
@@ -100,7 +104,8 @@ internal sealed class HttpChannel : IRpcChannel
         : new HttpCall(this, call, cancellation);
 
     /// <summary>Sends the request of a call whose reply is read as it comes.</summary>
-    public async Task<HttpResponseMessage> SendAsync(CallSpec call, IMessage request, CancellationToken cancellation)
+    public async Task<HttpResponseMessage> SendAsync(
+        CallSpec call, IMessage request, CancellationToken cancellation)
     {
         using HttpRequestMessage message = Request(call, Body(call, request));
         return await _http.SendAsync(message, cancellation).ConfigureAwait(false);
@@ -111,7 +116,8 @@ internal sealed class HttpChannel : IRpcChannel
         ? RpcHttpSchema.Load(new Uri(_address.AbsoluteUri.TrimEnd('/')), _options, cancellation)
         : throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"'{_endpoint}' does not say what it serves. Give a schema; a listener of ours has it at /FILE.proto below.");
+            $"'{_endpoint}' does not say what it serves. "
+            + "Give a schema; a listener of ours has it at /FILE.proto below.");
 
     /// <summary>Asks whether an HTTP server is there; what it says of the address does not matter.</summary>
     public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation)
@@ -124,7 +130,8 @@ internal sealed class HttpChannel : IRpcChannel
         {
             using HttpResponseMessage response = _http.Send(message, time.Token);
             return new RpcPingResult(
-                _endpoint, Stopwatch.GetElapsedTime(start), response.Headers.Server.ToString(), "", Array.Empty<string>(), null);
+                _endpoint, Stopwatch.GetElapsedTime(start),
+                response.Headers.Server.ToString(), "", Array.Empty<string>(), null);
         }
         catch (Exception e) when (e is HttpRequestException or OperationCanceledException)
         {
@@ -179,7 +186,8 @@ internal sealed class HttpChannel : IRpcChannel
             ? request.ToByteArray()
             : format.ToArray(request, _format with { Schema = call.Method.Service.Schema });
         MessageChecks.RequireSize(bytes.Length, _limits.MaxMessageBytes, "request");
-        ByteArrayContent content = HttpCompression.Compress(bytes, call.Options?.Compression ?? _options.Compression);
+        ByteArrayContent content = HttpCompression.Compress(
+            bytes, call.Options?.Compression ?? _options.Compression);
         content.Headers.ContentType = MediaTypeHeaderValue.Parse(format.MediaType);
         return content;
     }
@@ -215,7 +223,8 @@ internal sealed class HttpChannel : IRpcChannel
         }
     }
 
-    private TReply Run<TReply>(CallSpec call, HttpContent content, ReplyReader<TReply> read, CancellationToken cancellation)
+    private TReply Run<TReply>(
+        CallSpec call, HttpContent content, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         using HttpRequestMessage message = Request(call, content);
         using CallTime time = new(call.Timeout, cancellation);
@@ -226,7 +235,8 @@ internal sealed class HttpChannel : IRpcChannel
             using Stream stream = response.Content.ReadAsStream(time.Token);
 
             // A read that waits is only ended by the end of its connection.
-            using CancellationTokenRegistration ends = time.Token.UnsafeRegister(static s => ((Stream)s!).Dispose(), stream);
+            using CancellationTokenRegistration ends = time.Token.UnsafeRegister(
+                static s => ((Stream)s!).Dispose(), stream);
             int count;
             while ((count = stream.Read(body.GetSpan())) > 0)
             {
@@ -261,14 +271,21 @@ internal sealed class HttpChannel : IRpcChannel
     }
 
     /// <summary>The binary form of a reply.</summary>
-    public ReadOnlySequence<byte> ToBinary(RpcMethodInfo method, MessageFormat format, in ReadOnlySequence<byte> reply) =>
+    public ReadOnlySequence<byte> ToBinary(
+        RpcMethodInfo method, MessageFormat format, in ReadOnlySequence<byte> reply) =>
         ReferenceEquals(format, MessageFormats.Binary)
             ? reply
-            : new(ReadText(method, format, reply.IsSingleSegment ? reply.First : reply.ToArray(), static bytes => bytes.ToArray()));
+            : new(ReadText(
+                method,
+                format,
+                reply.IsSingleSegment ? reply.First : reply.ToArray(),
+                static bytes => bytes.ToArray()));
 
-    private static async Task ReadAsync(HttpResponseMessage response, MessageBuffer body, CancellationToken cancellation)
+    private static async Task ReadAsync(
+        HttpResponseMessage response, MessageBuffer body, CancellationToken cancellation)
     {
-        await using Stream stream = await response.Content.ReadAsStreamAsync(cancellation).ConfigureAwait(false);
+        await using Stream stream = await response.Content.ReadAsStreamAsync(cancellation)
+            .ConfigureAwait(false);
         int count;
         while ((count = await stream.ReadAsync(body.GetMemory(), cancellation).ConfigureAwait(false)) > 0)
         {
@@ -290,7 +307,8 @@ internal sealed class HttpChannel : IRpcChannel
 
     private RpcException NotAMessage(RpcMethodInfo method, string mediaType) => new(
         RpcStatusCode.Internal,
-        $"The reply to {method.FullName} is '{mediaType}' and not a message; is '{_address}' the address of the service?")
+        $"The reply to {method.FullName} is '{mediaType}' and not a message; "
+        + $"is '{_address}' the address of the service?")
     {
         ErrorId = "BadReply",
         MayHaveExecuted = true,
@@ -329,7 +347,8 @@ internal sealed class HttpChannel : IRpcChannel
         {
             // The caller is not at fault, so the status is not the reader's.
             throw new RpcException(
-                RpcStatusCode.Internal, $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {e.Message}", e)
+                RpcStatusCode.Internal,
+                $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {e.Message}", e)
             {
                 ErrorId = "BadReply",
                 MayHaveExecuted = true,
@@ -342,7 +361,8 @@ internal sealed class HttpChannel : IRpcChannel
     private static RpcMetadata ReadHeaders(HttpResponseMessage response)
     {
         RpcMetadata headers = new();
-        foreach ((string name, IEnumerable<string> values) in response.Headers.Concat(response.Content.Headers))
+        foreach ((string name, IEnumerable<string> values)
+            in response.Headers.Concat(response.Content.Headers))
         {
             foreach (string value in values)
             {
@@ -366,7 +386,8 @@ internal sealed class HttpChannel : IRpcChannel
         }
         catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
         {
-            throw new RpcException(RpcStatusCode.Internal, $"The reply's {HttpNames.CallContext} cannot be read.", e)
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The reply's {HttpNames.CallContext} cannot be read.", e)
             {
                 ErrorId = "BadHeader",
                 MayHaveExecuted = true,

@@ -5,26 +5,29 @@ using ProtoRpc.Formats;
 
 namespace ProtoRpc.Calls.Http;
 
-/// <summary>Makes an exception of an HTTP answer that is not a reply: our own ErrorResult in any format, the error of
-/// the Connect protocol, or what a proxy says.</summary>
+/// <summary>Makes an exception of an HTTP answer that is not a reply: our own ErrorResult in any format,
+/// the error of the Connect protocol, or what a proxy says.</summary>
 internal static class HttpErrorReader
 {
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
 
-    public static RpcException Read(string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body)
+    public static RpcException Read(
+        string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body)
     {
         ErrorResult error = Parse(mediaType, body) ?? new ErrorResult
         {
             ErrorText = $"{method} was answered with HTTP status {httpStatus}"
                 + (mediaType.Length > 0 ? $" and '{mediaType}' instead of an error." : "."),
         };
-        return new RpcException(ConnectCodes.CodeOf(error.Code) ?? RpcStatusTable.OfHttpStatus(httpStatus), error.ErrorText)
+        return new RpcException(
+            ConnectCodes.CodeOf(error.Code) ?? RpcStatusTable.OfHttpStatus(httpStatus), error.ErrorText)
         {
             FieldPath = error.HasFieldPath ? error.FieldPath : null,
             Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
 
             // 4xx refuses before anything runs, but for the statuses that handlers give.
-            MayHaveExecuted = httpStatus is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431 or 503),
+            MayHaveExecuted = httpStatus
+                is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431 or 503),
         };
     }
 
@@ -37,7 +40,9 @@ internal static class HttpErrorReader
                 return null;
             }
 
-            return ReferenceEquals(format, MessageFormats.Json) ? ParseJson(body) : ParseMessage(format, body);
+            return ReferenceEquals(format, MessageFormats.Json)
+                ? ParseJson(body)
+                : ParseMessage(format, body);
         }
         catch (Exception e) when (e is RpcException or JsonException or InvalidOperationException)
         {
@@ -68,7 +73,13 @@ internal static class HttpErrorReader
         }
 
         string name = code.GetString() ?? "";
-        string? text = json.RootElement.TryGetProperty("message", out JsonElement message) ? message.GetString() : null;
-        return new ErrorResult { Code = name, ErrorText = string.IsNullOrEmpty(text) ? $"The call failed with {name}." : text };
+        string? text = json.RootElement.TryGetProperty("message", out JsonElement message)
+            ? message.GetString()
+            : null;
+        return new ErrorResult
+        {
+            Code = name,
+            ErrorText = string.IsNullOrEmpty(text) ? $"The call failed with {name}." : text,
+        };
     }
 }

@@ -7,7 +7,8 @@ using ProtoRpc.Wire;
 
 namespace ProtoRpc.Calls.Http;
 
-/// <summary>Loads a schema from an HTTP server that has its .proto files, with all that they import.</summary>
+/// <summary>Loads a schema from an HTTP server that has its .proto files,
+/// with all that they import.</summary>
 public static partial class RpcHttpSchema
 {
     private const int MaxFiles = 256;
@@ -17,8 +18,10 @@ public static partial class RpcHttpSchema
     /// <param name="file">The address of the file.</param>
     /// <param name="options">How the server is asked; null for the defaults.</param>
     /// <param name="cancellation">Gives up.</param>
-    /// <exception cref="RpcException">The server cannot be reached, a file is not there, or they do not compile.</exception>
-    public static RpcSchema Load(Uri file, RpcClientOptions? options = null, CancellationToken cancellation = default)
+    /// <exception cref="RpcException">The server cannot be reached, a file is not there,
+    /// or they do not compile.</exception>
+    public static RpcSchema Load(
+        Uri file, RpcClientOptions? options = null, CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(file);
         options ??= new RpcClientOptions();
@@ -51,28 +54,33 @@ public static partial class RpcHttpSchema
 
     // The name is the server's, and no pattern.
     private static string Escape(string path) => path.AsSpan().ContainsAny('*', '?')
-        ? throw new RpcException(RpcStatusCode.InvalidArgument, $"'{Path.GetFileName(path)}' is not the name of a file.")
+        ? throw new RpcException(
+            RpcStatusCode.InvalidArgument, $"'{Path.GetFileName(path)}' is not the name of a file.")
         : path;
 
     // Only to know what to fetch: protoc reads the files, and says what is missing.
-    [GeneratedRegex("""^\s*import\s+(?:public\s+|weak\s+)?["'](?<name>[^"']+)["']\s*;""", RegexOptions.Multiline)]
+    [GeneratedRegex(
+        """^\s*import\s+(?:public\s+|weak\s+)?["'](?<name>[^"']+)["']\s*;""", RegexOptions.Multiline)]
     private static partial Regex Imports();
 
     /// <summary>Fetches a file and its imports, each below the one folder from where all are named.</summary>
     private sealed class Reader(
-        HttpMessageInvoker http, RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
+        HttpMessageInvoker http, RpcEndpoint endpoint,
+        RpcClientOptions options, CancellationToken cancellation)
     {
         private readonly List<KeyValuePair<string, string>> _files = [];
 
         public List<KeyValuePair<string, string>> ReadAll(Uri file)
         {
-            string text = Read(file) ?? throw new RpcException(RpcStatusCode.NotFound, $"There is no file at '{file}'.")
+            string text = Read(file)
+                ?? throw new RpcException(RpcStatusCode.NotFound, $"There is no file at '{file}'.")
             {
                 Endpoint = endpoint,
             };
             string[] imports = ImportsOf(text);
             Uri root = RootOf(file, imports);
-            _files.Add(KeyValuePair.Create(Uri.UnescapeDataString(root.MakeRelativeUri(file).ToString()), text));
+            string first = Uri.UnescapeDataString(root.MakeRelativeUri(file).ToString());
+            _files.Add(KeyValuePair.Create(first, text));
             Queue<string> wanted = new(imports);
             HashSet<string> seen = [_files[0].Key];
             while (wanted.TryDequeue(out string? name))
@@ -103,7 +111,8 @@ public static partial class RpcHttpSchema
                select name,
         ];
 
-        // Imports are named from a root that the address does not tell: the folder of the file, or one above it.
+        // Imports are named from a root that the address does not tell:
+        // the folder of the file, or one above it.
         private Uri RootOf(Uri file, string[] imports)
         {
             Uri folder = new(file, ".");
@@ -130,13 +139,15 @@ public static partial class RpcHttpSchema
         {
             if (address.Authority != new Uri(endpoint.Uri).Authority)
             {
-                throw new RpcException(RpcStatusCode.InvalidArgument, $"The import '{address}' leads to another server.");
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument, $"The import '{address}' leads to another server.");
             }
 
             using HttpRequestMessage request = new(HttpMethod.Get, address);
             foreach ((string name, object value) in options.Headers)
             {
-                request.Headers.TryAddWithoutValidation(name, value as string ?? Convert.ToBase64String((byte[])value));
+                request.Headers.TryAddWithoutValidation(
+                    name, value as string ?? Convert.ToBase64String((byte[])value));
             }
 
             using HttpResponseMessage response = http.Send(request, cancellation);
@@ -157,7 +168,8 @@ public static partial class RpcHttpSchema
             return response.IsSuccessStatusCode
                 ? Encoding.UTF8.GetString(bytes.Span)
                 : throw HttpErrorReader.Read(
-                    address.ToString(), (int)response.StatusCode, response.Content.Headers.ContentType?.MediaType ?? "", bytes);
+                    address.ToString(), (int)response.StatusCode,
+                    response.Content.Headers.ContentType?.MediaType ?? "", bytes);
         }
     }
 }

@@ -15,7 +15,8 @@ internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, R
     private const int HeaderReserve = 1024;
 
     /// <summary>Sends the bytes from the stream's position to its end, and returns the reply's.</summary>
-    /// <exception cref="RpcException">Cancelled when the server wants no more; whatever a part's call throws.</exception>
+    /// <exception cref="RpcException">Cancelled when the server wants no more;
+    /// whatever a part's call throws.</exception>
     public ByteString Send(string method, Stream body, IProgress<RpcProgress>? progress)
     {
         int total = checked((int)(body.Length - body.Position));
@@ -27,7 +28,8 @@ internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, R
         {
             while (true)
             {
-                int count = body.ReadAtLeast(chunk, Math.Min(chunk.Length, total - position), throwOnEndOfStream: true);
+                int count = body.ReadAtLeast(
+                    chunk, Math.Min(chunk.Length, total - position), throwOnEndOfStream: true);
                 bool isLast = position + count == total;
                 RpcMultiPartRequest part = new()
                 {
@@ -52,7 +54,9 @@ internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, R
 
                 if (!reply.Continue)
                 {
-                    throw new RpcException(RpcStatusCode.Cancelled, $"The server cancelled the message for {method} after {position} bytes.");
+                    throw new RpcException(
+                        RpcStatusCode.Cancelled,
+                        $"The server cancelled the message for {method} after {position} bytes.");
                 }
             }
         }

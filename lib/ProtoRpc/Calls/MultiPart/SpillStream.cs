@@ -1,6 +1,7 @@
 namespace ProtoRpc.Calls.MultiPart;
 
-/// <summary>Bytes that come in order: in memory while they are few, then in a temporary file of the owner's alone.</summary>
+/// <summary>Bytes that come in order: in memory while they are few,
+/// then in a temporary file of the owner's alone.</summary>
 internal sealed class SpillStream(int memoryBytes) : Stream
 {
     private Stream _inner = new MemoryStream();

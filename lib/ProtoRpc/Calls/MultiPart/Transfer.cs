@@ -42,7 +42,9 @@ internal sealed class Transfer(string owner, string method, int totalBytes, int 
 
             if (part.BytesSent != payload.Length || payload.Length > TotalBytes - Body.Length)
             {
-                throw Wrong($"it has {payload.Length} bytes, says {part.BytesSent}, and {TotalBytes - Body.Length} are left");
+                throw Wrong(
+                    $"it has {payload.Length} bytes, says {part.BytesSent}, "
+                    + $"and {TotalBytes - Body.Length} are left");
             }
 
             Body.Write(payload.Span);
@@ -71,9 +73,10 @@ internal sealed class Transfer(string owner, string method, int totalBytes, int 
         }
     }
 
-    private RpcException Wrong(string why) =>
-        new(RpcStatusCode.InvalidArgument, $"A part of a message for {Method} is refused: {why}. Send the message anew.")
-        {
-            ErrorId = "BadPart",
-        };
+    private RpcException Wrong(string why) => new(
+        RpcStatusCode.InvalidArgument,
+        $"A part of a message for {Method} is refused: {why}. Send the message anew.")
+    {
+        ErrorId = "BadPart",
+    };
 }

@@ -3,7 +3,8 @@ using ProtoRpc.Calls.Headers;
 
 namespace ProtoRpc.Calls.MultiPart;
 
-/// <summary>The messages that are coming in parts, bounded in number and in bytes, each caller's apart.</summary>
+/// <summary>The messages that are coming in parts, bounded in number and in bytes,
+/// each caller's apart.</summary>
 internal sealed class TransferTable(RpcLimits limits) : IDisposable
 {
     private const int TransactionIdBytes = 16;
@@ -28,14 +29,15 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
 
     /// <summary>Takes a part.</summary>
     /// <returns>The whole message after its last part, for the caller to dispose; else null.</returns>
-    /// <exception cref="RpcException">InvalidArgument for a part that does not follow, ResourceExhausted over a
-    /// limit; the transfer is then dropped.</exception>
+    /// <exception cref="RpcException">InvalidArgument for a part that does not follow,
+    /// ResourceExhausted over a limit; the transfer is then dropped.</exception>
     public Transfer? Accept(string owner, RpcMultiPartRequest part)
     {
         if (part.TransactionId.Length != TransactionIdBytes)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"A transaction id has {TransactionIdBytes} bytes, not {part.TransactionId.Length}.");
+                RpcStatusCode.InvalidArgument,
+                $"A transaction id has {TransactionIdBytes} bytes, not {part.TransactionId.Length}.");
         }
 
         (string, ByteString) key = (owner, part.TransactionId);
@@ -121,7 +123,8 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (_transfers.ContainsKey(key))
             {
-                throw new RpcException(RpcStatusCode.InvalidArgument, "A transfer of that transaction id has begun already.")
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument, "A transfer of that transaction id has begun already.")
                 {
                     ErrorId = "BadPart",
                 };
@@ -130,7 +133,8 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
             RequireRoom(key.Owner, part.TotalBytes);
             Transfer transfer = new(key.Owner, part.MethodName, part.TotalBytes, limits.TransferMemoryBytes);
             _transfers.Add(key, transfer);
-            _sweep ??= new Timer(static table => ((TransferTable)table!).Sweep(), this, SweepPeriod, SweepPeriod);
+            _sweep ??= new Timer(
+                static table => ((TransferTable)table!).Sweep(), this, SweepPeriod, SweepPeriod);
             return transfer;
         }
     }
@@ -140,7 +144,8 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
     {
         if (totalBytes < 0)
         {
-            throw new RpcException(RpcStatusCode.InvalidArgument, $"A message cannot have {totalBytes} bytes.");
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"A message cannot have {totalBytes} bytes.");
         }
 
         long sum = totalBytes;
@@ -153,7 +158,9 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
 
         if (sum > limits.MaxTransferBytes)
         {
-            throw Exhausted($"the caller's messages in parts would have {sum} bytes, and {limits.MaxTransferBytes} are allowed");
+            throw Exhausted(
+                $"the caller's messages in parts would have {sum} bytes, "
+                + $"and {limits.MaxTransferBytes} are allowed");
         }
 
         if (count > limits.MaxTransfersPerCaller || _transfers.Count >= limits.MaxTransfers)
@@ -173,7 +180,8 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
                 ? transfer
                 : throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    "No transfer of that transaction id has begun, or it was abandoned for too long. Send the message anew.")
+                    "No transfer of that transaction id has begun, or it was abandoned for too long. "
+                    + "Send the message anew.")
                 {
                     ErrorId = "BadPart",
                 };

@@ -5,8 +5,10 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls.Native;
 
-/// <summary>The methods that every service of the native protocol has; on the wire their names start with a dot.</summary>
-/// <remarks>They are methods like any other, so that interceptors see them and they cannot get around a rule.</remarks>
+/// <summary>The methods that every service of the native protocol has;
+/// on the wire their names start with a dot.</summary>
+/// <remarks>They are methods like any other, so that interceptors see them
+/// and they cannot get around a rule.</remarks>
 internal sealed class BuiltInMethods
 {
     public const string Ping = ".ping";
@@ -51,8 +53,8 @@ internal sealed class BuiltInMethods
             (context, request) => handler(context, (TRequest)request),
             new MessageParser<TRequest>(() => new TRequest())));
 
-    // The method that the parts are for is found before the first of them is kept, and is called as if the message
-    // had come whole.
+    // The method that the parts are for is found before the first of them is kept,
+    // and is called as if the message had come whole.
     private async ValueTask<IMessage> TakePartAsync(RpcCallContext context, RpcMultiPartRequest part)
     {
         if (part.MessageStatus == RpcMultiPartRequest.Types.RpcMessageStatus.Cancel)

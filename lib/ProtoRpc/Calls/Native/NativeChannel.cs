@@ -32,7 +32,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
     /// <summary>A channel, bound to the service's interface where one is given.</summary>
     public static NativeChannel Open(
-        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options, CancellationToken cancellation)
+        RpcEndpoint endpoint, RpcServiceInfo? service,
+        RpcClientOptions options, CancellationToken cancellation)
     {
         NativeChannel channel = new(endpoint, options);
         try
@@ -61,7 +62,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         ClientOf(service, cancellation);
     }
 
-    public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
         if (GoesInParts(request))
@@ -73,7 +75,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
 
         NativeClient client = ClientOf(call.Method.Service, cancellation);
-        return Call(client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation);
+        return Call(
+            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation);
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
@@ -92,14 +95,16 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return ReadReply(exchange, id, code, call.Method.FullName, read);
     }
 
-    public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
         NativeClient client = ClientOf(call.Method.Service, cancellation);
         MultiPartSender sender = new(
             options.MultiPartThreshold ?? _limits.MaxMessageBytes,
             part => Call(
-                client, BuiltInMethods.Multi, call.Method.FullName, part, call.Timeout, ParseMultiPart, cancellation));
+                client, BuiltInMethods.Multi, call.Method.FullName,
+                part, call.Timeout, ParseMultiPart, cancellation));
         return read(sender.Send(call.Method.Name, request, call.Progress).Span);
     }
 
@@ -124,7 +129,13 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         NativeClient client = ClientOf(service, cancellation);
         long start = Stopwatch.GetTimestamp();
         RpcPingResponse reply = Call(
-            client, BuiltInMethods.Ping, $"{service.FullName}/{BuiltInMethods.Ping}", new RpcPingRequest(), timeout, ParsePing, cancellation);
+            client,
+            BuiltInMethods.Ping,
+            $"{service.FullName}/{BuiltInMethods.Ping}",
+            new RpcPingRequest(),
+            timeout,
+            ParsePing,
+            cancellation);
         TimeSpan latency = Stopwatch.GetElapsedTime(start);
         ServerFacts? facts = reply.GetExtension(ProtorpcTransportExtensions.ServerFacts);
         return new RpcPingResult(
@@ -164,16 +175,19 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         {
             RpcLimits within = _limits with { ConnectTimeout = timeout };
             NativeClient.Connect(
-                endpoint, options.InterfaceId ?? Guid.NewGuid(), within, options.Security, Tls, cancellation).Dispose();
+                endpoint, options.InterfaceId ?? Guid.NewGuid(), within, options.Security, Tls, cancellation)
+                .Dispose();
         }
         catch (RpcException e) when (options.InterfaceId is null && e.Code == RpcStatusCode.Unimplemented)
         {
         }
 
-        return new RpcPingResult(endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null);
+        return new RpcPingResult(
+            endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null);
     }
 
-    // Tells the server that the session is not needed any more. It would expire anyway, so nobody waits for long.
+    // Tells the server that the session is not needed any more.
+    // It would expire anyway, so nobody waits for long.
     private void CloseSession()
     {
         NativeClient? client;
@@ -189,7 +203,9 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
         try
         {
-            Call(client, BuiltInMethods.Close, BuiltInMethods.Close, new RpcVoid(), CloseTimeout, static _ => true, default);
+            Call(
+                client, BuiltInMethods.Close, BuiltInMethods.Close,
+                new RpcVoid(), CloseTimeout, static _ => true, default);
             Context = new Headers.RpcCallContext();
         }
         catch (RpcException)
@@ -233,7 +249,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
     }
 
-    // One client for each interface id; connecting under the lock keeps two first calls from connecting twice.
+    // One client for each interface id; connecting under the lock keeps two first calls
+    // from connecting twice.
     private NativeClient ClientOf(RpcServiceInfo service, CancellationToken cancellation)
     {
         Guid id = _interfaceIds.GetOrAdd(service.FullName, static (_, s) => s.InterfaceId, service);
@@ -250,7 +267,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
     }
 
-    private ByteString WriteRequest(NativeExchange exchange, string method, IMessage request, TimeSpan timeout)
+    private ByteString WriteRequest(
+        NativeExchange exchange, string method, IMessage request, TimeSpan timeout)
     {
         MessageChecks.RequireSize(request, _limits.MaxMessageBytes, "request");
         Span<byte> id = stackalloc byte[MessageIdBytes];
@@ -266,7 +284,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         if (timeout != Timeout.InfiniteTimeSpan)
         {
             header.SetExtension(
-                ProtorpcTransportExtensions.TimeoutMs, (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue));
+                ProtorpcTransportExtensions.TimeoutMs,
+                (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue));
         }
 
         NativeHeaders.Write(exchange.Request, header, request);
@@ -288,7 +307,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         if (header.MessageId != id && !(failed && !header.HasMessageId))
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The reply to {method} carries the id of another call; the connection is not to be trusted.")
+                RpcStatusCode.Internal,
+                $"The reply to {method} carries the id of another call; the connection is not to be trusted.")
             {
                 ErrorId = "BadHeader",
                 MayHaveExecuted = true,
@@ -318,7 +338,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         string message = remote.Message.Length > 0
             ? remote.Message
             : $"{method} failed on the server"
-                + (remote.TypeName.Length > 0 ? $" with {remote.TypeName}" : "") + "; the server tells no more.";
+                + (remote.TypeName.Length > 0 ? $" with {remote.TypeName}" : "")
+                + "; the server tells no more.";
         return new RpcException(code, message, RemoteExceptionFactory.Create(remote, options.ExceptionTypes))
         {
             Remote = remote,

@@ -5,8 +5,8 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Calls.Native;
 
 /// <summary>Answers the Exec calls of one service: header and body in, header and body out.</summary>
-/// <remarks>A handler's failure is described in the reply's header and never leaves here as an exception, so the
-/// interface's return code stays 0, as on the original.</remarks>
+/// <remarks>A handler's failure is described in the reply's header and never leaves here as an exception,
+/// so the interface's return code stays 0, as on the original.</remarks>
 internal sealed class NativeDispatcher(ServerHost host, ServerService service, BuiltInMethods builtIns)
 {
     public ValueTask HandleAsync(ExecCall call)
@@ -16,12 +16,14 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
         host.BeginCall();
         try
         {
-            header = NativeHeaders.Read(NativeHeaders.RequestParser, call.Request.Span, out ReadOnlySpan<byte> body);
+            header = NativeHeaders.Read(
+                NativeHeaders.RequestParser, call.Request.Span, out ReadOnlySpan<byte> body);
             ServerMethod method = BuiltInMethods.IsBuiltIn(header.MethodName)
                 ? builtIns.Get(header.MethodName)
                 : service.Get(header.MethodName);
             context = new RpcCallContext(
-                host, method.Info, call.Endpoint, call.Peer, header.CallContext, DeadlineOf(header), call.Cancellation);
+                host, method.Info, call.Endpoint, call.Peer,
+                header.CallContext, DeadlineOf(header), call.Cancellation);
             ValueTask<IMessage> reply = host.InvokeAsync(method, context, method.ReadRequest(body, context));
             if (!reply.IsCompleted)
             {
@@ -40,11 +42,13 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
 
     private static DateTimeOffset? DeadlineOf(RpcRequestHeader header) =>
         header.HasExtension(ProtorpcTransportExtensions.TimeoutMs)
-            ? DateTimeOffset.UtcNow.AddMilliseconds(header.GetExtension(ProtorpcTransportExtensions.TimeoutMs))
+            ? DateTimeOffset.UtcNow.AddMilliseconds(
+                header.GetExtension(ProtorpcTransportExtensions.TimeoutMs))
             : null;
 
     private async ValueTask FinishAsync(
-        ExecCall call, RpcRequestHeader header, ServerMethod method, RpcCallContext context, ValueTask<IMessage> pending)
+        ExecCall call, RpcRequestHeader header, ServerMethod method,
+        RpcCallContext context, ValueTask<IMessage> pending)
     {
         try
         {

@@ -5,7 +5,8 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Calls.Native;
 
-/// <summary>The framing of the protobuf layer: a header with its length before it, then the body to the end.</summary>
+/// <summary>The framing of the protobuf layer: a header with its length before it,
+/// then the body to the end.</summary>
 internal static class NativeHeaders
 {
     private const int MaxVarint32Bytes = 5;
@@ -42,7 +43,8 @@ internal static class NativeHeaders
 
     /// <summary>Reads the header and leaves the body.</summary>
     /// <exception cref="RpcException">Internal: the peer does not keep to the framing.</exception>
-    public static THeader Read<THeader>(MessageParser<THeader> parser, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> body)
+    public static THeader Read<THeader>(
+        MessageParser<THeader> parser, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> body)
         where THeader : IMessage<THeader>
     {
         int start = ReadVarint(payload, out uint length);

@@ -6,10 +6,13 @@ namespace ProtoRpc.Formats.Text;
 /// <summary>The names of fields in the text format.</summary>
 internal static class TextNames
 {
-    /// <summary>The name of a field; a group has its type's, an extension its full name in brackets.</summary>
-    public static string Of(FieldLayout field) => IsLikeGroup(field.Info) ? field.Info.MessageType!.Name : field.Info.Name;
+    /// <summary>The name of a field; a group has its type's,
+    /// an extension its full name in brackets.</summary>
+    public static string Of(FieldLayout field) =>
+        IsLikeGroup(field.Info) ? field.Info.MessageType!.Name : field.Info.Name;
 
-    /// <summary>The field of a name without brackets, exactly as it is written; a group by either name.</summary>
+    /// <summary>The field of a name without brackets, exactly as it is written;
+    /// a group by either name.</summary>
     public static FieldLayout? Find(MessageLayout layout, string name)
     {
         if (layout.Find(name) is { Info.IsExtension: false } found && found.Info.Name == name)
@@ -28,7 +31,9 @@ internal static class TextNames
 
     /// <summary>The extension of a name in brackets.</summary>
     public static FieldLayout? FindExtension(MessageLayout layout, string name) =>
-        layout.Find($"[{name}]") is { Info.IsExtension: true } found && found.Info.FullName == name ? found : null;
+        layout.Find($"[{name}]") is { Info.IsExtension: true } found && found.Info.FullName == name
+            ? found
+            : null;
 
     // What proto2 declares with the word group, and what an edition declares as if it were one.
     private static bool IsLikeGroup(RpcFieldInfo field) =>

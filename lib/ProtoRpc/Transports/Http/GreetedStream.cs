@@ -2,16 +2,17 @@ using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>A connection whose first incoming bytes are looked at, so that a server of another protocol is told at
-/// once and by name instead of by what it breaks later.</summary>
+/// <summary>A connection whose first incoming bytes are looked at, so that a server
+/// of another protocol is told at once and by name instead of by what it breaks later.</summary>
 /// <param name="inner">The connection.</param>
 /// <param name="endpoint">For errors.</param>
 /// <param name="expected">What the server should speak.</param>
 /// <param name="patience">How long it may take to say something.</param>
-/// <param name="refused">Gets what is thrown, since the HTTP client forgets why a new connection was no good when no
-/// call has been given to it yet.</param>
+/// <param name="refused">Gets what is thrown, since the HTTP client forgets why a new connection was no good
+/// when no call has been given to it yet.</param>
 internal sealed class GreetedStream(
-    Stream inner, RpcEndpoint endpoint, PeerGreeting expected, TimeSpan patience, Action<RpcException> refused) : Stream
+    Stream inner, RpcEndpoint endpoint, PeerGreeting expected,
+    TimeSpan patience, Action<RpcException> refused) : Stream
 {
     private const int MaxLine = 80;
 
@@ -31,26 +32,31 @@ internal sealed class GreetedStream(
         set => throw new NotSupportedException();
     }
 
-    public override ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default) =>
+    public override ValueTask<int> ReadAsync(
+        Memory<byte> buffer, CancellationToken cancellationToken = default) =>
         _greeted || buffer.IsEmpty
             ? inner.ReadAsync(buffer, cancellationToken)
             : ReadGreetingAsync(buffer, cancellationToken);
 
-    public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+    public override Task<int> ReadAsync(
+        byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
         ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
 
     public override int Read(byte[] buffer, int offset, int count) =>
         ReadAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
 
-    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) =>
+    public override ValueTask WriteAsync(
+        ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) =>
         inner.WriteAsync(buffer, cancellationToken);
 
-    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+    public override Task WriteAsync(
+        byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
         inner.WriteAsync(buffer, offset, count, cancellationToken);
 
     public override void Write(byte[] buffer, int offset, int count) => inner.Write(buffer, offset, count);
 
-    public override Task FlushAsync(CancellationToken cancellationToken) => inner.FlushAsync(cancellationToken);
+    public override Task FlushAsync(CancellationToken cancellationToken) =>
+        inner.FlushAsync(cancellationToken);
 
     public override void Flush() => inner.Flush();
 
@@ -70,7 +76,8 @@ internal sealed class GreetedStream(
 
     private async ValueTask<int> ReadGreetingAsync(Memory<byte> buffer, CancellationToken cancellationToken)
     {
-        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        using CancellationTokenSource end =
+            CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         end.CancelAfter(patience);
         int count;
         try
@@ -116,7 +123,8 @@ internal sealed class GreetedStream(
     {
         byte[] line = new byte[first.Length + MaxLine];
         first.CopyTo(line);
-        int count = first.Length + await inner.ReadAsync(line.AsMemory(first.Length), cancellationToken).ConfigureAwait(false);
+        int count = first.Length + await inner.ReadAsync(line.AsMemory(first.Length), cancellationToken)
+            .ConfigureAwait(false);
         return PeerGreetings.FirstLine(line.AsSpan(0, count));
     }
 }

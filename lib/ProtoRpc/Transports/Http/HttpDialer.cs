@@ -5,7 +5,8 @@ using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Makes the connections of HTTP/2: TCP or a Unix socket, with TLS where the endpoint says so.</summary>
+/// <summary>Makes the connections of HTTP/2: TCP or a Unix socket,
+/// with TLS where the endpoint says so.</summary>
 internal static class HttpDialer
 {
     /// <summary>Connects and shakes hands.</summary>
@@ -14,7 +15,8 @@ internal static class HttpDialer
     /// <param name="timeout">For connecting, and then for the server's first word.</param>
     /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
     /// <param name="cancellation">Ends the try.</param>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled; says what is wrong.</exception>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded,
+    /// Cancelled; says what is wrong.</exception>
     public static async Task<DialedConnection> DialAsync(
         RpcEndpoint endpoint,
         RpcTlsOptions tls,
@@ -43,7 +45,8 @@ internal static class HttpDialer
     }
 
     private static RpcException Explain(
-        Exception exception, RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation) => exception switch
+        Exception exception, RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation) =>
+        exception switch
         {
             RpcException known => known,
             SocketException e => EndpointErrors.CannotConnect(endpoint, e),
@@ -85,7 +88,8 @@ internal static class HttpDialer
         {
             throw new RpcException(
                 RpcStatusCode.Unavailable,
-                $"Cannot connect to '{endpoint}': there is no socket '{endpoint.Name}'. Start the server, or check the path.")
+                $"Cannot connect to '{endpoint}': there is no socket '{endpoint.Name}'. "
+                + "Start the server, or check the path.")
             {
                 Endpoint = endpoint,
             };

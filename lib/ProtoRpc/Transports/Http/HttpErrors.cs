@@ -15,10 +15,11 @@ internal static class HttpErrors
         {
             PeerGreeting.Tls => $"it speaks TLS. Use {TlsForm(endpoint)}",
             PeerGreeting.Http1 when wantsTls => $"it speaks plain HTTP/1 ('{firstLine}'), without TLS",
-            PeerGreeting.Http1 => $"it speaks HTTP/1 ('{firstLine}'), and gRPC needs HTTP/2. Check the port; a proxy may "
-                + "be in between",
+            PeerGreeting.Http1 => $"it speaks HTTP/1 ('{firstLine}'), and gRPC needs HTTP/2. "
+                + "Check the port; a proxy may be in between",
             PeerGreeting.Http2 => $"it speaks HTTP/2 without TLS. Use {PlainForm(endpoint)}",
-            _ => wantsTls ? "it does not speak TLS. Check the port" : "it does not speak HTTP/2. Check the port",
+            _ when wantsTls => "it does not speak TLS. Check the port",
+            _ => "it does not speak HTTP/2. Check the port",
         };
         return Make(endpoint, what, null);
     }
@@ -37,12 +38,15 @@ internal static class HttpErrors
         null);
 
     public static RpcException NoHttp2(RpcEndpoint endpoint) => Make(
-        endpoint, "it speaks TLS, but does not offer HTTP/2 (ALPN h2), which gRPC needs. Check the port and any proxy", null);
+        endpoint,
+        "it speaks TLS, but does not offer HTTP/2 (ALPN h2), which gRPC needs. Check the port and any proxy",
+        null);
 
     public static RpcException Untrusted(RpcEndpoint endpoint, string why, Exception inner) => new(
         RpcStatusCode.Unavailable,
-        $"Cannot trust '{endpoint}': {why}. Give its authority (-CACertificate), the name that its certificate has "
-        + "(-ServerName), or take any certificate with -SkipCertificateCheck.",
+        $"Cannot trust '{endpoint}': {why}. Give its authority (-CACertificate), "
+        + "the name that its certificate has (-ServerName), "
+        + "or take any certificate with -SkipCertificateCheck.",
         inner)
     {
         ErrorId = "CertificateNotTrusted",
@@ -51,11 +55,13 @@ internal static class HttpErrors
 
     public static RpcException HandshakeFailed(RpcEndpoint endpoint, Exception exception)
     {
-        Exception cause = exception is AuthenticationException { InnerException: { } inner } ? inner : exception;
+        Exception cause = exception is AuthenticationException { InnerException: { } inner }
+            ? inner
+            : exception;
         return new RpcException(
             RpcStatusCode.Unavailable,
-            $"The TLS handshake with '{endpoint}' failed: {cause.Message.TrimEnd('.')}. The server may want a client "
-            + "certificate (-ClientCertificate) or another version of TLS.",
+            $"The TLS handshake with '{endpoint}' failed: {cause.Message.TrimEnd('.')}. "
+            + "The server may want a client certificate (-ClientCertificate) or another version of TLS.",
             exception)
         {
             ErrorId = "TlsHandshakeFailed",

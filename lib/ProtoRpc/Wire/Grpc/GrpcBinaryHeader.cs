@@ -12,7 +12,8 @@ internal static class GrpcBinaryHeader
     /// <summary>Writes bytes, without padding.</summary>
     public static string Encode(ReadOnlySpan<byte> bytes) => Convert.ToBase64String(bytes).TrimEnd('=');
 
-    /// <summary>Reads the values of one header line, which peers may join with commas, with or without padding.</summary>
+    /// <summary>Reads the values of one header line, which peers may join with commas,
+    /// with or without padding.</summary>
     /// <returns>Null when a value is not base64.</returns>
     public static IReadOnlyList<byte[]>? Decode(string line)
     {

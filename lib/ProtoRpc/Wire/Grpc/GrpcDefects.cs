@@ -14,7 +14,8 @@ internal static class GrpcDefects
 
     public static RpcException TooLarge(string what, int maxBytes) => new(
         RpcStatusCode.ResourceExhausted,
-        $"The peer {what}; the limit is {maxBytes:N0}. Raise RpcLimits.MaxMessageBytes (-MaxReceiveSize) if that is wanted.")
+        $"The peer {what}; the limit is {maxBytes:N0}. "
+        + "Raise RpcLimits.MaxMessageBytes (-MaxReceiveSize) if that is wanted.")
     {
         ErrorId = "MessageTooLarge",
         MayHaveExecuted = true,

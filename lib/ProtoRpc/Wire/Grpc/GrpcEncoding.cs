@@ -30,9 +30,10 @@ internal static class GrpcEncoding
     /// <param name="body">The compressed body.</param>
     /// <param name="encoding">What grpc-encoding said; null where it said nothing.</param>
     /// <param name="maxBytes">The largest body, after decompression.</param>
-    /// <exception cref="RpcException">ResourceExhausted over the limit; Internal for an encoding that was not agreed
-    /// upon, and for bytes that are not of it.</exception>
-    public static ReadOnlyMemory<byte> Decompress(in ReadOnlySequence<byte> body, string? encoding, int maxBytes)
+    /// <exception cref="RpcException">ResourceExhausted over the limit;
+    /// Internal for an encoding that was not agreed upon, and for bytes that are not of it.</exception>
+    public static ReadOnlyMemory<byte> Decompress(
+        in ReadOnlySequence<byte> body, string? encoding, int maxBytes)
     {
         if (encoding != Gzip)
         {
@@ -48,7 +49,8 @@ internal static class GrpcEncoding
         }
         catch (InvalidDataException e)
         {
-            throw GrpcDefects.BadFrame($"a message is not the gzip data that it is marked as ({e.Message})", e);
+            throw GrpcDefects.BadFrame(
+                $"a message is not the gzip data that it is marked as ({e.Message})", e);
         }
     }
 
@@ -62,7 +64,8 @@ internal static class GrpcEncoding
             length += count;
             if (length > maxBytes)
             {
-                throw GrpcDefects.TooLarge($"sent a compressed message that inflates to more than {maxBytes:N0} bytes", maxBytes);
+                throw GrpcDefects.TooLarge(
+                    $"sent a compressed message that inflates to more than {maxBytes:N0} bytes", maxBytes);
             }
 
             if (length == bytes.Length)

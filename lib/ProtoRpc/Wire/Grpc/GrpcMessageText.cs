@@ -32,7 +32,8 @@ internal static class GrpcMessageText
         return encoded.ToString();
     }
 
-    /// <summary>Reads a text; what is no escape stands for itself, for an error's text is better damaged than lost.</summary>
+    /// <summary>Reads a text; what is no escape stands for itself,
+    /// for an error's text is better damaged than lost.</summary>
     public static string Decode(string encoded)
     {
         if (!encoded.Contains('%'))
@@ -45,7 +46,9 @@ internal static class GrpcMessageText
         for (int i = 0; i < encoded.Length; i++)
         {
             if (encoded[i] == '%' && i + 2 < encoded.Length
-                && byte.TryParse(encoded.AsSpan(i + 1, 2), NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture, out byte octet))
+                && byte.TryParse(
+                    encoded.AsSpan(i + 1, 2), NumberStyles.AllowHexSpecifier,
+                    CultureInfo.InvariantCulture, out byte octet))
             {
                 octets[length++] = octet;
                 i += 2;

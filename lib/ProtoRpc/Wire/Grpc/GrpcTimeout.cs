@@ -20,7 +20,8 @@ internal static class GrpcTimeout
         ('H', TimeSpan.TicksPerHour),
     ];
 
-    /// <summary>Writes a time in the finest unit that holds it, rounded up; what is longer than all is the longest.</summary>
+    /// <summary>Writes a time in the finest unit that holds it, rounded up;
+    /// what is longer than all is the longest.</summary>
     public static string Format(TimeSpan timeout)
     {
         long ticks = Math.Max(1, timeout.Ticks);
@@ -40,7 +41,9 @@ internal static class GrpcTimeout
     public static TimeSpan? Parse(string text)
     {
         if (text.Length is < 2 or > MaxDigits + 1
-            || !long.TryParse(text.AsSpan(0, text.Length - 1), NumberStyles.None, CultureInfo.InvariantCulture, out long count))
+            || !long.TryParse(
+                text.AsSpan(0, text.Length - 1), NumberStyles.None,
+                CultureInfo.InvariantCulture, out long count))
         {
             return null;
         }
@@ -48,7 +51,8 @@ internal static class GrpcTimeout
         if (text[^1] == 'n')
         {
             // Hundreds of nanoseconds are the finest there is here; some time left is not none.
-            return TimeSpan.FromTicks((count + TimeSpan.NanosecondsPerTick - 1) / TimeSpan.NanosecondsPerTick);
+            return TimeSpan.FromTicks(
+                (count + TimeSpan.NanosecondsPerTick - 1) / TimeSpan.NanosecondsPerTick);
         }
 
         foreach ((char unit, long size) in Units)
