@@ -4,8 +4,8 @@ namespace ProtoRpc;
 
 /// <summary>Finds the folder of ASP.NET Core among the shared frameworks of this machine.</summary>
 /// <remarks>
-/// The shell's own runtime need not have it: the official archives of PowerShell bring a runtime without it, and then
-/// the frameworks that belong to <c>dotnet</c> are used. The order is that of .NET's own host.
+/// The shell's own runtime need not have it: the official archives of PowerShell bring a runtime without it,
+/// and then the frameworks that belong to <c>dotnet</c> are used. The order is that of .NET's own host.
 /// </remarks>
 public sealed class AspNetCoreLocator
 {
@@ -32,7 +32,8 @@ public sealed class AspNetCoreLocator
 
     /// <summary>A locator for a machine that is described.</summary>
     public AspNetCoreLocator(
-        Func<string, string?> variable, IReadOnlyList<string> wellKnownRoots, string runtimeFolder, Version runtime)
+        Func<string, string?> variable, IReadOnlyList<string> wellKnownRoots,
+        string runtimeFolder, Version runtime)
     {
         _variable = variable;
         _wellKnown = wellKnownRoots;
@@ -41,8 +42,8 @@ public sealed class AspNetCoreLocator
     }
 
     /// <summary>The folder with the assemblies.</summary>
-    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing: where it was looked for, and
-    /// what to install.</exception>
+    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing:
+    /// where it was looked for, and what to install.</exception>
     public string Find()
     {
         List<string> searched = [];
@@ -74,11 +75,13 @@ public sealed class AspNetCoreLocator
     {
         if (OperatingSystem.IsWindows())
         {
-            return [Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.ProgramFiles), "dotnet")];
+            string programs = Environment.GetFolderPath(Environment.SpecialFolder.ProgramFiles);
+            return [Path.Combine(programs, "dotnet")];
         }
 
         List<string> roots = [];
-        foreach (string file in new[] { $"/etc/dotnet/install_location_{Architecture}", "/etc/dotnet/install_location" })
+        string[] files = [$"/etc/dotnet/install_location_{Architecture}", "/etc/dotnet/install_location"];
+        foreach (string file in files)
         {
             if (File.Exists(file) && File.ReadLines(file).FirstOrDefault()?.Trim() is { Length: > 0 } root)
             {
@@ -86,7 +89,8 @@ public sealed class AspNetCoreLocator
             }
         }
 
-        roots.AddRange(["/usr/share/dotnet", "/usr/lib/dotnet", "/usr/local/share/dotnet", "/usr/lib64/dotnet"]);
+        roots.AddRange(
+            ["/usr/share/dotnet", "/usr/lib/dotnet", "/usr/local/share/dotnet", "/usr/lib64/dotnet"]);
         roots.Add(Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".dotnet"));
         return roots;
     }
@@ -116,9 +120,11 @@ public sealed class AspNetCoreLocator
             yield return root;
         }
 
-        foreach (string folder in (_variable("PATH") ?? "").Split(Path.PathSeparator, StringSplitOptions.RemoveEmptyEntries))
+        string path = _variable("PATH") ?? "";
+        foreach (string folder in path.Split(Path.PathSeparator, StringSplitOptions.RemoveEmptyEntries))
         {
-            FileInfo program = new(Path.Combine(folder, OperatingSystem.IsWindows() ? "dotnet.exe" : "dotnet"));
+            FileInfo program = new(
+                Path.Combine(folder, OperatingSystem.IsWindows() ? "dotnet.exe" : "dotnet"));
             if (program.Exists && Path.GetDirectoryName(Target(program)) is { } root)
             {
                 yield return root;
@@ -139,7 +145,9 @@ public sealed class AspNetCoreLocator
 
         return (from folder in Directory.EnumerateDirectories(frameworks)
                 let version = Version.TryParse(Path.GetFileName(folder), out Version? parsed) ? parsed : null
-                where version is not null && version.Major == _runtime.Major && version.Minor == _runtime.Minor
+                where version is not null
+                    && version.Major == _runtime.Major
+                    && version.Minor == _runtime.Minor
                     && File.Exists(Path.Combine(folder, Probe))
                 orderby version descending
                 select folder).FirstOrDefault();
@@ -147,9 +155,11 @@ public sealed class AspNetCoreLocator
 
     private RpcException Missing(List<string> searched) => new(
         RpcStatusCode.FailedPrecondition,
-        $"HTTP and gRPC endpoints need ASP.NET Core {_runtime.Major}.{_runtime.Minor}, and this machine does not have it. "
-        + $"Install the package aspnetcore-runtime-{_runtime.Major}.{_runtime.Minor} (or the .NET SDK), or set "
-        + $"{FolderVariable} to a folder with its assemblies. Clients and the other endpoints work without it. "
+        $"HTTP and gRPC endpoints need ASP.NET Core {_runtime.Major}.{_runtime.Minor}, "
+        + "and this machine does not have it. "
+        + $"Install the package aspnetcore-runtime-{_runtime.Major}.{_runtime.Minor} (or the .NET SDK), "
+        + $"or set {FolderVariable} to a folder with its assemblies. "
+        + "Clients and the other endpoints work without it. "
         + $"Looked in: {string.Join(", ", searched)}.")
     {
         ErrorId = "AspNetCoreMissing",

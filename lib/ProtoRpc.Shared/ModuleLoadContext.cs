@@ -31,13 +31,15 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         lock (Gate)
         {
             s_instance ??= new ModuleLoadContext();
-            return s_instance.LoadFromAssemblyPath(Path.Combine(s_instance._folder, "ProtoRpc.PowerShell.dll"));
+            return s_instance.LoadFromAssemblyPath(
+                Path.Combine(s_instance._folder, "ProtoRpc.PowerShell.dll"));
         }
     }
 
-    /// <summary>Finds ASP.NET Core, from where its assemblies are loaded when they are first used. Outside of the module
-    /// the program that has this library brings it, and there is nothing to find.</summary>
-    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing, and what to install.</exception>
+    /// <summary>Finds ASP.NET Core, from where its assemblies are loaded when they are first used. Outside
+    /// of the module the program that has this library brings it, and there is nothing to find.</summary>
+    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing,
+    /// and what to install.</exception>
     public static void RequireAspNetCore()
     {
         lock (Gate)
@@ -57,7 +59,8 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
             return _shared;
         }
 
-        // Before our own folder: its parts must all be of one version. Whatever the shell brings of them stays apart.
+        // Before our own folder: its parts must all be of one version.
+        // Whatever the shell brings of them stays apart.
         if (_aspNetCore is { } aspNetCore)
         {
             string part = Path.Combine(aspNetCore, $"{assemblyName.Name}.dll");

@@ -1,6 +1,7 @@
 namespace ProtoRpc;
 
-/// <summary>What a listener takes as proof of who calls. Without <see cref="None"/>, it refuses who brings none.</summary>
+/// <summary>What a listener takes as proof of who calls. Without <see cref="None"/>,
+/// it refuses who brings none.</summary>
 [Flags]
 public enum RpcAuthentication
 {

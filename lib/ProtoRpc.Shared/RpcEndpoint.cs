@@ -29,7 +29,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
     /// <summary>The port, 0 for one that the system picks, and 0 where the transport has none.</summary>
     public int Port { get; }
 
-    /// <summary>The pipe's or local name without prefix, a socket's path, or the path of an HTTP address.</summary>
+    /// <summary>The pipe's or local name without prefix, a socket's path,
+    /// or the path of an HTTP address.</summary>
     public string Name { get; }
 
     /// <summary>Whether the endpoint can only be reached from this machine by its nature.</summary>
@@ -79,7 +80,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
     public RpcEndpoint WithHost(string host) => Create(Transport, host, Port, Name);
 
     /// <summary>Reads a string binding or URI.</summary>
-    /// <exception cref="RpcException">InvalidArgument, with what is wrong and the forms that are understood.</exception>
+    /// <exception cref="RpcException">InvalidArgument, with what is wrong
+    /// and the forms that are understood.</exception>
     public static RpcEndpoint Parse(string text)
     {
         ArgumentNullException.ThrowIfNull(text);
@@ -90,7 +92,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
             : StringBindingSyntax.Parse(trimmed);
     }
 
-    /// <summary>Reads a string binding or URI; so scripts can write a text where an endpoint is wanted.</summary>
+    /// <summary>Reads a string binding or URI; so scripts can write a text
+    /// where an endpoint is wanted.</summary>
     public static explicit operator RpcEndpoint(string text) => Parse(text);
 
     /// <inheritdoc/>
@@ -166,7 +169,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
         if (name.StartsWith('.')
             || name.Any(c => !(char.IsAsciiLetterOrDigit(c) || c is '.' or '-' or '_' or '{' or '}' or '$')))
         {
-            throw Invalid(text, "a name has ASCII letters, digits and . - _ { } $ and does not start with a dot");
+            throw Invalid(
+                text, "a name has ASCII letters, digits and . - _ { } $ and does not start with a dot");
         }
     }
 }

@@ -44,8 +44,8 @@ public sealed record RpcLimits
     /// <summary>Time after which a session that no call uses is ended: 3 minutes.</summary>
     public TimeSpan SessionIdleTimeout { get; init; } = TimeSpan.FromMinutes(3);
 
-    /// <summary>Bytes of all messages of one caller that are coming in parts: 2 GiB less one, the largest message
-    /// of Protocol Buffers.</summary>
+    /// <summary>Bytes of all messages of one caller that are coming in parts:
+    /// 2 GiB less one, the largest message of Protocol Buffers.</summary>
     public int MaxTransferBytes { get; init; } = int.MaxValue;
 
     /// <summary>Messages of one caller that may be coming in parts at once: 8.</summary>
@@ -54,7 +54,8 @@ public sealed record RpcLimits
     /// <summary>Messages of all callers that may be coming in parts at once: 64.</summary>
     public int MaxTransfers { get; init; } = 64;
 
-    /// <summary>Bytes of a message in parts that are kept in memory; a longer one goes to a temporary file: 1 MiB.</summary>
+    /// <summary>Bytes of a message in parts that are kept in memory;
+    /// a longer one goes to a temporary file: 1 MiB.</summary>
     public int TransferMemoryBytes { get; init; } = 1024 * 1024;
 
     /// <summary>Time after which a message whose next part does not come is forgotten: 1 minute.</summary>
@@ -69,7 +70,8 @@ public sealed record RpcLimits
     /// <summary>Time in which a new connection must have bound: 10 seconds.</summary>
     public TimeSpan BindTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
-    /// <summary>Time in which a begun PDU, and the next fragment of a begun request, must arrive: 30 seconds.</summary>
+    /// <summary>Time in which a begun PDU, and the next fragment of a begun request,
+    /// must arrive: 30 seconds.</summary>
     public TimeSpan FragmentTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>Time after which a connection without calls is closed: 30 minutes.</summary>

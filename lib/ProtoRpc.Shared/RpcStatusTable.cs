@@ -1,6 +1,7 @@
 namespace ProtoRpc;
 
-/// <summary>The one table between status codes, DCE/RPC faults, HTTP statuses and PowerShell's error categories.</summary>
+/// <summary>The one table between status codes, DCE/RPC faults,
+/// HTTP statuses and PowerShell's error categories.</summary>
 public static class RpcStatusTable
 {
     // Code, fault that a server sends, HTTP status, name of the ErrorCategory.
@@ -25,7 +26,8 @@ public static class RpcStatusTable
         (RpcStatusCode.Unauthenticated, 0x1C00001D, 401, "AuthenticationError"),
     ];
 
-    // Faults and return codes of peers, with what they mean (C706 appendix E, [MS-RPCE] 2.2.2.11, [MS-ERREF] 2.2).
+    // Faults and return codes of peers, with what they mean (C706 appendix E,
+    // [MS-RPCE] 2.2.2.11, [MS-ERREF] 2.2).
     private static readonly Dictionary<uint, (RpcStatusCode Code, string Meaning)> Faults = new()
     {
         [0x00000005] = (RpcStatusCode.PermissionDenied, "access denied"),
@@ -35,7 +37,8 @@ public static class RpcStatusTable
         [0x1C010003] = (RpcStatusCode.Unimplemented, "the interface is not served"),
         [0x1C01000B] = (RpcStatusCode.Internal, "protocol error"),
         [0x1C010013] = (RpcStatusCode.ResourceExhausted, "the reply is larger than the server's limit"),
-        [0x1C010014] = (RpcStatusCode.ResourceExhausted, "the server is too busy, or the request is over its limit"),
+        [0x1C010014] =
+            (RpcStatusCode.ResourceExhausted, "the server is too busy, or the request is over its limit"),
         [0x1C00000D] = (RpcStatusCode.Cancelled, "the call was cancelled"),
         [0x1C000012] = (RpcStatusCode.Unknown, "unspecified fault"),
         [0x1C00001B] = (RpcStatusCode.ResourceExhausted, "the server is out of memory"),
@@ -69,7 +72,9 @@ public static class RpcStatusTable
 
     /// <summary>What a DCE/RPC fault, or a return code other than 0, means.</summary>
     public static (RpcStatusCode Code, string Meaning) OfNativeStatus(uint status) =>
-        Faults.TryGetValue(status, out (RpcStatusCode, string) row) ? row : (RpcStatusCode.Unknown, "status not known");
+        Faults.TryGetValue(status, out (RpcStatusCode, string) row)
+            ? row
+            : (RpcStatusCode.Unknown, "status not known");
 
     private static (RpcStatusCode Code, uint Fault, int Http, string Category) Row(RpcStatusCode code) =>
         (int)code >= 0 && (int)code < Rows.Length

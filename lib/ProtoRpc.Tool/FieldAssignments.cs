@@ -2,7 +2,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Reads <c>--set outer.inner=value</c> into what <see cref="Messages.MessageMapper"/> takes.</summary>
+/// <summary>Reads <c>--set outer.inner=value</c>
+/// into what <see cref="Messages.MessageMapper"/> takes.</summary>
 internal static class FieldAssignments
 {
     public static object Read(RpcMessageInfo type, IEnumerable<string> assignments)
@@ -22,7 +23,8 @@ internal static class FieldAssignments
         return message;
     }
 
-    private static void Assign(RpcMessageInfo? type, Dictionary<string, object?> message, string path, string text)
+    private static void Assign(
+        RpcMessageInfo? type, Dictionary<string, object?> message, string path, string text)
     {
         string[] steps = Split(path);
         Dictionary<string, object?> target = message;
@@ -36,7 +38,8 @@ internal static class FieldAssignments
             }
 
             target = inner as Dictionary<string, object?>
-                ?? throw new UsageException($"--set {path}: '{step}' was given a value before; give it fields or a value.");
+                ?? throw new UsageException(
+                    $"--set {path}: '{step}' was given a value before; give it fields or a value.");
         }
 
         string name = steps[^1];
@@ -64,7 +67,8 @@ internal static class FieldAssignments
 
     private static object? Value(RpcFieldInfo? field, string path, string text)
     {
-        if (field is { MessageType: not null } or { IsRepeated: true } && text.StartsWith('{') | text.StartsWith('['))
+        if (field is { MessageType: not null } or { IsRepeated: true }
+            && text.StartsWith('{') | text.StartsWith('['))
         {
             return JsonText.Read(text, $"--set {path}");
         }

@@ -5,7 +5,8 @@ namespace ProtoRpc.Tool.Processes;
 /// <param name="Arguments">What comes before pwsh's own arguments.</param>
 /// <param name="Version">Its version.</param>
 /// <param name="Where">Where it was found, for people.</param>
-internal sealed record PowerShellHost(string FileName, IReadOnlyList<string> Arguments, Version Version, string Where)
+internal sealed record PowerShellHost(
+    string FileName, IReadOnlyList<string> Arguments, Version Version, string Where)
 {
     // The first that runs on .NET 10, as the module does.
     private static readonly Version Minimum = new(7, 6);
@@ -18,7 +19,8 @@ internal sealed record PowerShellHost(string FileName, IReadOnlyList<string> Arg
     public static async Task<(PowerShellHost? Shell, string WhyNot)> FindAsync(
         string folder, CancellationToken cancellation = default)
     {
-        (PowerShellHost? shell, string whyNotPath) = await TryAsync("pwsh", [], folder, "on PATH", cancellation);
+        (PowerShellHost? shell, string whyNotPath) = await TryAsync(
+            "pwsh", [], folder, "on PATH", cancellation);
         if (shell is not null)
         {
             return (shell, "");
@@ -41,10 +43,12 @@ internal sealed record PowerShellHost(string FileName, IReadOnlyList<string> Arg
         IEnumerable<string> arguments, string folder, TimeSpan limit, Action<string>? onLine = null,
         CancellationToken cancellation = default) =>
         ChildProcess.RunAsync(
-            FileName, [.. Arguments, "-NoProfile", "-NonInteractive", .. arguments], folder, limit, onLine, cancellation);
+            FileName, [.. Arguments, "-NoProfile", "-NonInteractive", .. arguments],
+            folder, limit, onLine, cancellation);
 
     private static async Task<(PowerShellHost? Shell, string WhyNot)> TryAsync(
-        string fileName, IReadOnlyList<string> arguments, string folder, string where, CancellationToken cancellation)
+        string fileName, IReadOnlyList<string> arguments,
+        string folder, string where, CancellationToken cancellation)
     {
         ChildProcess.Result result = await ChildProcess.RunAsync(
             fileName, [.. arguments, "--version"], folder, StartLimit, cancellation: cancellation);
@@ -54,7 +58,9 @@ internal sealed record PowerShellHost(string FileName, IReadOnlyList<string> Arg
         }
 
         // "PowerShell 7.6.5", or with a label: "PowerShell 7.6.0-rc.1".
-        string text = result.Lines.FirstOrDefault(l => l.StartsWith("PowerShell ", StringComparison.Ordinal)) ?? "";
+        string? line = result.Lines.FirstOrDefault(
+            l => l.StartsWith("PowerShell ", StringComparison.Ordinal));
+        string text = line ?? "";
         string number = text.Replace("PowerShell ", "").Split('-', '+')[0].Trim();
         return !Version.TryParse(number, out Version? version)
             ? (null, $"the pwsh {where} does not tell its version")

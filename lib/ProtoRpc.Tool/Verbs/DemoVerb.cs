@@ -4,7 +4,8 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary><c>protorpc demo</c>: a service on three transports, in PowerShell where there is one, else in C#.</summary>
+/// <summary><c>protorpc demo</c>: a service on three transports,
+/// in PowerShell where there is one, else in C#.</summary>
 internal static class DemoVerb
 {
     private static readonly TimeSpan ScriptLimit = TimeSpan.FromMinutes(2);
@@ -15,7 +16,10 @@ internal static class DemoVerb
         {
             Description = "Runs in C# even where PowerShell is at hand.",
         };
-        Command command = new("demo", "Serves a service on three transports and says hello over each.") { native };
+        Command command = new("demo", "Serves a service on three transports and says hello over each.")
+        {
+            native,
+        };
 
         command.SetAction(async (parsed, cancellation) =>
         {
@@ -34,14 +38,21 @@ internal static class DemoVerb
                 return ExitCode.Success;
             }
 
-            console.WriteLine($"Running {ModuleFolder.ExampleScript} in pwsh {shell.Version}, found {shell.Where}.");
+            console.WriteLine(
+                $"Running {ModuleFolder.ExampleScript} in pwsh {shell.Version}, found {shell.Where}.");
             ChildProcess.Result result = await shell.RunAsync(
-                ["-File", Path.Combine(folder!, ModuleFolder.ExampleScript)], folder!, ScriptLimit, console.WriteLine,
+                ["-File", Path.Combine(folder!, ModuleFolder.ExampleScript)],
+                folder!,
+                ScriptLimit,
+                console.WriteLine,
                 cancellation);
             if (!result.Succeeded)
             {
-                string end = result.TimedOut ? $"did not end in {ScriptLimit.TotalSeconds} seconds" : "failed";
-                console.WriteError($"{ModuleFolder.ExampleScript} {end}; 'protorpc demo --native' shows the same in C#.");
+                string end = result.TimedOut
+                    ? $"did not end in {ScriptLimit.TotalSeconds} seconds"
+                    : "failed";
+                console.WriteError(
+                    $"{ModuleFolder.ExampleScript} {end}; 'protorpc demo --native' shows the same in C#.");
             }
 
             return result.Succeeded ? ExitCode.Success : ExitCode.Failed;

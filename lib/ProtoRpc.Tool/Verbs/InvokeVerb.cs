@@ -10,11 +10,18 @@ internal static class InvokeVerb
 {
     public static Command Create(ToolConsole console)
     {
-        Argument<string> endpoint = new("ENDPOINT") { Description = "Where the service is, as ncacn_ip_tcp:host[8080] or tcp://host:8080." };
-        Argument<string> methodName = new("METHOD") { Description = "The method: Method, Service/Method or package.Service/Method." };
+        Argument<string> endpoint = new("ENDPOINT")
+        {
+            Description = "Where the service is, as ncacn_ip_tcp:host[8080] or tcp://host:8080.",
+        };
+        Argument<string> methodName = new("METHOD")
+        {
+            Description = "The method: Method, Service/Method or package.Service/Method.",
+        };
         Option<string[]> set = new("--set")
         {
-            Description = "One field: name=value, or outer.inner=value; the same name again for a repeated field.",
+            Description =
+                "One field: name=value, or outer.inner=value; the same name again for a repeated field.",
             HelpName = "FIELD=VALUE",
         };
         Option<string?> json = new("--message", "-m")
@@ -22,7 +29,10 @@ internal static class InvokeVerb
             Description = "The request as JSON text, @FILE, or - for standard input.",
             HelpName = "JSON",
         };
-        Command command = new("invoke", "Calls a method and prints the reply as JSON.") { endpoint, methodName, set, json };
+        Command command = new("invoke", "Calls a method and prints the reply as JSON.")
+        {
+            endpoint, methodName, set, json,
+        };
         SchemaOptions schemaOptions = new(command);
         CallOptions callOptions = new(command);
 
