@@ -47,5 +47,6 @@ internal sealed record BenchmarkOptions
 
     private static int Number(string text) => int.Parse(text, CultureInfo.InvariantCulture);
 
-    private static TimeSpan Seconds(string text) => TimeSpan.FromSeconds(double.Parse(text, CultureInfo.InvariantCulture));
+    private static TimeSpan Seconds(string text) =>
+        TimeSpan.FromSeconds(double.Parse(text, CultureInfo.InvariantCulture));
 }

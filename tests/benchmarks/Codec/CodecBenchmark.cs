@@ -21,9 +21,11 @@ internal static class CodecBenchmark
         RpcMessageInfo type = SampleData.LoadSchema().GetMessage("Benchmark.SampleRequest");
         Console.WriteLine(string.Create(
             CultureInfo.InvariantCulture,
-            $"Codec, dynamic and generated, {options.WarmUp.TotalSeconds} s warm-up each, then "
-            + $"{options.Rounds} x {options.Round.TotalSeconds} s in turns of {Turn.TotalMilliseconds} ms, medians"));
-        ResultTable table = new("operation", "records", "bytes", "generated us", "dynamic us", "ratio", "goal");
+            $"Codec, dynamic and generated, {options.WarmUp.TotalSeconds} s warm-up each, "
+            + $"then {options.Rounds} x {options.Round.TotalSeconds} s "
+            + $"in turns of {Turn.TotalMilliseconds} ms, medians"));
+        ResultTable table = new(
+            "operation", "records", "bytes", "generated us", "dynamic us", "ratio", "goal");
         foreach (int records in options.Records is [0] ? [DefaultRecords] : options.Records)
         {
             SampleRequest generated = SampleData.Request(records);
@@ -32,7 +34,9 @@ internal static class CodecBenchmark
             ArrayBufferWriter<byte> buffer = new(bytes.Length + 16);
             string goal = records == DefaultRecords ? "<= 2.0" : "";
 
-            Compare(options, table, "encode", records, bytes.Length, goal, Encode(generated, buffer), Encode(message, buffer));
+            Compare(
+                options, table, "encode", records, bytes.Length, goal,
+                Encode(generated, buffer), Encode(message, buffer));
             Compare(
                 options, table, "decode", records, bytes.Length, goal,
                 () => SampleRequest.Parser.ParseFrom(bytes), () => DynamicMessage.Parse(type, bytes));

@@ -8,8 +8,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Grpc;
 
-/// <summary>Calls over gRPC without TLS against an echo on bare Kestrel, by the same client in the same run, and a
-/// million small replies in one stream.</summary>
+/// <summary>Calls over gRPC without TLS against an echo on bare Kestrel, by the same client in the same run,
+/// and a million small replies in one stream.</summary>
 internal static class GrpcBenchmark
 {
     public static void Run(BenchmarkOptions options)
@@ -36,7 +36,9 @@ internal static class GrpcBenchmark
             List<(double Bare, double Server)> rounds = [];
             for (int i = 0; i < options.Rounds; i++)
             {
-                rounds.Add((Rate(ofBare, request, options, options.Round), Rate(ofServer, request, options, options.Round)));
+                rounds.Add((
+                    Rate(ofBare, request, options, options.Round),
+                    Rate(ofServer, request, options, options.Round)));
             }
 
             double bareRate = ResultTable.Median(rounds.Select(r => r.Bare));
@@ -51,7 +53,8 @@ internal static class GrpcBenchmark
         StreamAsync(options.Rounds).GetAwaiter().GetResult();
     }
 
-    private static double Rate(RpcClient client, SampleRequest request, BenchmarkOptions options, TimeSpan time)
+    private static double Rate(
+        RpcClient client, SampleRequest request, BenchmarkOptions options, TimeSpan time)
     {
         long calls = 0;
         long start = Stopwatch.GetTimestamp();
@@ -90,7 +93,8 @@ internal static class GrpcBenchmark
         }
 
         Console.WriteLine(
-            $"A stream of {NumbersServer.Count:N0} messages: {ResultTable.Rate(ResultTable.Median(rates))} messages/s, "
+            $"A stream of {NumbersServer.Count:N0} messages: "
+            + $"{ResultTable.Rate(ResultTable.Median(rates))} messages/s, "
             + $"{Environment.WorkingSet / 1024 / 1024:N0} MiB in use.");
     }
 }

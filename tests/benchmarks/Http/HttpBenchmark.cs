@@ -3,7 +3,8 @@ using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Http;
 
-/// <summary>Calls over HTTP in JSON and binary, against a minimal API of ASP.NET Core with System.Text.Json.</summary>
+/// <summary>Calls over HTTP in JSON and binary, against a minimal API
+/// of ASP.NET Core with System.Text.Json.</summary>
 internal static class HttpBenchmark
 {
     private const string Json = "application/json";
@@ -34,7 +35,8 @@ internal static class HttpBenchmark
             {
                 for (int client = 0; client < options.Clients; client++)
                 {
-                    clients[i].Add(Worker.Client(stacks[i].MediaType, stacks[i].Address, records, NoFrames, options.Callers));
+                    clients[i].Add(Worker.Client(
+                        stacks[i].MediaType, stacks[i].Address, records, NoFrames, options.Callers));
                 }
 
                 Worker.Call(clients[i], options.WarmUp);
@@ -62,5 +64,6 @@ internal static class HttpBenchmark
         }
     }
 
-    private static string Percent(double ratio) => (ratio * 100).ToString("0", CultureInfo.InvariantCulture) + " %";
+    private static string Percent(double ratio) =>
+        (ratio * 100).ToString("0", CultureInfo.InvariantCulture) + " %";
 }

@@ -8,8 +8,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Http;
 
-/// <summary>Sends one request again and again over a connection and reads the answers to their ends, so that servers
-/// are measured and not clients.</summary>
+/// <summary>Sends one request again and again over a connection and reads the answers to their ends,
+/// so that servers are measured and not clients.</summary>
 internal sealed class HttpCaller : ICaller
 {
     private readonly Socket _socket;
@@ -41,7 +41,9 @@ internal sealed class HttpCaller : ICaller
         }
 
         // An empty list is left out by ProtoJSON, and missed by the other.
-        byte[] body = format == MessageFormats.Json && records == 0 ? "{\"data\":[]}"u8.ToArray() : format.ToArray(request);
+        byte[] body = format == MessageFormats.Json && records == 0
+            ? "{\"data\":[]}"u8.ToArray()
+            : format.ToArray(request);
         return new HttpCaller(new Uri(address), mediaType, body);
     }
 

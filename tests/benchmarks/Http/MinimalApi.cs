@@ -9,8 +9,8 @@ using Microsoft.Extensions.Logging;
 
 namespace ProtoRpc.Benchmarks.Http;
 
-/// <summary>What HTTP calls are measured against: the same method as a minimal API of ASP.NET Core, with the code that
-/// System.Text.Json generates for its types.</summary>
+/// <summary>What HTTP calls are measured against: the same method as a minimal API of ASP.NET Core,
+/// with the code that System.Text.Json generates for its types.</summary>
 internal static class MinimalApi
 {
     public static (string Address, IDisposable Server) Serve(int records)
@@ -22,16 +22,20 @@ internal static class MinimalApi
             options => options.SerializerOptions.TypeInfoResolverChain.Insert(0, MinimalApiJson.Default));
         WebApplication app = builder.Build();
         ApiMessage reply = MessageOf(records);
-        app.MapPost("/test", (ApiMessage request) => request.Data.Length >= 0 ? Results.Ok(reply) : Results.BadRequest());
+        app.MapPost(
+            "/test",
+            (ApiMessage request) => request.Data.Length >= 0 ? Results.Ok(reply) : Results.BadRequest());
         app.StartAsync().GetAwaiter().GetResult();
-        string address = app.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses.First();
+        IServer server = app.Services.GetRequiredService<IServer>();
+        string address = server.Features.Get<IServerAddressesFeature>()!.Addresses.First();
         return ($"{address}/test", app);
     }
 
     private static ApiMessage MessageOf(int records) => new(
     [
         .. SampleData.Request(records).Data.Select(
-            record => new ApiRecord(record.Bytes.ToByteArray(), record.Text, record.Number, record.Float, record.Time)),
+            record => new ApiRecord(
+                record.Bytes.ToByteArray(), record.Text, record.Number, record.Float, record.Time)),
     ]);
 }
 
@@ -44,7 +48,9 @@ internal sealed record ApiRecord(
     string Text,
     int Number,
     double Float,
-    [property: JsonNumberHandling(JsonNumberHandling.AllowReadingFromString | JsonNumberHandling.WriteAsString)] long Time);
+    [property: JsonNumberHandling(
+        JsonNumberHandling.AllowReadingFromString | JsonNumberHandling.WriteAsString)]
+    long Time);
 
 /// <summary>What System.Text.Json generates.</summary>
 [JsonSourceGenerationOptions(System.Text.Json.JsonSerializerDefaults.Web)]

@@ -6,7 +6,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Security;
 
-/// <summary>What a client sends for some calls, counted by a relay on the way: the proof is to be paid for once.</summary>
+/// <summary>What a client sends for some calls, counted by a relay on the way:
+/// the proof is to be paid for once.</summary>
 internal readonly record struct HandshakeCount(int Connections, int Binds, int LastTokens, int Requests)
 {
     private const int HeaderSize = 16;
@@ -17,7 +18,8 @@ internal readonly record struct HandshakeCount(int Connections, int Binds, int L
     public static HandshakeCount Of(string kind, int calls)
     {
         RpcSchema schema = SampleData.LoadSchema();
-        using RpcServer server = RpcCaller.Serve(schema, "ncacn_ip_tcp:127.0.0.1[0]", 0, CallSecurity.OfServer(kind));
+        using RpcServer server = RpcCaller.Serve(
+            schema, "ncacn_ip_tcp:127.0.0.1[0]", 0, CallSecurity.OfServer(kind));
         using TcpListener relay = new(IPAddress.Loopback, 0);
         relay.Start();
         int[] kinds = new int[256];
@@ -47,7 +49,8 @@ internal readonly record struct HandshakeCount(int Connections, int Binds, int L
         relaying.Start();
 
         int port = ((IPEndPoint)relay.LocalEndpoint).Port;
-        using RpcCaller caller = new($"ncacn_ip_tcp:127.0.0.1[{port}]", schema, 0, CallSecurity.OfClient(kind));
+        using RpcCaller caller = new(
+            $"ncacn_ip_tcp:127.0.0.1[{port}]", schema, 0, CallSecurity.OfClient(kind));
         for (int i = 0; i < calls; i++)
         {
             caller.Call();

@@ -3,7 +3,8 @@ using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Security;
 
-/// <summary>What authentication costs: callers who prove who they are against anonymous ones, in turns.</summary>
+/// <summary>What authentication costs: callers who prove who they are against
+/// anonymous ones, in turns.</summary>
 internal static class SecurityBenchmark
 {
     private static readonly Comparison[] Comparisons =
@@ -18,10 +19,13 @@ internal static class SecurityBenchmark
     {
         Console.WriteLine(string.Create(
             CultureInfo.InvariantCulture,
-            $"Authenticated and anonymous callers, {options.Clients} processes x {options.Callers} blocking callers, "
-            + $"{options.WarmUp.TotalSeconds} s warm-up each, then {options.Rounds} x {options.Round.TotalSeconds} s in turns, medians"));
+            $"Authenticated and anonymous callers, "
+            + $"{options.Clients} processes x {options.Callers} blocking callers, "
+            + $"{options.WarmUp.TotalSeconds} s warm-up each, "
+            + $"then {options.Rounds} x {options.Round.TotalSeconds} s in turns, medians"));
         ResultTable table = new(
-            "transport and level", "records", "anonymous calls/s", "proved calls/s", "ratio", "lowest..highest", "goal");
+            "transport and level", "records", "anonymous calls/s", "proved calls/s", "ratio",
+            "lowest..highest", "goal");
         foreach (Comparison comparison in Comparisons)
         {
             Measure(comparison, options, table);
@@ -30,8 +34,9 @@ internal static class SecurityBenchmark
         HandshakeCount count = HandshakeCount.Of(CallSecurity.Privacy, calls: 1000);
         Console.WriteLine(string.Create(
             CultureInfo.InvariantCulture,
-            $"{count.Requests:N0} calls at level Privacy on {count.Connections} connection: {count.Binds} bind, "
-            + $"{count.LastTokens} auth3, then nothing but requests; goal: once for each connection"));
+            $"{count.Requests:N0} calls at level Privacy on {count.Connections} connection: "
+            + $"{count.Binds} bind, {count.LastTokens} auth3, "
+            + $"then nothing but requests; goal: once for each connection"));
     }
 
     private static void Measure(Comparison comparison, BenchmarkOptions options, ResultTable table)
@@ -44,8 +49,10 @@ internal static class SecurityBenchmark
             using Worker server = Serve(comparison.Kind, comparison, (Environment.ProcessId * 2) + 1);
             for (int i = 0; i < options.Clients; i++)
             {
-                anonymous.Add(Worker.Client(WorkerRole.Rpc, openServer.Told, comparison.Records, default, options.Callers));
-                proved.Add(Worker.Client(comparison.Kind, server.Told, comparison.Records, default, options.Callers));
+                anonymous.Add(Worker.Client(
+                    WorkerRole.Rpc, openServer.Told, comparison.Records, default, options.Callers));
+                proved.Add(Worker.Client(
+                    comparison.Kind, server.Told, comparison.Records, default, options.Callers));
             }
 
             Worker.Call(anonymous, options.WarmUp);
@@ -77,9 +84,13 @@ internal static class SecurityBenchmark
     }
 
     private static Worker Serve(string kind, Comparison comparison, int number) => Worker.Server(
-        kind, string.Format(CultureInfo.InvariantCulture, comparison.Address, number), comparison.Records, default);
+        kind,
+        string.Format(CultureInfo.InvariantCulture, comparison.Address, number),
+        comparison.Records,
+        default);
 
-    private static string Percent(double ratio) => (ratio * 100).ToString("0.0", CultureInfo.InvariantCulture) + " %";
+    private static string Percent(double ratio) =>
+        (ratio * 100).ToString("0.0", CultureInfo.InvariantCulture) + " %";
 
     private sealed record Comparison(string Name, string Kind, string Address, int Records, string Goal);
 }

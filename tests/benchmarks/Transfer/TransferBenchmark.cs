@@ -8,9 +8,11 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Transfer;
 
-/// <summary>Sends one message of a GiB in parts over TCP, and the same number of bytes through a bare socket: to
-/// nowhere, and to a file, which is where a listener keeps a message that is too large for memory.</summary>
-/// <remarks>Client and server share this process, so the managed memory that is told is that of both.</remarks>
+/// <summary>Sends one message of a GiB in parts over TCP, and the same number
+/// of bytes through a bare socket: to nowhere, and to a file, which is where a listener keeps a message
+/// that is too large for memory.</summary>
+/// <remarks>Client and server share this process, so the managed memory
+/// that is told is that of both.</remarks>
 internal static class TransferBenchmark
 {
     private const int Bytes = 1 << 30;
@@ -24,7 +26,8 @@ internal static class TransferBenchmark
 
     public static int Run()
     {
-        Action[] transfers = [() => CopyThroughSocket(toFile: false), () => CopyThroughSocket(toFile: true), SendInParts];
+        Action[] transfers =
+            [() => CopyThroughSocket(toFile: false), () => CopyThroughSocket(toFile: true), SendInParts];
         double[][] rates = [new double[Rounds], new double[Rounds], new double[Rounds]];
         long[] managed = new long[transfers.Length];
 
@@ -42,12 +45,16 @@ internal static class TransferBenchmark
             }
         }
 
-        Console.WriteLine($"One message of a GiB over TCP, {Rounds} rounds in turns after one to warm up, medians");
+        Console.WriteLine(
+            $"One message of a GiB over TCP, {Rounds} rounds in turns after one to warm up, medians");
         ResultTable table = new("what".PadRight("socket to file".Length), "MiB/s", "managed MiB");
         string[] names = ["socket", "socket to file", "in parts"];
         for (int i = 0; i < names.Length; i++)
         {
-            table.Row(names[i], ResultTable.Rate(Median(rates[i])), ResultTable.Rate(managed[i] / (double)(1 << 20)));
+            table.Row(
+                names[i],
+                ResultTable.Rate(Median(rates[i])),
+                ResultTable.Rate(managed[i] / (double)(1 << 20)));
         }
 
         double ratio = Median([.. rates[2].Zip(rates[1], (parts, copy) => parts / copy)]);

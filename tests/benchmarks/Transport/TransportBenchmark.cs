@@ -11,9 +11,11 @@ internal static class TransportBenchmark
         Console.WriteLine(string.Create(
             CultureInfo.InvariantCulture,
             $"Native core and raw echo, {options.Clients} processes x {options.Callers} blocking callers, "
-            + $"{options.WarmUp.TotalSeconds} s warm-up each, then {options.Rounds} x {options.Round.TotalSeconds} s in turns, medians"));
+            + $"{options.WarmUp.TotalSeconds} s warm-up each, "
+            + $"then {options.Rounds} x {options.Round.TotalSeconds} s in turns, medians"));
         ResultTable table = new(
-            "transport", "records", "bytes out/in", "raw calls/s", "ours calls/s", "ratio", "lowest..highest", "goal");
+            "transport", "records", "bytes out/in", "raw calls/s", "ours calls/s", "ratio",
+            "lowest..highest", "goal");
         RpcSchema schema = SampleData.LoadSchema();
         foreach (string transport in options.Transports)
         {
@@ -33,8 +35,10 @@ internal static class TransportBenchmark
             Start(clients, options.Clients, () =>
                 Worker.Client(WorkerRole.Rpc, endpoint, options.Records[0], default, options.Callers));
             Worker.Call(clients, options.WarmUp);
-            double[] rates = [.. Enumerable.Range(0, options.Rounds).Select(_ => Worker.Call(clients, options.Round))];
-            Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"calls/s {ResultTable.Median(rates):F0}"));
+            double[] rates = [.. Enumerable.Range(0, options.Rounds)
+                .Select(_ => Worker.Call(clients, options.Round))];
+            Console.WriteLine(string.Create(
+                CultureInfo.InvariantCulture, $"calls/s {ResultTable.Median(rates):F0}"));
         }
         finally
         {
@@ -51,7 +55,8 @@ internal static class TransportBenchmark
         List<Worker> ourClients = [];
         (string rawAddress, string ourAddress) = transport switch
         {
-            "ncalrpc" => (Path.Combine(folder.FullName, "raw"), $"ncalrpc:[ProtoRpcBench{Environment.ProcessId}]"),
+            "ncalrpc" =>
+                (Path.Combine(folder.FullName, "raw"), $"ncalrpc:[ProtoRpcBench{Environment.ProcessId}]"),
             "tcp" => ("127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]"),
             _ => throw new ArgumentException($"'{transport}' is not measured; ncalrpc and tcp are."),
         };
@@ -100,5 +105,6 @@ internal static class TransportBenchmark
         }
     }
 
-    private static string Percent(double ratio) => (ratio * 100).ToString("0", CultureInfo.InvariantCulture) + " %";
+    private static string Percent(double ratio) =>
+        (ratio * 100).ToString("0", CultureInfo.InvariantCulture) + " %";
 }

@@ -12,13 +12,18 @@ internal sealed class Worker : IDisposable
 
     private Worker(params string[] arguments)
     {
-        string program = Environment.ProcessPath ?? throw new InvalidOperationException("The program has no path.");
+        string program = Environment.ProcessPath
+            ?? throw new InvalidOperationException("The program has no path.");
         if (Path.GetFileNameWithoutExtension(program) == "dotnet")
         {
             arguments = [Environment.GetCommandLineArgs()[0], .. arguments];
         }
 
-        ProcessStartInfo start = new(program, arguments) { RedirectStandardInput = true, RedirectStandardOutput = true };
+        ProcessStartInfo start = new(program, arguments)
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+        };
         _process = Process.Start(start) ?? throw new InvalidOperationException($"{program} did not start.");
         Told = Read("ready");
     }
