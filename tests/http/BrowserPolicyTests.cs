@@ -7,7 +7,10 @@ public static class BrowserPolicyTests
 {
     private const string Search = "/ProtoService.SearchService/Search?query=x";
 
-    private static readonly HttpServerOptions Allowing = new() { AllowedOrigins = ["https://app.example.com"] };
+    private static readonly HttpServerOptions Allowing = new()
+    {
+        AllowedOrigins = ["https://app.example.com"],
+    };
 
     [Fact]
     public static async Task A_page_of_somewhere_else_may_not_call()
@@ -39,7 +42,9 @@ public static class BrowserPolicyTests
         using SearchServer server = new();
 
         (HttpStatusCode page, _, _) = await server.GetAsync(
-            Search, ("Origin", $"http://127.0.0.1:{server.Endpoint.Port}"), ("Sec-Fetch-Site", "same-origin"));
+            Search,
+            ("Origin", $"http://127.0.0.1:{server.Endpoint.Port}"),
+            ("Sec-Fetch-Site", "same-origin"));
         (HttpStatusCode user, _, _) = await server.GetAsync(Search, ("Sec-Fetch-Site", "none"));
 
         Assert.Equal(HttpStatusCode.OK, page);
@@ -56,11 +61,16 @@ public static class BrowserPolicyTests
 
         using HttpResponseMessage asked = await server.Http.SendAsync(ask);
         (HttpStatusCode called, _, _) = await server.GetAsync(Search, ("Origin", "https://app.example.com"));
-        (HttpStatusCode other, _, _) = await server.GetAsync(Search, ("Origin", "https://app.example.com.evil.example"));
+        (HttpStatusCode other, _, _) = await server.GetAsync(
+            Search, ("Origin", "https://app.example.com.evil.example"));
 
         Assert.Equal(HttpStatusCode.NoContent, asked.StatusCode);
-        Assert.Equal("https://app.example.com", asked.Headers.GetValues("Access-Control-Allow-Origin").Single());
-        Assert.Contains("POST", asked.Headers.GetValues("Access-Control-Allow-Methods").Single(), StringComparison.Ordinal);
+        Assert.Equal(
+            "https://app.example.com", asked.Headers.GetValues("Access-Control-Allow-Origin").Single());
+        Assert.Contains(
+            "POST",
+            asked.Headers.GetValues("Access-Control-Allow-Methods").Single(),
+            StringComparison.Ordinal);
         Assert.Equal(HttpStatusCode.OK, called);
         Assert.Equal(HttpStatusCode.Forbidden, other);
     }

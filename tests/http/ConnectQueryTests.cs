@@ -36,7 +36,9 @@ public static class ConnectQueryTests
         using HttpResponseMessage response = await server.Http.GetAsync(Search + query);
 
         Assert.Equal("application/proto", response.Content.Headers.ContentType?.MediaType);
-        Assert.Equal(SearchServer.Found("http://example.com/x").ToByteArray(), await response.Content.ReadAsByteArrayAsync());
+        Assert.Equal(
+            SearchServer.Found("http://example.com/x").ToByteArray(),
+            await response.Content.ReadAsByteArrayAsync());
     }
 
     [Fact]
@@ -49,7 +51,10 @@ public static class ConnectQueryTests
             gzip.Write(Encoding.UTF8.GetBytes($$"""{"query":"{{new string('x', 5000)}}"}"""));
         }
 
-        string message = Convert.ToBase64String(compressed.ToArray()).Replace('+', '-').Replace('/', '_').TrimEnd('=');
+        string message = Convert.ToBase64String(compressed.ToArray())
+            .Replace('+', '-')
+            .Replace('/', '_')
+            .TrimEnd('=');
         (HttpStatusCode status, _, string text) =
             await server.GetAsync($"{Search}&encoding=json&base64=1&compression=gzip&message={message}");
 

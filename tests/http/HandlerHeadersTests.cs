@@ -12,7 +12,8 @@ public static class HandlerHeadersTests
     {
         using WordsServer server = new("http://127.0.0.1:0/");
         using HttpClient http = new(new SocketsHttpHandler { UseProxy = false });
-        using HttpRequestMessage request = new(HttpMethod.Get, $"{server.Endpoint.Uri}streams.Words/Say?text=headers");
+        using HttpRequestMessage request = new(
+            HttpMethod.Get, $"{server.Endpoint.Uri}streams.Words/Say?text=headers");
         request.Headers.Add("X-Asked", "something");
 
         using HttpResponseMessage response = await http.SendAsync(request);
@@ -26,7 +27,8 @@ public static class HandlerHeadersTests
     [InlineData("Split")]
     public static async Task Headers_of_the_protocol_are_not_for_handlers(string method)
     {
-        using RpcServer server = RpcServer.Create(WordsServer.Schema, "streams.Words", new RpcServerOptions().WithHttp())
+        using RpcServer server = RpcServer.Create(
+            WordsServer.Schema, "streams.Words", new RpcServerOptions().WithHttp())
             .Handle("Say", (context, request) =>
             {
                 context.ResponseHeaders.Add("content-length", "1");
@@ -45,6 +47,7 @@ public static class HandlerHeadersTests
             await http.GetAsync(new Uri($"{server.Endpoints[0].Uri}streams.Words/{method}?text=x"));
 
         Assert.Equal(HttpStatusCode.InternalServerError, response.StatusCode);
-        Assert.Contains("belongs to the protocol", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+        Assert.Contains(
+            "belongs to the protocol", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
     }
 }

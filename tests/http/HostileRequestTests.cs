@@ -11,7 +11,11 @@ public static class HostileRequestTests
 
     private static readonly RpcServerOptions Impatient = new()
     {
-        Limits = new RpcLimits { BindTimeout = TimeSpan.FromSeconds(1), FragmentTimeout = TimeSpan.FromSeconds(2) },
+        Limits = new RpcLimits
+        {
+            BindTimeout = TimeSpan.FromSeconds(1),
+            FragmentTimeout = TimeSpan.FromSeconds(2),
+        },
     };
 
     private static ReadOnlySpan<byte> GzipHeader => [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
@@ -24,11 +28,26 @@ public static class HostileRequestTests
     [InlineData("GET {path}?query={huge} HTTP/1.1\r\nHost: x\r\n\r\n", "414")]
     [InlineData("GET {path}?query=x HTTP/1.1\r\nHost: x\r\nX: {huge}\r\n\r\n", "431")]
     [InlineData("GET {path}?query=x HTTP/1.1\r\nHost: x\r\n{many}\r\n", "431")]
-    [InlineData("POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n0\r\n{many}\r\n", "400|431")]
-    [InlineData("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n\r\n", "413")]
-    [InlineData("POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n\"\u00ff\"", "400")]
-    [InlineData("POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", "400")]
-    [InlineData("POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Encoding: zip\r\nContent-Length: 2\r\n\r\n{}", "415")]
+    [InlineData(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n"
+        + "\r\n0\r\n{many}\r\n",
+        "400|431")]
+    [InlineData(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n"
+        + "\r\n",
+        "413")]
+    [InlineData(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        + "Content-Length: 3\r\n\r\n\"\u00ff\"",
+        "400")]
+    [InlineData(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        "400")]
+    [InlineData(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        + "Content-Encoding: zip\r\nContent-Length: 2\r\n\r\n{}",
+        "415")]
     [InlineData("\u0016\u0003\u0001\u0000\u00a5", "400|408")]
     public static async Task Is_refused_and_others_go_on(string request, string statuses)
     {
@@ -76,7 +95,8 @@ public static class HostileRequestTests
     [InlineData("text/xml", "")]
     [InlineData("application/x-www-form-urlencoded", "")]
     [InlineData("application/x-protobuf", "")]
-    public static async Task Bodies_without_end_take_no_more_memory_than_the_limit(string mediaType, string encoding)
+    public static async Task Bodies_without_end_take_no_more_memory_than_the_limit(
+        string mediaType, string encoding)
     {
         const int Clients = 16;
         const int MaxMessageBytes = 256 * 1024;
@@ -85,17 +105,20 @@ public static class HostileRequestTests
             options: new RpcServerOptions { Limits = new RpcLimits { MaxMessageBytes = MaxMessageBytes } });
         byte[] chunk = [.. "1000\r\n"u8, .. Enumerable.Repeat((byte)' ', 4096), .. "\r\n"u8];
         byte[] start = [.. "a\r\n"u8, .. encoding.Length > 0 ? GzipHeader : "          "u8, .. "\r\n"u8];
-        string head = Head($"{encoding}Transfer-Encoding: chunked", mediaType) + Encoding.Latin1.GetString(start);
+        string head = Head($"{encoding}Transfer-Encoding: chunked", mediaType)
+            + Encoding.Latin1.GetString(start);
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
-        Task<(string Answer, long Sent)>[] endless =
-            [.. Enumerable.Range(0, Clients).Select(_ => BareClient.FeedAsync(server, head, chunk, TimeSpan.Zero))];
+        Task<(string Answer, long Sent)>[] endless = [.. Enumerable.Range(0, Clients)
+            .Select(_ => BareClient.FeedAsync(server, head, chunk, TimeSpan.Zero))];
         (HttpStatusCode meanwhile, _, _) = await server.GetAsync($"{Path}?query=x");
         (string Answer, long Sent)[] ends = await Task.WhenAll(endless);
 
         Assert.Equal(HttpStatusCode.OK, meanwhile);
-        Assert.All(ends, end => Assert.Matches(encoding.Length > 0 ? "^HTTP/1.1 4(13|00)" : "^HTTP/1.1 413", end.Answer));
-        Assert.InRange(GC.GetTotalMemory(forceFullCollection: true) - before, long.MinValue, Clients * (MaxMessageBytes + ConnectionBytes));
+        string refused = encoding.Length > 0 ? "^HTTP/1.1 4(13|00)" : "^HTTP/1.1 413";
+        Assert.All(ends, end => Assert.Matches(refused, end.Answer));
+        long more = GC.GetTotalMemory(forceFullCollection: true) - before;
+        Assert.InRange(more, long.MinValue, Clients * (MaxMessageBytes + ConnectionBytes));
     }
 
     private static string Head(string length, string mediaType = "application/json") =>

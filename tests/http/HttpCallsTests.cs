@@ -15,9 +15,15 @@ public static class HttpCallsTests
 
     [Theory]
     [InlineData(Json, """{"query":"a b"}""", Json, """{"result":[{"url":"http://example.com/a b"}]}""")]
-    [InlineData("text/xml", "<x><query>a b</query></x>", "text/xml", "<root><result><url>http://example.com/a b</url></result></root>")]
-    [InlineData("application/x-www-form-urlencoded", "query=a+b", Json, """{"result":[{"url":"http://example.com/a b"}]}""")]
-    [InlineData(Json, """{"query":"a b"}""", "text/xml", "<root><result><url>http://example.com/a b</url></result></root>")]
+    [InlineData(
+        "text/xml", "<x><query>a b</query></x>", "text/xml",
+        "<root><result><url>http://example.com/a b</url></result></root>")]
+    [InlineData(
+        "application/x-www-form-urlencoded", "query=a+b", Json,
+        """{"result":[{"url":"http://example.com/a b"}]}""")]
+    [InlineData(
+        Json, """{"query":"a b"}""", "text/xml",
+        "<root><result><url>http://example.com/a b</url></result></root>")]
     public static async Task A_call_in_one_format_is_answered_in_another(
         string contentType, string body, string accept, string expected)
     {
@@ -38,10 +44,13 @@ public static class HttpCallsTests
         using ByteArrayContent content = new(SearchServer.Request("x"));
         content.Headers.ContentType = new MediaTypeHeaderValue("application/vnd.google.protobuf");
 
-        using HttpResponseMessage response = await server.Http.PostAsync("/ProtoService.proto/Search", content);
+        using HttpResponseMessage response = await server.Http.PostAsync(
+            "/ProtoService.proto/Search", content);
 
         Assert.Equal("application/x-protobuf", response.Content.Headers.ContentType?.MediaType);
-        Assert.Equal(SearchServer.Found("http://example.com/x").ToByteArray(), await response.Content.ReadAsByteArrayAsync());
+        Assert.Equal(
+            SearchServer.Found("http://example.com/x").ToByteArray(),
+            await response.Content.ReadAsByteArrayAsync());
     }
 
     [Theory]
@@ -66,7 +75,8 @@ public static class HttpCallsTests
     {
         using SearchServer server = new();
 
-        (_, _, string text) = await server.PostAsync(Search, Json, """{"query":"x","like":{"inner":{"url":5}}}""");
+        (_, _, string text) = await server.PostAsync(
+            Search, Json, """{"query":"x","like":{"inner":{"url":5}}}""");
 
         Assert.Contains("\"field_path\":\"SearchRequest.like.inner.url\"", text, StringComparison.Ordinal);
     }
@@ -75,7 +85,8 @@ public static class HttpCallsTests
     public static async Task Nesting_is_bounded_in_every_format()
     {
         using SearchServer server = new();
-        string json = """{"query":"x","like":""" + string.Concat(Enumerable.Repeat("{\"inner\":", 200)) + "{}" + new string('}', 201);
+        string json = """{"query":"x","like":""" + string.Concat(Enumerable.Repeat("{\"inner\":", 200))
+            + "{}" + new string('}', 201);
         string xml = "<r><query>x</query><like>" + string.Concat(Enumerable.Repeat("<inner>", 200))
             + string.Concat(Enumerable.Repeat("</inner>", 200)) + "</like></r>";
 
@@ -119,7 +130,8 @@ public static class HttpCallsTests
         using ByteArrayContent content = new(SearchServer.Request("oh dear"));
         content.Headers.ContentType = new MediaTypeHeaderValue("application/x-protobuf");
 
-        using HttpResponseMessage response = await server.Http.PostAsync("/ProtoService.SearchService/Fail", content);
+        using HttpResponseMessage response = await server.Http.PostAsync(
+            "/ProtoService.SearchService/Fail", content);
 
         ErrorResult error = ErrorResult.Parser.ParseFrom(await response.Content.ReadAsByteArrayAsync());
         Assert.Equal(536870911, ErrorResult.ErrorTextFieldNumber);
@@ -131,7 +143,8 @@ public static class HttpCallsTests
     {
         using SearchServer server = new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.None });
 
-        (_, _, string text) = await server.PostAsync("/ProtoService.SearchService/Fail", Json, """{"query":"secret"}""");
+        (_, _, string text) = await server.PostAsync(
+            "/ProtoService.SearchService/Fail", Json, """{"query":"secret"}""");
 
         Assert.DoesNotContain("secret", text, StringComparison.Ordinal);
     }
@@ -146,7 +159,8 @@ public static class HttpCallsTests
 
         Assert.Equal(HttpStatusCode.NotFound, status);
         Assert.Equal(Json, mediaType);
-        Assert.StartsWith("{\"code\":\"unimplemented\",\"message\":\"Method ", text, StringComparison.Ordinal);
+        Assert.StartsWith(
+            "{\"code\":\"unimplemented\",\"message\":\"Method ", text, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -165,7 +179,8 @@ public static class HttpCallsTests
     [InlineData("application/json; charset=utf-16", null, 415)]
     [InlineData(null, null, 415)]
     [InlineData(Json, "image/png", 406)]
-    public static async Task Formats_that_are_not_known_are_refused(string? contentType, string? accept, int status)
+    public static async Task Formats_that_are_not_known_are_refused(
+        string? contentType, string? accept, int status)
     {
         using SearchServer server = new();
 
@@ -218,7 +233,10 @@ public static class HttpCallsTests
             stream.Write(Encoding.UTF8.GetBytes($$"""{"query":"{{new string('x', 5000)}}"}"""));
         }
 
-        using HttpRequestMessage request = new(HttpMethod.Post, Search) { Content = new ByteArrayContent(compressed.ToArray()) };
+        using HttpRequestMessage request = new(HttpMethod.Post, Search)
+        {
+            Content = new ByteArrayContent(compressed.ToArray()),
+        };
         request.Content.Headers.ContentType = new MediaTypeHeaderValue(Json);
         request.Content.Headers.ContentEncoding.Add(encoding);
         request.Headers.AcceptEncoding.ParseAdd(encoding);
@@ -233,7 +251,8 @@ public static class HttpCallsTests
     [Theory]
     [InlineData(false, 413)]
     [InlineData(true, 413)]
-    public static async Task A_body_over_the_limit_is_refused_also_when_it_grows_while_it_is_read(bool compress, int status)
+    public static async Task A_body_over_the_limit_is_refused_also_when_it_grows_while_it_is_read(
+        bool compress, int status)
     {
         RpcServerOptions options = new() { Limits = new RpcLimits { MaxMessageBytes = 64 * 1024 } };
         using SearchServer server = new(options: options);
@@ -273,7 +292,9 @@ public static class HttpCallsTests
         using SearchServer server = new();
         using RpcClient native = RpcClient.Connect(server.Server.Endpoints[1], SearchServer.Schema);
 
-        native.Invoke(native.GetMethod("Search"), MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"n"}"""));
+        native.Invoke(
+            native.GetMethod("Search"),
+            MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"n"}"""));
         await server.PostAsync(Search, Json, """{"query":"h"}""");
         await server.PostAsync(Search, Json, "{");
 

@@ -19,13 +19,15 @@ public static class HttpClientTests
         using SearchServer server = new();
         Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
         using RpcClient client = RpcClient.Connect(
-            server.Endpoint, SearchServer.Schema, new RpcClientOptions { Format = format, Compression = compression });
+            server.Endpoint, SearchServer.Schema,
+            new RpcClientOptions { Format = format, Compression = compression });
 
         // A form is for flat messages, and the reply is not flat.
         string method = name == "Form" ? "Fail" : "Search";
         if (name == "Form")
         {
-            RpcException error = Assert.Throws<RpcException>(() => client.Invoke(client.GetMethod(method), Request("oh")));
+            RpcException error = Assert.Throws<RpcException>(
+                () => client.Invoke(client.GetMethod(method), Request("oh")));
             Assert.Equal("oh", error.Message);
             return;
         }
@@ -42,7 +44,8 @@ public static class HttpClientTests
     public static void The_address_of_a_file_has_its_methods_below()
     {
         using SearchServer server = new();
-        using RpcClient client = RpcClient.Connect($"{server.Endpoint.Uri}protoservice.proto/", SearchServer.Schema);
+        using RpcClient client = RpcClient.Connect(
+            $"{server.Endpoint.Uri}protoservice.proto/", SearchServer.Schema);
 
         DynamicMessage reply = client.Invoke(client.GetMethod("Search"), Request("x"));
 
@@ -60,7 +63,8 @@ public static class HttpClientTests
         using RpcClient client = RpcClient.Connect(
             server.Endpoint, SearchServer.Schema, new RpcClientOptions { Format = format });
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(client.GetMethod("Fail"), Request("oh dear")));
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("Fail"), Request("oh dear")));
 
         Assert.Equal(RpcStatusCode.Unknown, error.Code);
         Assert.Equal("oh dear", error.Message);
@@ -74,7 +78,8 @@ public static class HttpClientTests
         using SearchServer server = new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Full });
         using RpcClient client = RpcClient.Connect(server.Endpoint, SearchServer.Schema);
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(client.GetMethod("Fail"), Request("oh dear")));
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("Fail"), Request("oh dear")));
 
         Assert.Equal("System.InvalidOperationException", error.Remote?.TypeName);
     }
@@ -97,12 +102,14 @@ public static class HttpClientTests
         using SearchServer server = new();
         using RpcClient client = RpcClient.Connect(server.Endpoint, SearchServer.Schema);
         using CancellationTokenSource stop = new();
-        Task call = Task.Run(() => client.Invoke(client.GetMethod("Wait"), Request("x"), cancellation: stop.Token));
+        Task call = Task.Run(
+            () => client.Invoke(client.GetMethod("Wait"), Request("x"), cancellation: stop.Token));
         await server.Waiting.Task;
 
         await stop.CancelAsync();
 
-        RpcException error = await Assert.ThrowsAsync<RpcException>(() => call.WaitAsync(TimeSpan.FromSeconds(20)));
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => call.WaitAsync(TimeSpan.FromSeconds(20)));
         Assert.Equal(RpcStatusCode.Cancelled, error.Code);
     }
 
@@ -136,7 +143,8 @@ public static class HttpClientTests
     {
         using SearchServer server = new(endpoint: "http://127.0.0.1:0/deep/er");
 
-        RpcSchema schema = RpcHttpSchema.Load(new Uri(new Uri(server.Endpoint.Uri + "/"), "parts/result.proto"));
+        RpcSchema schema = RpcHttpSchema.Load(
+            new Uri(new Uri(server.Endpoint.Uri + "/"), "parts/result.proto"));
 
         Assert.NotNull(schema.FindMessage("parts.Result"));
     }

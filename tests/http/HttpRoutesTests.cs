@@ -31,7 +31,9 @@ public static class HttpRoutesTests
 
         Assert.Equal(HttpStatusCode.NotFound, status);
         Assert.Contains(
-            "<error_text>Method 'ProtoService.SearchService.BadMethodName' not found.</error_text>", text, StringComparison.Ordinal);
+            "<error_text>Method 'ProtoService.SearchService.BadMethodName' not found.</error_text>",
+            text,
+            StringComparison.Ordinal);
     }
 
     [Theory]
@@ -87,6 +89,9 @@ public static class HttpRoutesTests
         Assert.Contains("ProtoService.SearchService", html, StringComparison.Ordinal);
         Assert.Contains("data-path=\"/ProtoService.SearchService/Search\"", html, StringComparison.Ordinal);
         Assert.Contains("&quot;query&quot;", html, StringComparison.Ordinal);
-        Assert.Contains("default-src 'none'", page.Headers.GetValues("Content-Security-Policy").Single(), StringComparison.Ordinal);
+        Assert.Contains(
+            "default-src 'none'",
+            page.Headers.GetValues("Content-Security-Policy").Single(),
+            StringComparison.Ordinal);
     }
 }

@@ -39,7 +39,8 @@ public static class HttpStreamTests
 
         using HttpResponseMessage response = await SendAsync(server, "a b", "application/x-protobuf");
 
-        Assert.Equal("application/x-protobuf; delimited=true", response.Content.Headers.ContentType?.ToString());
+        Assert.Equal(
+            "application/x-protobuf; delimited=true", response.Content.Headers.ContentType?.ToString());
         Assert.Equal("030A0161030A0162", Convert.ToHexString(await response.Content.ReadAsByteArrayAsync()));
     }
 
@@ -60,7 +61,8 @@ public static class HttpStreamTests
     {
         using WordsServer server = new("http://127.0.0.1:0/");
 
-        (HttpStatusCode status, string type, string text) = await GetAsync(server, "fail", "application/json");
+        (HttpStatusCode status, string type, string text) = await GetAsync(
+            server, "fail", "application/json");
 
         Assert.Equal(HttpStatusCode.Conflict, status);
         Assert.Equal("application/json", type);
@@ -87,7 +89,8 @@ public static class HttpStreamTests
     {
         using WordsServer server = new("http://127.0.0.1:0/");
         using HttpClient http = new(new SocketsHttpHandler { UseProxy = false });
-        Stream replies = await http.GetStreamAsync(new Uri($"{server.Endpoint.Uri}{Split}?text=first%20wait"));
+        Stream replies = await http.GetStreamAsync(
+            new Uri($"{server.Endpoint.Uri}{Split}?text=first%20wait"));
 
         byte[] line = new byte["{\"text\":\"first\"}\n".Length];
         await replies.ReadExactlyAsync(line).AsTask().WaitAsync(TimeSpan.FromSeconds(20));
@@ -143,7 +146,8 @@ public static class HttpStreamTests
     [InlineData("Json", "a fail", 1, RpcStatusCode.Aborted)]
     [InlineData("Binary", "fail", 0, RpcStatusCode.Aborted)]
     [InlineData("Json", "fail", 0, RpcStatusCode.Aborted)]
-    public static async Task A_client_tells_the_end_from_a_failure(string format, string text, int replies, RpcStatusCode? status)
+    public static async Task A_client_tells_the_end_from_a_failure(
+        string format, string text, int replies, RpcStatusCode? status)
     {
         using WordsServer server = new("http://127.0.0.1:0/");
         using RpcClient client = Connect(server, format);
@@ -151,7 +155,8 @@ public static class HttpStreamTests
 
         RpcException? error = await Record.ExceptionAsync(async () =>
         {
-            await foreach (DynamicMessage reply in client.InvokeStreamAsync(client.GetMethod("Split"), Only(text)))
+            await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+                client.GetMethod("Split"), Only(text)))
             {
                 read.Add(WordsServer.TextOf(reply));
             }
@@ -167,7 +172,8 @@ public static class HttpStreamTests
     {
         using WordsServer server = new("http://127.0.0.1:0/");
 
-        (_, _, string text) = await GetAsync(server, "a wait", "application/json", ("Connect-Timeout-Ms", "500"));
+        (_, _, string text) = await GetAsync(
+            server, "a wait", "application/json", ("Connect-Timeout-Ms", "500"));
 
         Assert.Contains("{\"@error\":{\"code\":\"deadline_exceeded\"", text, StringComparison.Ordinal);
     }
@@ -181,7 +187,10 @@ public static class HttpStreamTests
         ArrayBufferWriter<byte> body = new();
         format.Write(body, WordsServer.Text("first"), FormatOptions.Default);
         format.Write(body, WordsServer.Payload(300), FormatOptions.Default);
-        format.WriteError(body, new ProtoRpc.Calls.Headers.ErrorResult { Code = "aborted", ErrorText = "no" }, FormatOptions.Default);
+        format.WriteError(
+            body,
+            new ProtoRpc.Calls.Headers.ErrorResult { Code = "aborted", ErrorText = "no" },
+            FormatOptions.Default);
 
         for (int cut = 0; cut <= body.WrittenCount; cut++)
         {
@@ -209,7 +218,10 @@ public static class HttpStreamTests
     }
 
     private static RpcClient Connect(WordsServer server, string format) =>
-        server.Connect(new RpcClientOptions { Format = format == "Json" ? MessageFormats.Json : MessageFormats.Binary });
+        server.Connect(new RpcClientOptions
+        {
+            Format = format == "Json" ? MessageFormats.Json : MessageFormats.Binary,
+        });
 
     private static async IAsyncEnumerable<IMessage> Only(string text)
     {
@@ -218,12 +230,17 @@ public static class HttpStreamTests
     }
 
     private static async Task<HttpResponseMessage> SendAsync(
-        WordsServer server, string text, string? accept, string path = Split, params (string Name, string Value)[] headers)
+        WordsServer server,
+        string text,
+        string? accept,
+        string path = Split,
+        params (string Name, string Value)[] headers)
     {
         using HttpClient http = new(new SocketsHttpHandler { UseProxy = false });
         using HttpRequestMessage request = new(
             HttpMethod.Get, $"{server.Endpoint.Uri}{path}?text={Uri.EscapeDataString(text)}");
-        foreach ((string name, string value) in headers.Append(("Accept", accept ?? "")).Where(header => header.Item2.Length > 0))
+        (string Name, string Value)[] all = [.. headers, ("Accept", accept ?? "")];
+        foreach ((string name, string value) in all.Where(header => header.Value.Length > 0))
         {
             request.Headers.TryAddWithoutValidation(name, value);
         }

@@ -12,10 +12,12 @@ namespace ProtoRpc.Http.Tests;
 internal sealed class SearchServer : IDisposable
 {
     public SearchServer(
-        HttpServerOptions? http = null, RpcServerOptions? options = null, string endpoint = "http://127.0.0.1:0/")
+        HttpServerOptions? http = null, RpcServerOptions? options = null,
+        string endpoint = "http://127.0.0.1:0/")
     {
         Server = RpcServer.Create(Schema, null, (options ?? new RpcServerOptions()).WithHttp(http))
-            .Handle("Search", (_, request) => ValueTask.FromResult<IMessage>(Found($"http://example.com/{TextOf(request)}")))
+            .Handle("Search", (_, request) => ValueTask.FromResult<IMessage>(
+                Found($"http://example.com/{TextOf(request)}")))
             .Handle("Fail", (_, request) => throw new InvalidOperationException(TextOf(request)))
             .Handle("Who", (context, _) => ValueTask.FromResult<IMessage>(Found(context.User.Name ?? "")))
             .Handle("Wait", async (context, _) =>
@@ -76,7 +78,8 @@ internal sealed class SearchServer : IDisposable
     }
 
     public Task<(HttpStatusCode Status, string MediaType, string Text)> GetAsync(
-        string path, params (string Name, string Value)[] headers) => SendAsync(new(HttpMethod.Get, path), headers);
+        string path, params (string Name, string Value)[] headers) =>
+        SendAsync(new(HttpMethod.Get, path), headers);
 
     public async Task<(HttpStatusCode Status, string MediaType, string Text)> SendAsync(
         HttpRequestMessage request, params (string Name, string Value)[] headers)

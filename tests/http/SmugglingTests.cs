@@ -2,8 +2,8 @@ using System.Net;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>Requests of which a proxy in front and the listener could see different ends, so that what the one takes
-/// for a body is a request for the other (RFC 9112 section 11.2).</summary>
+/// <summary>Requests of which a proxy in front and the listener could see different ends,
+/// so that what the one takes for a body is a request for the other (RFC 9112 section 11.2).</summary>
 public static class SmugglingTests
 {
     private const string Path = "/ProtoService.SearchService/Search";
@@ -41,7 +41,8 @@ public static class SmugglingTests
 
         string answers = await BareClient.ExchangeAsync(
             server,
-            $"POST {Path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{headers}\r\n\r\n{body}{Hidden}");
+            $"POST {Path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            + $"{headers}\r\n\r\n{body}{Hidden}");
         (HttpStatusCode other, _, _) = await server.GetAsync($"{Path}?query=x");
 
         Assert.Matches("^HTTP/1.1 (4..|501) ", answers);

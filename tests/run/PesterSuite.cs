@@ -3,7 +3,8 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>The module's Pester tests, in a fresh shell; skipped, with their number, where there is none.</summary>
+/// <summary>The module's Pester tests, in a fresh shell;
+/// skipped, with their number, where there is none.</summary>
 internal sealed partial class PesterSuite(string root, TimeSpan limit) : ITestSuite
 {
     private const int NoPester = 3;
@@ -29,9 +30,9 @@ internal sealed partial class PesterSuite(string root, TimeSpan limit) : ITestSu
         {
             string report = Path.Combine(folder.FullName, "pester.json");
             string script = Path.Combine(AppContext.BaseDirectory, "pester.ps1");
+            string[] filters = filter is null ? [] : ["-Filter", filter];
             ChildProcess.Result run = await shell.RunAsync(
-                ["-File", script, "-Path", Folder, "-Report", report, .. filter is null ? [] : new[] { "-Filter", filter }],
-                root, limit);
+                ["-File", script, "-Path", Folder, "-Report", report, .. filters], root, limit);
             return Judge(run, report, filter);
         }
         finally
@@ -54,7 +55,8 @@ internal sealed partial class PesterSuite(string root, TimeSpan limit) : ITestSu
         SuiteResult failed = SuiteResult.Empty(Name);
         if (run.TimedOut)
         {
-            return failed.WithFailure("pester: the whole run", $"did not end in {limit.TotalMinutes} minutes\n{tail}");
+            return failed.WithFailure(
+                "pester: the whole run", $"did not end in {limit.TotalMinutes} minutes\n{tail}");
         }
 
         if (!run.Succeeded || !File.Exists(report))
@@ -76,8 +78,11 @@ internal sealed partial class PesterSuite(string root, TimeSpan limit) : ITestSu
     }
 
     // With a filter nobody knows which tests would have run, so none is counted.
-    private SuiteResult Skip(string? filter, string reason) =>
-        SuiteResult.Skipped(Name, filter is null ? Files.Sum(file => CountTests(File.ReadAllText(file))) : 0, reason);
+    private SuiteResult Skip(string? filter, string reason)
+    {
+        int count = filter is null ? Files.Sum(file => CountTests(File.ReadAllText(file))) : 0;
+        return SuiteResult.Skipped(Name, count, reason);
+    }
 
     [GeneratedRegex(@"^\s*It\s+['""]", RegexOptions.Multiline)]
     private static partial Regex TestHead();

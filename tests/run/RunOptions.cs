@@ -5,9 +5,11 @@ namespace ProtoRpc.TestRun;
 /// <param name="Filter">Part of the names of the tests to run, or null for all.</param>
 internal sealed record RunOptions(IReadOnlyList<string> Suites, string? Filter)
 {
-    public const string Usage = "dotnet run --project tests/run [-- [--suite unit|interop|windows|pester]... [--filter TEXT]]";
+    public const string Usage =
+        "dotnet run --project tests/run [-- [--suite unit|interop|windows|pester]... [--filter TEXT]]";
 
-    /// <exception cref="ArgumentException">The arguments cannot be understood; the message says what can.</exception>
+    /// <exception cref="ArgumentException">The arguments cannot be understood;
+    /// the message says what can.</exception>
     public static RunOptions Parse(IReadOnlyList<string> arguments, IReadOnlyCollection<string> known)
     {
         List<string> suites = [];
@@ -23,7 +25,8 @@ internal sealed record RunOptions(IReadOnlyList<string> Suites, string? Filter)
                     suites.Add(value);
                     break;
                 case "--suite":
-                    throw new ArgumentException($"There is no suite '{value}', but {string.Join(", ", known)}.");
+                    throw new ArgumentException(
+                        $"There is no suite '{value}', but {string.Join(", ", known)}.");
                 case "--filter" when value.Length > 0:
                     filter = value;
                     break;

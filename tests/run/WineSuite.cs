@@ -2,7 +2,8 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>Unit tests built for Windows, the demo among them, run by Wine where there is no Windows.</summary>
+/// <summary>Unit tests built for Windows, the demo among them,
+/// run by Wine where there is no Windows.</summary>
 internal sealed class WineSuite(string root, TimeSpan limit) : ITestSuite
 {
     private const string Project = "tests/windows/WindowsTests.csproj";
@@ -25,10 +26,12 @@ internal sealed class WineSuite(string root, TimeSpan limit) : ITestSuite
         DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-tests-");
         string prefix = Path.Combine(folder.FullName, "prefix");
         // With pages mapped twice, the runtime dies when it frees code that it made on the way (Wine 8).
-        string[] wine = ["WINEDEBUG=-all", $"WINEPREFIX={prefix}", "DISPLAY=", "DOTNET_EnableWriteXorExecute=0"];
+        string[] wine =
+            ["WINEDEBUG=-all", $"WINEPREFIX={prefix}", "DISPLAY=", "DOTNET_EnableWriteXorExecute=0"];
         try
         {
-            ChildProcess.Result version = await ChildProcess.RunAsync("wine", ["--version"], root, StartLimit);
+            ChildProcess.Result version = await ChildProcess.RunAsync(
+                "wine", ["--version"], root, StartLimit);
             if (!version.Succeeded)
             {
                 return SuiteResult.Skipped(Name, filter is null ? 1 : 0, "wine is not installed");
@@ -36,8 +39,13 @@ internal sealed class WineSuite(string root, TimeSpan limit) : ITestSuite
 
             string program = Path.Combine(folder.FullName, "program");
             ChildProcess.Result publish = await ChildProcess.RunAsync(
-                "dotnet", ["publish", Project, "-r", "win-x64", "--self-contained", "-o", program, "--nologo", "-v", "q"],
-                root, limit);
+                "dotnet",
+                [
+                    "publish", Project, "-r", "win-x64", "--self-contained", "-o", program,
+                    "--nologo", "-v", "q",
+                ],
+                root,
+                limit);
             if (!publish.Succeeded)
             {
                 return SuiteResult.Empty(Name).WithFailure("windows: the build", publish.Text);
@@ -65,7 +73,9 @@ internal sealed class WineSuite(string root, TimeSpan limit) : ITestSuite
         string tail = string.Join('\n', run.Lines.TakeLast(30));
         if (!run.Succeeded || !File.Exists(report))
         {
-            string end = run.TimedOut ? $"did not end in {limit.TotalMinutes} minutes" : $"ended with {run.ExitCode}";
+            string end = run.TimedOut
+                ? $"did not end in {limit.TotalMinutes} minutes"
+                : $"ended with {run.ExitCode}";
             return SuiteResult.Empty(Name).WithFailure("windows: the whole run", $"{end}\n{tail}");
         }
 

@@ -65,7 +65,9 @@ internal sealed class TestSink : LongLivedMarshalByRefObject, IMessageSink
         }
     }
 
-    private static void Add(List<object> list, string name, string message) => list.Add(new { name, message });
+    private static void Add(List<object> list, string name, string message) =>
+        list.Add(new { name, message });
 
-    private static string Text(IFailureInformation failure) => $"{failure.Messages[0]}\n{failure.StackTraces[0]}".Trim();
+    private static string Text(IFailureInformation failure) =>
+        $"{failure.Messages[0]}\n{failure.StackTraces[0]}".Trim();
 }
