@@ -21,7 +21,8 @@ public static class BadCallerTests
 
         RpcResponseHeader reply = caller.Call("Watch", new EchoRequest { Text = "x" });
 
-        Assert.Equal((int)RpcStatusCode.Unimplemented, reply.GetExtension(ProtorpcTransportExtensions.StatusCode));
+        Assert.Equal(
+            (int)RpcStatusCode.Unimplemented, reply.GetExtension(ProtorpcTransportExtensions.StatusCode));
         Assert.Contains("grpc://", reply.Exception.Message);
     }
 
@@ -32,7 +33,8 @@ public static class BadCallerTests
         using RpcServer server = Start((context, _) => context.Session["x"] = 1);
         using WireCaller guesser = Caller(server);
 
-        RpcResponseHeader reply = guesser.Call("Say", new EchoRequest { Text = "x" }, WireCaller.Naming(guess));
+        RpcResponseHeader reply = guesser.Call(
+            "Say", new EchoRequest { Text = "x" }, WireCaller.Naming(guess));
 
         Assert.Null(reply.Exception);
         Assert.NotEqual(guess, Assert.Single(server.Sessions).Id);
@@ -48,13 +50,15 @@ public static class BadCallerTests
         owner.Call("Say", new EchoRequest { Text = "x" });
         RpcSession stolen = Assert.Single(server.Sessions);
 
-        RpcResponseHeader used = thief.Call("Say", new EchoRequest { Text = "x" }, WireCaller.Naming(stolen.Id));
+        RpcResponseHeader used = thief.Call(
+            "Say", new EchoRequest { Text = "x" }, WireCaller.Naming(stolen.Id));
         RpcResponseHeader closed = thief.Call(".close", new RpcVoid(), WireCaller.Naming(stolen.Id));
 
         Assert.Contains("belongs to another caller", used.Exception.Message);
         Assert.Contains("belongs to another caller", closed.Exception.Message);
         Assert.Same(stolen, Assert.Single(server.Sessions));
-        Assert.Null(owner.Call("Say", new EchoRequest { Text = "x" }, WireCaller.Naming(stolen.Id)).Exception);
+        Assert.Null(
+            owner.Call("Say", new EchoRequest { Text = "x" }, WireCaller.Naming(stolen.Id)).Exception);
     }
 
     [Fact]
@@ -83,14 +87,16 @@ public static class BadCallerTests
     [InlineData(20, "begins at 20")]
     [InlineData(5, "begins at 5")]
     [InlineData(0, "has begun already")]
-    public static void Parts_out_of_order_or_with_gaps_are_refused_and_the_next_message_works(int position, string why)
+    public static void Parts_out_of_order_or_with_gaps_are_refused_and_the_next_message_works(
+        int position, string why)
     {
         using RpcServer server = Start((_, _) => { });
         using WireCaller caller = Caller(server);
         caller.Call(".multi", Part(0, 100, 10));
 
         RpcResponseHeader refused = caller.Call(".multi", Part(position, 100, 10));
-        caller.Call(".multi", new RpcMultiPartRequest { MessageStatus = Status.Cancel, TransactionId = Transaction });
+        caller.Call(
+            ".multi", new RpcMultiPartRequest { MessageStatus = Status.Cancel, TransactionId = Transaction });
         ByteString message = new EchoRequest { Text = "x" }.ToByteString();
         RpcMultiPartRequest only = Part(0, message.Length, message.Length, Status.Complete);
         only.PayloadBytes = message;
@@ -121,7 +127,8 @@ public static class BadCallerTests
         using WireCaller caller = Caller(server);
         caller.Call(".multi", Part(0, 100, 90));
 
-        caller.Call(".multi", new RpcMultiPartRequest { MessageStatus = Status.Cancel, TransactionId = Transaction });
+        caller.Call(
+            ".multi", new RpcMultiPartRequest { MessageStatus = Status.Cancel, TransactionId = Transaction });
         RpcResponseHeader after = caller.Call(".multi", Part(90, 100, 10, Status.Complete));
 
         Assert.Contains("No transfer of that transaction id", after.Exception.Message);
@@ -145,11 +152,13 @@ public static class BadCallerTests
             RpcMultiPartRequest part = Part(0, 200_000_000, 10);
             part.TransactionId = ByteString.CopyFrom(Guid.NewGuid().ToByteArray());
             RpcResponseHeader reply = bad.Call(".multi", part);
-            refused += reply.Exception is { } error && error.Message.Contains("is refused", StringComparison.Ordinal) ? 1 : 0;
+            bool isRefused = reply.Exception is { } error
+                && error.Message.Contains("is refused", StringComparison.Ordinal);
+            refused += isRefused ? 1 : 0;
         }
 
-        // Eight at once are a caller's; what each announces, 200 MB, is not set aside. The memory is that of all tests
-        // that run now, so the limit is what one of them would take.
+        // Eight at once are a caller's; what each announces, 200 MB, is not set aside.
+        // The memory is that of all tests that run now, so the limit is what one of them would take.
         Assert.Equal(1000 - RpcLimits.Default.MaxTransfersPerCaller, refused);
         Assert.InRange(GC.GetTotalMemory(forceFullCollection: true) - before, long.MinValue, 200_000_000);
         EchoReply served = good.Invoke<EchoReply>("Say", new EchoRequest { Text = new string('x', 10_000) });
@@ -211,7 +220,8 @@ public static class BadCallerTests
 
     // A local endpoint, where the kernel says who calls, and TCP, where nobody does.
     private static RpcServer Start(Action<RpcCallContext, EchoRequest> handler) =>
-        RpcServer.Create(EchoServer.Schema, "calls.Echo", new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message })
+        RpcServer.Create(
+            EchoServer.Schema, "calls.Echo", new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message })
             .Handle<EchoRequest, EchoReply>("Say", (context, request) =>
             {
                 handler(context, request);
@@ -224,7 +234,8 @@ public static class BadCallerTests
     private static WireCaller Caller(RpcServer server, int index = 0) =>
         new(server.Endpoints[index], server.Services[0].Value);
 
-    private static RpcMultiPartRequest Part(int position, int total, int length, Status status = Status.Continue) => new()
+    private static RpcMultiPartRequest Part(
+        int position, int total, int length, Status status = Status.Continue) => new()
     {
         MessageStatus = status,
         TransactionId = Transaction,

@@ -9,7 +9,8 @@ public static class ExceptionInfoCodecTests
     [Fact]
     public static void No_detail_is_an_empty_message()
     {
-        RpcExceptionInfo info = ExceptionInfoCodec.Encode(new InvalidOperationException("secret"), RpcErrorDetail.None);
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(
+            new InvalidOperationException("secret"), RpcErrorDetail.None);
 
         Assert.Equal(0, info.CalculateSize());
     }
@@ -17,10 +18,12 @@ public static class ExceptionInfoCodecTests
     [Fact]
     public static void The_type_of_a_core_exception_is_named_as_dotnet_framework_peers_know_it()
     {
-        RpcExceptionInfo info = ExceptionInfoCodec.Encode(new InvalidOperationException("secret"), RpcErrorDetail.Type);
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(
+            new InvalidOperationException("secret"), RpcErrorDetail.Type);
 
         Assert.Equal("System.InvalidOperationException", info.FullTypeName);
-        Assert.Equal("mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089", info.AssemblyName);
+        Assert.Equal(
+            "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089", info.AssemblyName);
         Assert.False(info.HasMessage);
         Assert.False(info.HasStackTraceString);
     }
@@ -64,11 +67,13 @@ public static class ExceptionInfoCodecTests
     {
         RpcExceptionInfo argument = ExceptionInfoCodec.Encode(
             new ArgumentException("no such order", "order"), RpcErrorDetail.Full);
-        RpcExceptionInfo method = ExceptionInfoCodec.Encode(new MissingMethodException("no"), RpcErrorDetail.Full);
+        RpcExceptionInfo method = ExceptionInfoCodec.Encode(
+            new MissingMethodException("no"), RpcErrorDetail.Full);
 
         Assert.Equal("order", ExceptionInfoCodec.Decode(argument).Data["ParamName"]);
         Assert.Equal(
-            ["MMClassName", "MMMemberName", "MMSignature"], method.ExceptionData.Select(data => data.Member).Order());
+            ["MMClassName", "MMMemberName", "MMSignature"],
+            method.ExceptionData.Select(data => data.Member).Order());
         Assert.All(method.ExceptionData, data => Assert.Equal("System.Object", data.Type));
     }
 
@@ -92,9 +97,8 @@ public static class ExceptionInfoCodecTests
         }
 
         int levels = 0;
-        for (RpcRemoteException? at = ExceptionInfoCodec.Decode(ExceptionInfoCodec.Encode(error, RpcErrorDetail.Full));
-            at is not null;
-            at = at.Inner)
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(error, RpcErrorDetail.Full);
+        for (RpcRemoteException? at = ExceptionInfoCodec.Decode(info); at is not null; at = at.Inner)
         {
             levels++;
         }
@@ -106,14 +110,16 @@ public static class ExceptionInfoCodecTests
     [InlineData("System.MissingMethodException", RpcStatusCode.Unimplemented)]
     [InlineData("System.UnauthorizedAccessException", RpcStatusCode.PermissionDenied)]
     [InlineData("Whatever.Exception", RpcStatusCode.Unknown)]
-    public static void An_exception_without_a_status_gets_one_by_its_type(string type, RpcStatusCode expected) =>
+    public static void An_exception_without_a_status_gets_one_by_its_type(
+        string type, RpcStatusCode expected) =>
         Assert.Equal(expected, ExceptionInfoCodec.StatusOf(new RpcExceptionInfo { FullTypeName = type }));
 
 #pragma warning disable CS0672, SYSLIB0051
     private sealed class Unserializable() : Exception("not today")
     {
         public override void GetObjectData(
-            System.Runtime.Serialization.SerializationInfo info, System.Runtime.Serialization.StreamingContext context) =>
+            System.Runtime.Serialization.SerializationInfo info,
+            System.Runtime.Serialization.StreamingContext context) =>
             throw new NotSupportedException();
     }
 #pragma warning restore CS0672, SYSLIB0051

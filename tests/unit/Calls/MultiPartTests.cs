@@ -20,7 +20,8 @@ public static class MultiPartTests
     [InlineData(1_000_000, 9_000_000)]
     public static void A_request_over_the_threshold_arrives_whole(int threshold, int size)
     {
-        using RpcServer server = EchoServer.Create(new RpcServerOptions { Limits = new RpcLimits { MaxMessageBytes = 10_000_000 } })
+        using RpcServer server = EchoServer.Create(
+            new RpcServerOptions { Limits = new RpcLimits { MaxMessageBytes = 10_000_000 } })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Tcp))
             .StartListening();
         using RpcClient client = EchoServer.Connect(server, new RpcClientOptions
@@ -42,10 +43,12 @@ public static class MultiPartTests
     public static async Task A_request_goes_in_parts_without_holding_a_thread_too()
     {
         await using RpcServer server = EchoServer.Start(RpcTransport.Local);
-        using RpcClient client = EchoServer.Connect(server, new RpcClientOptions { MultiPartThreshold = 2048 });
+        using RpcClient client = EchoServer.Connect(
+            server, new RpcClientOptions { MultiPartThreshold = 2048 });
         RpcMethodInfo method = client.GetMethod("Say");
 
-        DynamicMessage reply = await client.InvokeAsync(method, new EchoRequest { Text = new string('x', 10_000) });
+        DynamicMessage reply = await client.InvokeAsync(
+            method, new EchoRequest { Text = new string('x', 10_000) });
 
         Assert.Equal(new string('x', 10_000), reply.Get(method.ReplyType.FindField("text")!));
     }
@@ -63,7 +66,8 @@ public static class MultiPartTests
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
         using RpcClient client = RpcClient.Connect(
-            server.Endpoints[0], EchoServer.Schema, new() { Service = "Other", MultiPartThreshold = 100_000 });
+            server.Endpoints[0], EchoServer.Schema,
+            new() { Service = "Other", MultiPartThreshold = 100_000 });
         RpcMethodInfo method = client.GetMethod("Say");
         List<RpcProgress> progress = [];
 
@@ -89,7 +93,8 @@ public static class MultiPartTests
             })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
-        using RpcClient client = RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
 
         client.Invoke<EchoReply>("Say", new EchoRequest { Text = "A" });
 
@@ -99,8 +104,10 @@ public static class MultiPartTests
     [Fact]
     public static void A_server_that_takes_no_parts_says_so()
     {
-        using RpcServer server = EchoServer.Start(RpcTransport.Local, new RpcServerOptions { EnableMultiPart = false });
-        using RpcClient client = EchoServer.Connect(server, new RpcClientOptions { MultiPartThreshold = 2048 });
+        using RpcServer server = EchoServer.Start(
+            RpcTransport.Local, new RpcServerOptions { EnableMultiPart = false });
+        using RpcClient client = EchoServer.Connect(
+            server, new RpcClientOptions { MultiPartThreshold = 2048 });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = new string('x', 10_000) }));
@@ -112,7 +119,8 @@ public static class MultiPartTests
     public static void A_failed_handler_fails_the_call_as_ever()
     {
         using RpcServer server = EchoServer.Start(RpcTransport.Local);
-        using RpcClient client = EchoServer.Connect(server, new RpcClientOptions { MultiPartThreshold = 2048 });
+        using RpcClient client = EchoServer.Connect(
+            server, new RpcClientOptions { MultiPartThreshold = 2048 });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Fail", new EchoRequest { Text = new string('x', 10_000) }));
@@ -141,7 +149,8 @@ public static class MultiPartTests
         using TransferTable table = new(RpcLimits.Default);
         table.Accept("a", Part(0, 100, 10, 10));
 
-        RpcException error = Assert.Throws<RpcException>(() => table.Accept("a", Part(position, total, sent, length)));
+        RpcException error = Assert.Throws<RpcException>(
+            () => table.Accept("a", Part(position, total, sent, length)));
 
         Assert.Contains(why, error.Message);
         Assert.Equal("BadPart", error.ErrorId);
@@ -166,7 +175,8 @@ public static class MultiPartTests
         using TransferTable table = new(RpcLimits.Default);
         table.Accept("a", Part(0, 100, 10, 10));
 
-        Assert.Equal("BadPart", Assert.Throws<RpcException>(() => table.Accept("b", Part(10, 100, 10, 10))).ErrorId);
+        Assert.Equal(
+            "BadPart", Assert.Throws<RpcException>(() => table.Accept("b", Part(10, 100, 10, 10))).ErrorId);
         Assert.Equal(1, table.Count);
     }
 
@@ -202,11 +212,13 @@ public static class MultiPartTests
     [Theory]
     [InlineData(-1, RpcStatusCode.InvalidArgument)]
     [InlineData(1001, RpcStatusCode.ResourceExhausted)]
-    public static void A_total_over_the_callers_share_is_refused_at_the_first_part(int total, RpcStatusCode expected)
+    public static void A_total_over_the_callers_share_is_refused_at_the_first_part(
+        int total, RpcStatusCode expected)
     {
         using TransferTable table = new(new RpcLimits { MaxTransferBytes = 1000 });
 
-        Assert.Equal(expected, Assert.Throws<RpcException>(() => table.Accept("a", Part(0, total, 10, 10))).Code);
+        Assert.Equal(
+            expected, Assert.Throws<RpcException>(() => table.Accept("a", Part(0, total, 10, 10))).Code);
     }
 
     [Fact]

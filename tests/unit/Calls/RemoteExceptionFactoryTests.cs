@@ -16,11 +16,15 @@ public static class RemoteExceptionFactoryTests
     [InlineData("System.Collections.Generic.List`1", Core, RpcExceptionTypes.LoadAny, false)]
     [InlineData("No.Such", Core, RpcExceptionTypes.LoadAny, false)]
     [InlineData("System.InvalidOperationException\n", Core, RpcExceptionTypes.CoreLibrary, false)]
-    [InlineData("ProtoRpc.Tests.Calls.PlainException", "ProtoRpc.Tests", RpcExceptionTypes.CoreLibrary, false)]
-    [InlineData("ProtoRpc.Tests.Calls.PlainException", "ProtoRpc.Tests", RpcExceptionTypes.LoadedAssemblies, true)]
+    [InlineData(
+        "ProtoRpc.Tests.Calls.PlainException", "ProtoRpc.Tests", RpcExceptionTypes.CoreLibrary, false)]
+    [InlineData(
+        "ProtoRpc.Tests.Calls.PlainException", "ProtoRpc.Tests", RpcExceptionTypes.LoadedAssemblies, true)]
     [InlineData("ProtoRpc.Tests.Calls.PlainException", "no-such-assembly", RpcExceptionTypes.LoadAny, false)]
     [InlineData("ProtoRpc.Tests.Calls.PlainException", "../x", RpcExceptionTypes.LoadAny, false)]
-    [InlineData("ProtoRpc.Tests.Calls.PlainException", "ProtoRpc.Tests, CodeBase=file:///x", RpcExceptionTypes.LoadAny, false)]
+    [InlineData(
+        "ProtoRpc.Tests.Calls.PlainException", "ProtoRpc.Tests, CodeBase=file:///x",
+        RpcExceptionTypes.LoadAny, false)]
     [InlineData("ProtoRpc.Tests.Calls.PlainException", "a, b=c, =", RpcExceptionTypes.LoadAny, false)]
     [InlineData("ProtoRpc.Tests.Calls.PlainException", "", RpcExceptionTypes.LoadAny, false)]
     [InlineData("ProtoRpc.Tests.Calls.AbstractException", "ProtoRpc.Tests", RpcExceptionTypes.LoadAny, false)]
@@ -28,7 +32,8 @@ public static class RemoteExceptionFactoryTests
     public static void Makes_only_what_is_allowed_and_an_exception(
         string type, string assembly, RpcExceptionTypes allowed, bool made)
     {
-        Exception? exception = RemoteExceptionFactory.Create(new RpcRemoteException(type, assembly, "why"), allowed);
+        Exception? exception = RemoteExceptionFactory.Create(
+            new RpcRemoteException(type, assembly, "why"), allowed);
 
         Assert.Equal(made, exception is not null);
         if (exception is not null)
@@ -49,7 +54,8 @@ public static class RemoteExceptionFactoryTests
 
         Exception? loaded = RemoteExceptionFactory.Create(remote, RpcExceptionTypes.LoadStrongNamed);
         Exception? unsigned = RemoteExceptionFactory.Create(
-            remote with { AssemblyName = "No.Such.Assembly, Version=1.0.0.0" }, RpcExceptionTypes.LoadStrongNamed);
+            remote with { AssemblyName = "No.Such.Assembly, Version=1.0.0.0" },
+            RpcExceptionTypes.LoadStrongNamed);
 
         Assert.Equal("System.Xml.Schema.XmlSchemaException", loaded?.GetType().FullName);
         Assert.Null(unsigned);

@@ -40,7 +40,8 @@ public static class RpcAuthorizationTests
     [Fact]
     public static void The_longest_pattern_that_matches_decides_alone()
     {
-        using RpcServer server = Start(RpcTransport.Local, new Hashtable { ["*"] = "*", ["calls.Echo/*"] = "nobody-else" });
+        using RpcServer server = Start(
+            RpcTransport.Local, new Hashtable { ["*"] = "*", ["calls.Echo/*"] = "nobody-else" });
         using RpcClient client = EchoServer.Connect(server);
 
         Assert.Equal(RpcStatusCode.PermissionDenied, StatusOf(client));
@@ -51,7 +52,8 @@ public static class RpcAuthorizationTests
     [InlineData("root", RpcStatusCode.Unauthenticated)]
     [InlineData("", RpcStatusCode.Unauthenticated)]
     [InlineData("anonymous", RpcStatusCode.OK)]
-    public static void An_anonymous_caller_needs_a_rule_that_says_anonymous(string name, RpcStatusCode expected)
+    public static void An_anonymous_caller_needs_a_rule_that_says_anonymous(
+        string name, RpcStatusCode expected)
     {
         using RpcServer server = Start(RpcTransport.Tcp, new Hashtable { ["*"] = name });
         using RpcClient client = EchoServer.Connect(server);
@@ -99,7 +101,10 @@ public static class RpcAuthorizationTests
     public static void Interceptors_stand_around_the_handler_in_order()
     {
         List<string> seen = [];
-        RpcServerOptions options = new() { Interceptors = [new Recorder("outer", seen), new Recorder("inner", seen)] };
+        RpcServerOptions options = new()
+        {
+            Interceptors = [new Recorder("outer", seen), new Recorder("inner", seen)],
+        };
         using RpcServer server = EchoServer.Start(RpcTransport.Local, options);
         using RpcClient client = EchoServer.Connect(server);
 
@@ -126,7 +131,8 @@ public static class RpcAuthorizationTests
 
     private sealed class Recorder(string name, List<string> seen) : IRpcInterceptor
     {
-        public async ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next)
+        public async ValueTask<IMessage> InvokeAsync(
+            RpcCallContext context, IMessage request, RpcHandler next)
         {
             seen.Add($"{name} in");
             IMessage reply = await next(context, request);

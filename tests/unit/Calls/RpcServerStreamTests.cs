@@ -20,8 +20,10 @@ public static class RpcServerStreamTests
     [Fact]
     public static async Task A_handler_of_one_message_gives_a_stream_of_one()
     {
-        ListStream stream = new(new ServerMethod(
-            Method("Watch"), (_, request) => ValueTask.FromResult<IMessage>(new EchoReply { Text = TextOf(request) })), "abc");
+        ServerMethod method = new(
+            Method("Watch"),
+            (_, request) => ValueTask.FromResult<IMessage>(new EchoReply { Text = TextOf(request) }));
+        ListStream stream = new(method, "abc");
 
         await InvokeAsync(stream, []);
 
@@ -31,7 +33,8 @@ public static class RpcServerStreamTests
     [Fact]
     public static async Task A_method_with_one_reply_gets_exactly_one()
     {
-        RpcException two = await Assert.ThrowsAsync<RpcException>(() => RunAsync("Say", CountAsync, [], "ab"));
+        RpcException two = await Assert.ThrowsAsync<RpcException>(
+            () => RunAsync("Say", CountAsync, [], "ab"));
         RpcException none = await Assert.ThrowsAsync<RpcException>(() => RunAsync("Say", CountAsync, [], ""));
 
         Assert.Contains("second reply", two.Message);
@@ -68,9 +71,10 @@ public static class RpcServerStreamTests
     {
         ServerMethod method = new(Method("Watch"), CountAsync);
         ListStream stream = new(method, "abc");
+        Dictionary<string, string> rules = new() { ["*"] = "ann" };
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
-            () => InvokeAsync(stream, [RpcAuthorization.FromRules(new Dictionary<string, string> { ["*"] = "ann" })]));
+            () => InvokeAsync(stream, [RpcAuthorization.FromRules(rules)]));
 
         Assert.Equal(RpcStatusCode.Unauthenticated, error.Code);
         Assert.NotNull(await stream.ReadAsync());
@@ -80,7 +84,8 @@ public static class RpcServerStreamTests
     public static void Generated_types_stream_through_an_async_enumerable()
     {
         using RpcServer server = RpcServer.Create(EchoServer.Schema, "calls.Echo")
-            .HandleStreaming<EchoRequest, EchoReply>("Watch", (_, requests) => requests.Select(r => new EchoReply { Text = r.Text }));
+            .HandleStreaming<EchoRequest, EchoReply>(
+                "Watch", (_, requests) => requests.Select(r => new EchoReply { Text = r.Text }));
 
         RpcException error = Assert.Throws<RpcException>(
             () => server.HandleStreaming<EchoReply, EchoReply>("Say", (_, requests) => requests));
@@ -116,7 +121,8 @@ public static class RpcServerStreamTests
     {
         ServerHost host = new([], new RpcServerOptions());
         RpcCallContext context = new(
-            host, stream.Method.Info, RpcEndpoint.Parse("grpc://127.0.0.1:1"), PeerIdentity.Anonymous(""), null, null, default);
+            host, stream.Method.Info, RpcEndpoint.Parse("grpc://127.0.0.1:1"),
+            PeerIdentity.Anonymous(""), null, null, default);
         stream.Method.Intercept(interceptors);
         await host.InvokeAsync(stream.Method, context, stream);
     }
@@ -144,8 +150,9 @@ public static class RpcServerStreamTests
 
     private sealed class Changing(string? text) : IRpcInterceptor
     {
-        public ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next) => text is null
-            ? ValueTask.FromResult<IMessage>(new EchoReply { Text = "mine" })
-            : next(context, new EchoRequest { Text = text });
+        public ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next) =>
+            text is null
+                ? ValueTask.FromResult<IMessage>(new EchoReply { Text = "mine" })
+                : next(context, new EchoRequest { Text = text });
     }
 }

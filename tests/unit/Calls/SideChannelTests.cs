@@ -1,5 +1,6 @@
 using ProtoRpc.Calls;
 using ProtoRpc.Messages;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Calls;
 
@@ -58,8 +59,9 @@ public static class SideChannelTests
     [Fact]
     public static void A_context_of_one_call_is_not_seen_by_another()
     {
+        RpcFieldInfo visits = ContextServer.Field("visits");
         using RpcServer server = ContextServer.Start(context =>
-            context.CallContext.Set(ContextServer.Field("visits"), 1 + (int)context.CallContext.Get(ContextServer.Field("visits"))!));
+            context.CallContext.Set(visits, 1 + (int)context.CallContext.Get(visits)!));
         using RpcClient one = ContextServer.Connect(server);
         using RpcClient other = ContextServer.Connect(server);
 

@@ -13,18 +13,21 @@ public static partial class OriginalWeaknessesTests
         string page = File.ReadAllText(Path.Combine(root, "docs", "original-weaknesses.md"));
         List<Match> rows = [.. Row().Matches(page).Cast<Match>()];
 
-        Assert.Equal(Enumerable.Range(1, Weaknesses), rows.Select(row => int.Parse(row.Groups["number"].Value)));
+        Assert.Equal(
+            Enumerable.Range(1, Weaknesses), rows.Select(row => int.Parse(row.Groups["number"].Value)));
         Assert.All(rows, row =>
         {
             string test = row.Groups["test"].Value;
             string source = File.ReadAllText(Path.Combine(root, row.Groups["file"].Value));
             Assert.True(
-                source.Contains($" {test}(", StringComparison.Ordinal) || source.Contains($"It '{test}'", StringComparison.Ordinal),
+                source.Contains($" {test}(", StringComparison.Ordinal)
+                || source.Contains($"It '{test}'", StringComparison.Ordinal),
                 $"{row.Groups["file"].Value} has no test '{test}'.");
         });
     }
 
-    [GeneratedRegex(@"^\| (?<number>\d+) \|.*\| `(?<file>[^`]+)`: (?<test>[^|]+) \|\r?$", RegexOptions.Multiline)]
+    [GeneratedRegex(
+        @"^\| (?<number>\d+) \|.*\| `(?<file>[^`]+)`: (?<test>[^|]+) \|\r?$", RegexOptions.Multiline)]
     private static partial Regex Row();
 
     private static string Root()
@@ -35,6 +38,7 @@ public static partial class OriginalWeaknessesTests
             folder = Path.GetDirectoryName(folder);
         }
 
-        return folder ?? throw new InvalidOperationException("The tests do not run inside of the repository.");
+        return folder
+            ?? throw new InvalidOperationException("The tests do not run inside of the repository.");
     }
 }

@@ -17,9 +17,14 @@ public static class FormFormatTests
     }
 
     [Theory]
-    [InlineData("proto3.Repeated", "f_int32=1&f_int32=2&f_string=&f_string=%3D", "f_int32=1&f_int32=2&f_string=&f_string=%3D")]
-    [InlineData("proto3.Singular", "fBool=on&f_enum=RED&f_bytes=_-8", "f_bool=true&f_bytes=%2F%2B8%3D&f_enum=RED")]
-    [InlineData("proto3.WellKnown", "duration=1.5s&int32_value=3&timestamp=2024-02-29T00%3A00%3A00Z", "duration=1.500s&timestamp=2024-02-29T00%3A00%3A00Z&int32_value=3")]
+    [InlineData(
+        "proto3.Repeated", "f_int32=1&f_int32=2&f_string=&f_string=%3D",
+        "f_int32=1&f_int32=2&f_string=&f_string=%3D")]
+    [InlineData(
+        "proto3.Singular", "fBool=on&f_enum=RED&f_bytes=_-8", "f_bool=true&f_bytes=%2F%2B8%3D&f_enum=RED")]
+    [InlineData(
+        "proto3.WellKnown", "duration=1.5s&int32_value=3&timestamp=2024-02-29T00%3A00%3A00Z",
+        "duration=1.500s&timestamp=2024-02-29T00%3A00%3A00Z&int32_value=3")]
     [InlineData("proto3.Singular", "&&", "")]
     [InlineData("proto3.Optional", "f_string", "f_string=")]
     public static void Writes_what_it_has_read(string type, string form, string expected) =>

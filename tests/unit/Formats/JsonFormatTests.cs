@@ -9,8 +9,11 @@ public static class JsonFormatTests
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
 
     [Theory]
-    [InlineData("""{"fDouble":1.5,"fFloat":-0.25,"fInt64":"-9223372036854775808","fUint64":"18446744073709551615"}""")]
-    [InlineData("""{"fInt32":-2147483648,"fFixed64":"1","fFixed32":4294967295,"fBool":true,"fString":"\n\"é漢"}""")]
+    [InlineData(
+        """{"fDouble":1.5,"fFloat":-0.25"""
+        + ""","fInt64":"-9223372036854775808","fUint64":"18446744073709551615"}""")]
+    [InlineData(
+        """{"fInt32":-2147483648,"fFixed64":"1","fFixed32":4294967295,"fBool":true,"fString":"\n\"é漢"}""")]
     [InlineData("""{"fMessage":{"text":"a","child":{}},"fBytes":"/+8=","fEnum":"GREEN","fSfixed64":"-1"}""")]
     [InlineData("""{"fDouble":"NaN","fFloat":"-Infinity"}""")]
     [InlineData("""{"fEnum":12345}""")]
@@ -19,19 +22,35 @@ public static class JsonFormatTests
         Assert.Equal(json, MessageFormats.Json.Again("proto3.Singular", json));
 
     [Theory]
-    [InlineData("proto3.Repeated", """{"fInt64":["1","2"],"fString":["","a"],"fMessage":[{},{"text":"b"}],"fEnum":["RED",7]}""")]
-    [InlineData("proto3.Maps", """{"int32Double":{"-1":0.5},"boolSfixed32":{"true":3},"stringEnum":{"":"RED"}}""")]
+    [InlineData(
+        "proto3.Repeated",
+        """{"fInt64":["1","2"],"fString":["","a"],"fMessage":[{},{"text":"b"}],"fEnum":["RED",7]}""")]
+    [InlineData(
+        "proto3.Maps", """{"int32Double":{"-1":0.5},"boolSfixed32":{"true":3},"stringEnum":{"":"RED"}}""")]
     [InlineData("proto3.Maps", """{"stringBytes":{"b":"AA=="},"stringMessage":{"k":{"text":"v"}}}""")]
     [InlineData("proto3.Choice", """{"nothing":null}""")]
     [InlineData("proto3.Choice", """{"word":""}""")]
-    [InlineData("proto3.Names", """{"plain":1,"snakeCaseName":2,"PascalCase":4,"Leading":5,"trailing":6,"@other":8}""")]
-    [InlineData("proto3.WellKnown", """{"duration":"-1.500s","fieldMask":"a.bC,d","timestamp":"2024-02-29T12:30:00.000000001Z"}""")]
-    [InlineData("proto3.WellKnown", """{"empty":{},"struct":{"a":[1,null,{"b":true}]},"value":null,"listValue":["x"]}""")]
-    [InlineData("proto3.WellKnown", """{"int64Value":"0","boolValue":false,"stringValue":"","bytesValue":"","values":[null,1]}""")]
-    [InlineData("proto3.WellKnown", """{"any":{"@type":"type.googleapis.com/everything.proto3.Leaf","text":"in"}}""")]
-    [InlineData("proto3.WellKnown", """{"any":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"3s"}}""")]
+    [InlineData(
+        "proto3.Names",
+        """{"plain":1,"snakeCaseName":2,"PascalCase":4,"Leading":5,"trailing":6,"@other":8}""")]
+    [InlineData(
+        "proto3.WellKnown",
+        """{"duration":"-1.500s","fieldMask":"a.bC,d","timestamp":"2024-02-29T12:30:00.000000001Z"}""")]
+    [InlineData(
+        "proto3.WellKnown",
+        """{"empty":{},"struct":{"a":[1,null,{"b":true}]},"value":null,"listValue":["x"]}""")]
+    [InlineData(
+        "proto3.WellKnown",
+        """{"int64Value":"0","boolValue":false,"stringValue":"","bytesValue":"","values":[null,1]}""")]
+    [InlineData(
+        "proto3.WellKnown", """{"any":{"@type":"type.googleapis.com/everything.proto3.Leaf","text":"in"}}""")]
+    [InlineData(
+        "proto3.WellKnown",
+        """{"any":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"3s"}}""")]
     [InlineData("proto3.WellKnown", """{"any":{}}""")]
-    [InlineData("proto2.Extendable", """{"[everything.proto2.Extendable.nested_packed]":[1],"[everything.proto2.x_string]":"hi"}""")]
+    [InlineData(
+        "proto2.Extendable",
+        """{"[everything.proto2.Extendable.nested_packed]":[1],"[everything.proto2.x_string]":"hi"}""")]
     [InlineData("proto2.Singular", """{"fgroup":{"a":1}}""")]
     public static void Writes_every_shape_as_it_came(string type, string json) =>
         Assert.Equal(json, MessageFormats.Json.Again(type, json));
@@ -58,7 +77,9 @@ public static class JsonFormatTests
     [InlineData("""{"fInt32":1e-400}""", "Singular.f_int32", "is not a whole number")]
     [InlineData("""{"fInt32":" 1"}""", "Singular.f_int32", "is not a whole number")]
     [InlineData("""{"fUint32":-1}""", "Singular.f_uint32", "does not fit")]
-    [InlineData("""{"fUint64":"99999999999999999999999999999999999999999999999"}""", "Singular.f_uint64", "does not fit")]
+    [InlineData(
+        """{"fUint64":"99999999999999999999999999999999999999999999999"}""",
+        "Singular.f_uint64", "does not fit")]
     [InlineData("""{"fDouble":1e999}""", "Singular.f_double", "does not fit into double")]
     [InlineData("""{"fFloat":3.5e38}""", "Singular.f_float", "does not fit into float")]
     [InlineData("""{"fDouble":"nan"}""", "Singular.f_double", "is not a number")]
@@ -110,7 +131,8 @@ public static class JsonFormatTests
     [Fact]
     public static void Tells_the_line_and_column()
     {
-        RpcException e = MessageFormats.Json.Refused("proto3.Leaf", "{\n  \"child\": {\n    \"text\": 5\n  }\n}");
+        RpcException e = MessageFormats.Json.Refused(
+            "proto3.Leaf", "{\n  \"child\": {\n    \"text\": 5\n  }\n}");
 
         Assert.Equal("Leaf.child.text", e.FieldPath);
         Assert.Contains("line 3, column 13", e.Message);

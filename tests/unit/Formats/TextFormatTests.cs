@@ -6,11 +6,16 @@ namespace ProtoRpc.Tests.Formats;
 
 public static class TextFormatTests
 {
-    private const string AnyText = "any {\n  [type.googleapis.com/everything.proto3.Leaf] {\n    text: \"a\"\n  }\n}\n";
+    private const string AnyText =
+        "any {\n  [type.googleapis.com/everything.proto3.Leaf] {\n    text: \"a\"\n  }\n}\n";
 
     [Theory]
-    [InlineData("proto3.Singular", "f_int32: 0x1F; f_int64: -017, f_bool: t", "f_int64: -15\nf_int32: 31\nf_bool: true\n")]
-    [InlineData("proto3.Singular", "f_string: 'a' \"b\" # c\n '\\x41\\101\\n\\u00e9\\U0001F600'", "f_string: \"abAA\\n\\303\\251\\360\\237\\230\\200\"\n")]
+    [InlineData(
+        "proto3.Singular", "f_int32: 0x1F; f_int64: -017, f_bool: t",
+        "f_int64: -15\nf_int32: 31\nf_bool: true\n")]
+    [InlineData(
+        "proto3.Singular", "f_string: 'a' \"b\" # c\n '\\x41\\101\\n\\u00e9\\U0001F600'",
+        "f_string: \"abAA\\n\\303\\251\\360\\237\\230\\200\"\n")]
     [InlineData("proto3.Singular", "f_double: 1.5e3 f_float: 2f", "f_double: 1500\nf_float: 2\n")]
     [InlineData("proto3.Singular", "f_double: -INF f_float: nan", "f_double: -inf\nf_float: nan\n")]
     [InlineData("proto3.Singular", "f_double: 1e20 f_float: 1e999", "f_double: 1e+20\nf_float: inf\n")]
@@ -19,11 +24,19 @@ public static class TextFormatTests
     [InlineData("proto3.Singular", "f_bytes: \"\\377\\000\"", "f_bytes: \"\\377\\000\"\n")]
     [InlineData("proto3.Singular", "f_message < text: 'a'; >", "f_message {\n  text: \"a\"\n}\n")]
     [InlineData("proto3.Singular", "f_message: { child {} }", "f_message {\n  child {\n  }\n}\n")]
-    [InlineData("proto3.Repeated", "f_int32: [1, 2] f_int32: 3 f_message: [{}, <>] f_string: []", "f_int32: 1\nf_int32: 2\nf_int32: 3\nf_message {\n}\nf_message {\n}\n")]
-    [InlineData("proto3.Maps", "string_bool { key: 'b' value: true } string_bool { key: 'a' }", "string_bool {\n  key: \"a\"\n  value: false\n}\nstring_bool {\n  key: \"b\"\n  value: true\n}\n")]
-    [InlineData("proto3.Maps", "string_bool { key: 'a' } string_bool { key: 'a' value: true }", "string_bool {\n  key: \"a\"\n  value: true\n}\n")]
+    [InlineData(
+        "proto3.Repeated", "f_int32: [1, 2] f_int32: 3 f_message: [{}, <>] f_string: []",
+        "f_int32: 1\nf_int32: 2\nf_int32: 3\nf_message {\n}\nf_message {\n}\n")]
+    [InlineData(
+        "proto3.Maps", "string_bool { key: 'b' value: true } string_bool { key: 'a' }",
+        "string_bool {\n  key: \"a\"\n  value: false\n}\nstring_bool {\n  key: \"b\"\n  value: true\n}\n")]
+    [InlineData(
+        "proto3.Maps", "string_bool { key: 'a' } string_bool { key: 'a' value: true }",
+        "string_bool {\n  key: \"a\"\n  value: true\n}\n")]
     [InlineData("proto2.Singular", "FGroup { a: 1 }", "FGroup {\n  a: 1\n}\n")]
-    [InlineData("proto2.Extendable", "[everything.proto2.x_int32]: 7 [everything . proto2.x_string # why\n]: 'a'", "[everything.proto2.x_int32]: 7\n[everything.proto2.x_string]: \"a\"\n")]
+    [InlineData(
+        "proto2.Extendable", "[everything.proto2.x_int32]: 7 [everything . proto2.x_string # why\n]: 'a'",
+        "[everything.proto2.x_int32]: 7\n[everything.proto2.x_string]: \"a\"\n")]
     [InlineData("proto3.Reserved", "gone: { a: [1] b <> } away: 'x' 'y', left: 1", "left: 1\n")]
     [InlineData("proto3.Leaf", "# nothing", "")]
     public static void Reads_all_spellings_and_writes_one(string type, string text, string expected) =>
@@ -36,7 +49,8 @@ public static class TextFormatTests
 
         string plain = MessageFormats.Text.ToText(message);
 
-        Assert.StartsWith("any {\n  type_url: \"type.googleapis.com/everything.proto3.Leaf\"\n  value: ", plain);
+        Assert.StartsWith(
+            "any {\n  type_url: \"type.googleapis.com/everything.proto3.Leaf\"\n  value: ", plain);
         Assert.Equal(message, MessageFormats.Text.Read("proto3.WellKnown", plain));
         Assert.Equal(AnyText, MessageFormats.Text.ToText(message, new() { ExpandAny = true }));
     }
@@ -50,7 +64,8 @@ public static class TextFormatTests
         DynamicMessage message = TestMessages.Parse("proto3.Leaf", bytes);
 
         Assert.Equal(
-            "100: 5\n101: 0x00000001\n102: 0x0000000000000002\n103: \"\\377\\377\"\n104 {\n  1: 7\n}\n105 {\n  1: 1\n}\n",
+            "100: 5\n101: 0x00000001\n102: 0x0000000000000002\n103: \"\\377\\377\"\n"
+            + "104 {\n  1: 7\n}\n105 {\n  1: 1\n}\n",
             MessageFormats.Text.ToText(message));
         Assert.Equal("", MessageFormats.Text.ToText(message, new() { PrintUnknownFields = false }));
     }
@@ -71,8 +86,10 @@ public static class TextFormatTests
     [InlineData("proto3.Leaf", "nope: 1", "UnknownField", "Leaf.nope")]
     [InlineData("proto3.Leaf", "[no.such]: 1", "UnknownField", "Leaf.[no.such]")]
     [InlineData("proto3.Singular", "f_int32: 2147483648", "InvalidFieldValue", "Singular.f_int32")]
-    [InlineData("proto3.Singular", "f_uint64: 99999999999999999999999", "InvalidFieldValue", "Singular.f_uint64")]
-    [InlineData("proto3.Singular", "f_uint64: 07777777777777777777777777", "InvalidFieldValue", "Singular.f_uint64")]
+    [InlineData(
+        "proto3.Singular", "f_uint64: 99999999999999999999999", "InvalidFieldValue", "Singular.f_uint64")]
+    [InlineData(
+        "proto3.Singular", "f_uint64: 07777777777777777777777777", "InvalidFieldValue", "Singular.f_uint64")]
     [InlineData("proto3.Singular", "f_int32: 1.0", "InvalidFieldValue", "Singular.f_int32")]
     [InlineData("proto3.Singular", "f_int32: 1x", "MalformedMessage", "Singular.f_int32")]
     [InlineData("proto3.Singular", "f_float: 0x1", "InvalidFieldValue", "Singular.f_float")]
@@ -117,5 +134,6 @@ public static class TextFormatTests
     public static void Passes_over_what_it_does_not_know_when_told_so() => Assert.Equal(
         "text: \"a\"\n",
         MessageFormats.Text.Again(
-            "proto3.Leaf", "nope { a: [<>, -1.5] } 7: 'x' [a.b]: ID text: 'a'", new() { IgnoreUnknownFields = true }));
+            "proto3.Leaf", "nope { a: [<>, -1.5] } 7: 'x' [a.b]: ID text: 'a'",
+            new() { IgnoreUnknownFields = true }));
 }

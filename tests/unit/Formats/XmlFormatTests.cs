@@ -28,16 +28,22 @@ public static class XmlFormatTests
         DynamicMessage error = new(FormatCases.Search("ErrorResult"));
         error.Set("error_text", "Method 'A' not found.");
 
-        Assert.Equal("<root><error_text>Method 'A' not found.</error_text></root>", MessageFormats.Xml.ToText(error));
+        Assert.Equal(
+            "<root><error_text>Method 'A' not found.</error_text></root>", MessageFormats.Xml.ToText(error));
         Assert.StartsWith("<reply>", MessageFormats.Xml.ToText(error, new() { XmlRoot = "reply" }));
     }
 
     [Theory]
-    [InlineData("proto3.Singular", "<root><f_int32>-5</f_int32><f_string>a&lt;b&amp; \"c\"</f_string></root>")]
-    [InlineData("proto3.Singular", "<root><f_double>NaN</f_double><f_float>-Infinity</f_float><f_bytes>/+8=</f_bytes></root>")]
-    [InlineData("proto3.Singular", "<root><f_bool>true</f_bool><f_string>  two\n lines&#xD;\n </f_string></root>")]
+    [InlineData(
+        "proto3.Singular", "<root><f_int32>-5</f_int32><f_string>a&lt;b&amp; \"c\"</f_string></root>")]
+    [InlineData(
+        "proto3.Singular",
+        "<root><f_double>NaN</f_double><f_float>-Infinity</f_float><f_bytes>/+8=</f_bytes></root>")]
+    [InlineData(
+        "proto3.Singular", "<root><f_bool>true</f_bool><f_string>  two\n lines&#xD;\n </f_string></root>")]
     [InlineData("proto3.Optional", "<root><f_string></f_string><f_message /><f_enum>RED</f_enum></root>")]
-    [InlineData("proto3.Repeated", "<root><f_int32>1</f_int32><f_int32>2</f_int32><f_string></f_string></root>")]
+    [InlineData(
+        "proto3.Repeated", "<root><f_int32>1</f_int32><f_int32>2</f_int32><f_string></f_string></root>")]
     [InlineData("proto3.Maps", "<root><string_bool><key>a</key><value>true</value></string_bool></root>")]
     [InlineData("proto3.WellKnown", "<root><duration>1.500s</duration><int32_value>0</int32_value></root>")]
     [InlineData("proto3.WellKnown", "<root><value><string_value>x</string_value></value></root>")]
@@ -48,13 +54,17 @@ public static class XmlFormatTests
 
     [Theory]
     [InlineData("proto3.Repeated", "<root><f_int32><item>1</item><item>2</item></f_int32></root>")]
-    [InlineData("proto3.Maps", "<root><string_bool><item><key>a</key><value>true</value></item></string_bool></root>")]
+    [InlineData(
+        "proto3.Maps",
+        "<root><string_bool><item><key>a</key><value>true</value></item></string_bool></root>")]
     public static void Writes_lists_within_one_element_when_told_so(string type, string xml) =>
         Assert.Equal(xml, MessageFormats.Xml.Again(type, xml, Nested));
 
     [Theory]
     [InlineData("<any><text>a</text></any>", "<root><text>a</text></root>")]
-    [InlineData("<?xml version='1.0'?><!-- c --><r xmlns='urn:x'>\n <text><![CDATA[<a>]]></text>\n</r>", "<root><text>&lt;a&gt;</text></root>")]
+    [InlineData(
+        "<?xml version='1.0'?><!-- c --><r xmlns='urn:x'>\n <text><![CDATA[<a>]]></text>\n</r>",
+        "<root><text>&lt;a&gt;</text></root>")]
     [InlineData("<root><text type=\"string\">a</text></root>", "<root><text>a</text></root>")]
     [InlineData("<root/>", "<root />")]
     public static void Reads_what_others_write(string xml, string expected) =>
@@ -70,11 +80,16 @@ public static class XmlFormatTests
     [InlineData("proto3.Leaf", "<root/><root/>", "MalformedMessage", "Leaf")]
     [InlineData("proto3.Leaf", "", "MalformedMessage", "Leaf")]
     [InlineData("proto3.Leaf", "<root>&nope;</root>", "MalformedMessage", "Leaf")]
-    [InlineData("proto3.Singular", "<root><f_int32>x</f_int32></root>", "InvalidFieldValue", "Singular.f_int32")]
+    [InlineData(
+        "proto3.Singular", "<root><f_int32>x</f_int32></root>", "InvalidFieldValue", "Singular.f_int32")]
     [InlineData("proto3.Singular", "<root><f_int32/></root>", "InvalidFieldValue", "Singular.f_int32")]
-    [InlineData("proto3.Singular", "<root><f_bytes>*</f_bytes></root>", "InvalidFieldValue", "Singular.f_bytes")]
-    [InlineData("proto3.Choice", "<root><number>1</number><word>a</word></root>", "OneofConflict", "Choice.word")]
-    [InlineData("proto3.Maps", "<root><string_bool><key>a</key><key>b</key></string_bool></root>", "InvalidFieldValue", "Maps.string_bool")]
+    [InlineData(
+        "proto3.Singular", "<root><f_bytes>*</f_bytes></root>", "InvalidFieldValue", "Singular.f_bytes")]
+    [InlineData(
+        "proto3.Choice", "<root><number>1</number><word>a</word></root>", "OneofConflict", "Choice.word")]
+    [InlineData(
+        "proto3.Maps", "<root><string_bool><key>a</key><key>b</key></string_bool></root>",
+        "InvalidFieldValue", "Maps.string_bool")]
     public static void Names_the_field_and_the_error(string type, string xml, string errorId, string path)
     {
         RpcException e = MessageFormats.Xml.Refused(type, xml);
@@ -100,7 +115,8 @@ public static class XmlFormatTests
     [Fact]
     public static void Reads_no_other_file()
     {
-        const string Xml = "<!DOCTYPE root [<!ENTITY f SYSTEM \"file:///etc/passwd\">]><root><text>&f;</text></root>";
+        const string Xml =
+            "<!DOCTYPE root [<!ENTITY f SYSTEM \"file:///etc/passwd\">]><root><text>&f;</text></root>";
 
         RpcException e = MessageFormats.Xml.Refused("proto3.Leaf", Xml);
 

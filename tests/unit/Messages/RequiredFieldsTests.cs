@@ -32,9 +32,8 @@ public static class RequiredFieldsTests
     {
         RpcException e = Refused("proto2.Required", Bytes("08 01 12 01 61 1B 1C 22 00 30 01"));
 
-        Assert.EndsWith(
-            $"Required.place.x must be set: the field is required in {Type("proto2.Required").FindField("place")!.MessageType!.FullName}.",
-            e.Message);
+        string place = Type("proto2.Required").FindField("place")!.MessageType!.FullName;
+        Assert.EndsWith($"Required.place.x must be set: the field is required in {place}.", e.Message);
     }
 
     [Fact]

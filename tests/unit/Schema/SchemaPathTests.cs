@@ -22,7 +22,8 @@ public static class SchemaPathTests
     {
         using TempFolder folder = new();
 
-        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load(["no.proto"], baseFolder: folder.Path));
+        RpcException e = Assert.Throws<RpcException>(
+            () => RpcSchema.Load(["no.proto"], baseFolder: folder.Path));
 
         Assert.Equal(RpcStatusCode.NotFound, e.Code);
         Assert.Equal("SchemaNotFound", e.ErrorId);
@@ -40,7 +41,8 @@ public static class SchemaPathTests
 
         RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
 
-        Assert.EndsWith(string.Format(CultureInfo.InvariantCulture, message, path), e.Message, StringComparison.Ordinal);
+        Assert.EndsWith(
+            string.Format(CultureInfo.InvariantCulture, message, path), e.Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -147,7 +149,8 @@ public static class SchemaPathTests
     public static void Imports_that_count_from_a_folder_above_are_found_without_an_import_path()
     {
         using TempFolder folder = new();
-        folder.Write("root/a/b/x.proto", "syntax = \"proto3\"; import \"a/c/y.proto\"; message X { Y y = 1; }");
+        folder.Write(
+            "root/a/b/x.proto", "syntax = \"proto3\"; import \"a/c/y.proto\"; message X { Y y = 1; }");
         folder.Write("root/a/c/y.proto", "syntax = \"proto3\"; message Y {}");
 
         RpcSchema one = RpcSchema.Load(["root/a/b/x.proto"], baseFolder: folder.Path);
@@ -173,9 +176,11 @@ public static class SchemaPathTests
     public static void Different_files_of_the_same_name_live_side_by_side()
     {
         using TempFolder folder = new();
-        folder.Write("one/s.proto", "syntax = \"proto3\"; package one; import \"t.proto\"; message S { T t = 1; }");
+        folder.Write(
+            "one/s.proto", "syntax = \"proto3\"; package one; import \"t.proto\"; message S { T t = 1; }");
         folder.Write("one/t.proto", "syntax = \"proto3\"; package one; message T {}");
-        folder.Write("two/s.proto", "syntax = \"proto3\"; package two; import \"t.proto\"; message S { T t = 1; }");
+        folder.Write(
+            "two/s.proto", "syntax = \"proto3\"; package two; import \"t.proto\"; message S { T t = 1; }");
         folder.Write("two/t.proto", "syntax = \"proto3\"; package two; message T { int32 a = 1; }");
 
         RpcSchema schema = RpcSchema.Load(["*/s.proto"], baseFolder: folder.Path);
@@ -192,7 +197,8 @@ public static class SchemaPathTests
         folder.Write("one/s.proto", "syntax = \"proto3\"; package p; message S { int32 a = 1; }");
         folder.Write("two/s.proto", "syntax = \"proto3\"; package p; message S { int32 b = 1; }");
 
-        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load(["*/s.proto"], baseFolder: folder.Path));
+        RpcException e = Assert.Throws<RpcException>(
+            () => RpcSchema.Load(["*/s.proto"], baseFolder: folder.Path));
 
         Assert.Equal("The message 'p.S' is declared in 's.proto' and in 'two/s.proto'.", e.Message);
     }
@@ -242,7 +248,8 @@ public static class SchemaPathTests
         }
 
         using TempFolder folder = new();
-        folder.Write($"{name}/{name}.proto", "syntax = \"proto3\"; import \"b.proto\"; message A { B b = 1; }");
+        folder.Write(
+            $"{name}/{name}.proto", "syntax = \"proto3\"; import \"b.proto\"; message A { B b = 1; }");
         folder.Write($"{name}/b.proto", "syntax = \"proto3\"; message B {}");
 
         RpcSchema schema = RpcSchema.Load([$"{name}/{name}.proto"], baseFolder: folder.Path);
@@ -264,7 +271,8 @@ public static class SchemaPathTests
               optional google.protobuf.rpc_messages.RpcVoid nothing = 2;
             }
             service S {
-              option (google.protobuf.csharp_service_options).interface_id = "11111111-2222-3333-4444-555555555555";
+              option (google.protobuf.csharp_service_options).interface_id =
+                "11111111-2222-3333-4444-555555555555";
             }
             """);
 

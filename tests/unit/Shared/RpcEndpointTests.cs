@@ -23,7 +23,8 @@ public static class RpcEndpointTests
     [InlineData("grpc://localhost:50051", RpcTransport.Grpc, "localhost", 50051, "")]
     [InlineData("grpcs://localhost", RpcTransport.Grpcs, "localhost", 443, "")]
     [InlineData("grpc+unix:///run/x.sock", RpcTransport.GrpcUnix, "", 0, "/run/x.sock")]
-    public static void Reads_string_bindings_and_uris(string text, RpcTransport transport, string host, int port, string name)
+    public static void Reads_string_bindings_and_uris(
+        string text, RpcTransport transport, string host, int port, string name)
     {
         RpcEndpoint endpoint = RpcEndpoint.Parse(text);
 

@@ -12,7 +12,9 @@ public static class TrxReportTests
         """;
     private const string Failed = """
         <UnitTestResult testName="A.Breaks" outcome="Failed">
-          <Output><ErrorInfo><Message>Expected 1</Message><StackTrace>at A.Breaks()</StackTrace></ErrorInfo></Output>
+          <Output>
+            <ErrorInfo><Message>Expected 1</Message><StackTrace>at A.Breaks()</StackTrace></ErrorInfo>
+          </Output>
         </UnitTestResult>
         """;
 
@@ -56,7 +58,8 @@ public static class TrxReportTests
     [Fact]
     public static void A_report_that_lost_results_is_refused()
     {
-        FormatException error = Assert.Throws<FormatException>(() => TrxReport.Read("unit", Report("Completed", 2, Passed)));
+        FormatException error = Assert.Throws<FormatException>(
+            () => TrxReport.Read("unit", Report("Completed", 2, Passed)));
 
         Assert.Contains("counts 2 tests and tells of 1", error.Message, StringComparison.Ordinal);
     }
@@ -64,13 +67,15 @@ public static class TrxReportTests
     [Theory]
     [InlineData("")]
     [InlineData("<TestRun")]
-    [InlineData("<TestRun xmlns='http://microsoft.com/schemas/VisualStudio/TeamTest/2010'><Results /></TestRun>")]
+    [InlineData(
+        "<TestRun xmlns='http://microsoft.com/schemas/VisualStudio/TeamTest/2010'><Results /></TestRun>")]
     public static void A_report_that_was_cut_off_is_refused(string xml)
     {
         Assert.Throws<FormatException>(() => TrxReport.Read("unit", xml));
     }
 
-    private static string Report(string outcome, int total, params string[] results) => Report(outcome, total, results, "");
+    private static string Report(string outcome, int total, params string[] results) =>
+        Report(outcome, total, results, "");
 
     private static string Report(string outcome, int total, string[] results, string runInfo) => $"""
         <?xml version="1.0" encoding="utf-8"?>

@@ -14,7 +14,8 @@ public static class ListenVerbTests
 
         ToolRun run = await ToolRun.RunAsync(
             "invoke", listening.Endpoint, "Test", "--schema", Listening.Proto("benchmark.proto"),
-            "--message", """{ "data": [ { "bytes": "AQI=", "text": "AQI=", "number": 7, "float": 0.5, "time": 9 } ] }""");
+            "--message",
+            """{ "data": [ { "bytes": "AQI=", "text": "AQI=", "number": 7, "float": 0.5, "time": 9 } ] }""");
 
         Assert.Equal("", run.Error);
         Assert.Contains("\"number\": 7", run.Output, StringComparison.Ordinal);
@@ -29,7 +30,8 @@ public static class ListenVerbTests
             "search.proto", "--reply", """{ "Result": [ { "url": "http://a.example" } ] }""");
 
         ToolRun run = await ToolRun.RunAsync(
-            "invoke", listening.Endpoint, "Search", "--schema", Listening.Proto("search.proto"), "--set", "query=a");
+            "invoke", listening.Endpoint, "Search",
+            "--schema", Listening.Proto("search.proto"), "--set", "query=a");
 
         Assert.Equal("", run.Error);
         Assert.Contains("http://a.example", run.Output, StringComparison.Ordinal);
@@ -40,7 +42,8 @@ public static class ListenVerbTests
     {
         await using Listening listening = await Listening.StartAsync("sample.proto");
 
-        ToolRun run = await ToolRun.RunAsync("ping", listening.Endpoint, "--schema", Listening.Proto("sample.proto"));
+        ToolRun run = await ToolRun.RunAsync(
+            "ping", listening.Endpoint, "--schema", Listening.Proto("sample.proto"));
 
         Assert.Equal((0, ""), (run.ExitCode, run.Error));
         Assert.Contains("Sample.MyService", run.Output, StringComparison.Ordinal);
@@ -50,7 +53,8 @@ public static class ListenVerbTests
     public static async Task A_reply_that_no_method_can_give_is_refused_at_once()
     {
         ToolRun run = await ToolRun.RunAsync(
-            "listen", "ncacn_ip_tcp:127.0.0.1[0]", "--schema", Listening.Proto("sample.proto"), "--reply", """{ "no": 1 }""");
+            "listen", "ncacn_ip_tcp:127.0.0.1[0]",
+            "--schema", Listening.Proto("sample.proto"), "--reply", """{ "no": 1 }""");
 
         Assert.Equal(1, run.ExitCode);
         Assert.Contains("Sample.MyResponse", run.Error, StringComparison.Ordinal);
@@ -84,7 +88,8 @@ public static class ListenVerbTests
             StringWriter error = new();
             ToolConsole console = new(TextReader.Null, new LockedWriter(listening._text), error);
             listening._run = ToolCommand.RunAsync(
-                ["listen", "ncacn_ip_tcp:127.0.0.1[0]", "--schema", Proto(proto), .. more], console, listening._stop.Token);
+                ["listen", "ncacn_ip_tcp:127.0.0.1[0]", "--schema", Proto(proto), .. more],
+                console, listening._stop.Token);
 
             DateTime end = DateTime.UtcNow + Limit;
             while (!listening.Output.Contains("Serving", StringComparison.Ordinal))

@@ -15,9 +15,9 @@ public static class HostilePeerTests
             TheoryData<string, bool> data = [];
             foreach (string attack in new[]
             {
-                "nothing", "garbage", "wrong version", "http", "short header", "lying length", "request first", "half a bind",
-                "half a request", "last without first", "interleaved", "oversize", "reset in a request", "many contexts",
-                "protected request", "bad stub",
+                "nothing", "garbage", "wrong version", "http", "short header", "lying length",
+                "request first", "half a bind", "half a request", "last without first", "interleaved",
+                "oversize", "reset in a request", "many contexts", "protected request", "bad stub",
             })
             {
                 data.Add(attack, true);
@@ -42,7 +42,8 @@ public static class HostilePeerTests
         using NativeClient late = server.Connect();
         Assert.Equal("here too"u8.ToArray(), late.Call("here too"u8));
         late.Dispose();
-        await Eventually.TrueAsync(() => server.Listener.ConnectionCount == 1, "only the good client is left");
+        await Eventually.TrueAsync(
+            () => server.Listener.ConnectionCount == 1, "only the good client is left");
     }
 
     [Fact]
@@ -111,7 +112,8 @@ public static class HostilePeerTests
         using NativeClient client = server.Connect();
         client.Call("once"u8);
 
-        await Eventually.TrueAsync(() => server.Listener.ConnectionCount == 0, "the idle connection is closed");
+        await Eventually.TrueAsync(
+            () => server.Listener.ConnectionCount == 0, "the idle connection is closed");
 
         Assert.Equal("again"u8.ToArray(), client.Call("again"u8));
     }
@@ -119,7 +121,11 @@ public static class HostilePeerTests
     [Fact]
     public static async Task A_client_that_does_not_read_its_reply_is_cut_off()
     {
-        RpcLimits limits = new() { FragmentTimeout = TimeSpan.FromMilliseconds(300), MaxMessageBytes = 64 << 20 };
+        RpcLimits limits = new()
+        {
+            FragmentTimeout = TimeSpan.FromMilliseconds(300),
+            MaxMessageBytes = 64 << 20,
+        };
         await using TestServer server = new(
             call =>
             {
@@ -181,8 +187,8 @@ public static class HostilePeerTests
     {
         using RawPeer peer = attack switch
         {
-            "nothing" or "garbage" or "wrong version" or "http" or "short header" or "request first" or "half a bind"
-                or "many contexts" => new RawPeer(server.Endpoint),
+            "nothing" or "garbage" or "wrong version" or "http" or "short header" or "request first"
+                or "half a bind" or "many contexts" => new RawPeer(server.Endpoint),
             _ => RawPeer.Bound(server),
         };
         switch (attack)
@@ -236,8 +242,10 @@ public static class HostilePeerTests
                 peer.Reset();
                 break;
             case "many contexts":
-                peer.Send(new BindPdu(5840, 5840, 0, [.. Enumerable.Range(0, 255).Select(i => new ContextProposal(
-                    (ushort)i, SyntaxId.Interface(server.InterfaceId), [SyntaxId.Ndr]))]).ToBytes(PduType.Bind, 1));
+                SyntaxId served = SyntaxId.Interface(server.InterfaceId);
+                ContextProposal[] contexts = [.. Enumerable.Range(0, 255)
+                    .Select(i => new ContextProposal((ushort)i, served, [SyntaxId.Ndr]))];
+                peer.Send(new BindPdu(5840, 5840, 0, contexts).ToBytes(PduType.Bind, 1));
                 Assert.Equal(PduType.BindAck, PduHeader.Read(peer.ReadPdu()).Type);
                 break;
             case "protected request":
@@ -245,7 +253,8 @@ public static class HostilePeerTests
                 AssertFault(peer, FaultStatus.AccessDenied);
                 break;
             case "bad stub":
-                peer.Send(Conversation.Fragment([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], PduFlags.Single));
+                peer.Send(Conversation.Fragment(
+                    [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], PduFlags.Single));
                 AssertFault(peer, FaultStatus.BadStubData);
                 break;
         }

@@ -41,8 +41,8 @@ public static class NativeClientTests
     [Fact]
     public static void A_grpc_endpoint_is_not_native()
     {
-        RpcException error = Assert.Throws<RpcException>(
-            () => NativeClient.Connect(RpcEndpoint.Parse("grpc://localhost:1"), Guid.NewGuid(), RpcLimits.Default));
+        RpcException error = Assert.Throws<RpcException>(() => NativeClient.Connect(
+            RpcEndpoint.Parse("grpc://localhost:1"), Guid.NewGuid(), RpcLimits.Default));
 
         Assert.Equal("NotNativeEndpoint", error.ErrorId);
     }
@@ -53,20 +53,23 @@ public static class NativeClientTests
         using Socket silent = Listen(out RpcEndpoint endpoint);
         RpcLimits limits = new() { ConnectTimeout = TimeSpan.FromMilliseconds(300) };
 
-        RpcException error = Assert.Throws<RpcException>(() => NativeClient.Connect(endpoint, Guid.NewGuid(), limits));
+        RpcException error = Assert.Throws<RpcException>(
+            () => NativeClient.Connect(endpoint, Guid.NewGuid(), limits));
         using CancellationTokenSource source = new(TimeSpan.FromMilliseconds(300));
         RpcException cancelled = await Assert.ThrowsAsync<RpcException>(() => Task.Run(
             () => NativeClient.Connect(endpoint, Guid.NewGuid(), RpcLimits.Default, source.Token)));
 
         Assert.Equal((RpcStatusCode.DeadlineExceeded, "ConnectTimeout"), (error.Code, error.ErrorId));
-        Assert.Contains("took the connection, but did not answer within 0.3 s.", error.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "took the connection, but did not answer within 0.3 s.", error.Message, StringComparison.Ordinal);
         Assert.Equal(RpcStatusCode.Cancelled, cancelled.Code);
     }
 
     [Theory]
     [InlineData("closes", RpcStatusCode.Unavailable)]
     [InlineData("speaks http", RpcStatusCode.Internal)]
-    public static async Task A_server_of_another_kind_is_told_from_one_that_is_down(string server, RpcStatusCode code)
+    public static async Task A_server_of_another_kind_is_told_from_one_that_is_down(
+        string server, RpcStatusCode code)
     {
         using Socket listener = Listen(out RpcEndpoint endpoint);
         Task serving = ServeAsync(listener, async socket =>
@@ -91,16 +94,19 @@ public static class NativeClientTests
     {
         int requests = 0;
         using Socket listener = Listen(out RpcEndpoint endpoint);
-        Task serving = Task.WhenAll(Enumerable.Range(0, blocking ? 1 : 2).Select(_ => ServeAsync(listener, async socket =>
-        {
-            byte[] buffer = new byte[8192];
-            await socket.ReceiveAsync(buffer);
-            await socket.SendAsync(Conversation.Server().Feed(Conversation.Bind()));
-            if (await socket.ReceiveAsync(buffer) > 0)
+        int connections = blocking ? 1 : 2;
+        Task serving = Task.WhenAll(Enumerable.Range(0, connections).Select(_ => ServeAsync(
+            listener,
+            async socket =>
             {
-                Interlocked.Increment(ref requests);
-            }
-        })));
+                byte[] buffer = new byte[8192];
+                await socket.ReceiveAsync(buffer);
+                await socket.SendAsync(Conversation.Server().Feed(Conversation.Bind()));
+                if (await socket.ReceiveAsync(buffer) > 0)
+                {
+                    Interlocked.Increment(ref requests);
+                }
+            })));
         using NativeClient client = NativeClient.Connect(endpoint, Conversation.Service, RpcLimits.Default);
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
@@ -188,7 +194,8 @@ public static class NativeClientTests
 
         RpcException error = Assert.Throws<RpcException>(() => client.Call(new byte[3 << 20]));
 
-        Assert.Equal((RpcStatusCode.ResourceExhausted, FaultStatus.TooBusy), (error.Code, error.NativeStatus));
+        Assert.Equal(
+            (RpcStatusCode.ResourceExhausted, FaultStatus.TooBusy), (error.Code, error.NativeStatus));
         Assert.False(error.MayHaveExecuted);
         Assert.Equal("next"u8.ToArray(), client.Call("next"u8));
     }
@@ -208,7 +215,8 @@ public static class NativeClientTests
     [Theory]
     [InlineData(1000, 1 << 20, RpcStatusCode.ResourceExhausted)]
     [InlineData(1 << 20, 1000, RpcStatusCode.ResourceExhausted)]
-    public static async Task A_reply_over_either_limit_is_an_error(int serverLimit, int clientLimit, RpcStatusCode code)
+    public static async Task A_reply_over_either_limit_is_an_error(
+        int serverLimit, int clientLimit, RpcStatusCode code)
     {
         await using TestServer server = new(
             call =>

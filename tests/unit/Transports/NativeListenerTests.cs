@@ -66,8 +66,8 @@ public static class NativeListenerTests
         other.Listen();
         RpcEndpoint endpoint = RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)other.LocalEndPoint!).Port);
 
-        RpcException error = Assert.Throws<RpcException>(
-            () => NativeListener.Serve(endpoint, new ExecInterface(Guid.NewGuid(), TestServer.Echo), RpcLimits.Default));
+        RpcException error = Assert.Throws<RpcException>(() => NativeListener.Serve(
+            endpoint, new ExecInterface(Guid.NewGuid(), TestServer.Echo), RpcLimits.Default));
 
         Assert.Equal((RpcStatusCode.AlreadyExists, "EndpointInUse"), (error.Code, error.ErrorId));
         Assert.Equal(endpoint, error.Endpoint);

@@ -29,20 +29,24 @@ public static class TlsTests
     [Fact]
     public static void Raw_interfaces_have_it_too()
     {
-        using RpcRawServer server = RpcRawServer.Create(Guid.NewGuid(), new RpcRawServerOptions { TlsCertificate = Own })
+        using RpcRawServer server = RpcRawServer.Create(
+            Guid.NewGuid(), new RpcRawServerOptions { TlsCertificate = Own })
             .OnExecute((_, bytes) => bytes)
             .AddEndpoint("tcp://127.0.0.1:0")
             .StartListening();
-        using RpcRawClient client = RpcRawClient.Connect(server.Endpoints[0], server.InterfaceId, tls: Trusting);
+        using RpcRawClient client = RpcRawClient.Connect(
+            server.Endpoints[0], server.InterfaceId, tls: Trusting);
 
         Assert.Equal([1, 2], client.Execute([1, 2]));
-        Assert.Throws<RpcException>(() => RpcRawClient.Connect(server.Endpoints[0], server.InterfaceId).Execute([1]));
+        Assert.Throws<RpcException>(
+            () => RpcRawClient.Connect(server.Endpoints[0], server.InterfaceId).Execute([1]));
     }
 
     [Fact]
     public static void A_certificate_that_no_endpoint_would_use_is_refused()
     {
-        RpcRawServer server = RpcRawServer.Create(Guid.NewGuid(), new RpcRawServerOptions { TlsCertificate = Own })
+        RpcRawServer server = RpcRawServer.Create(
+            Guid.NewGuid(), new RpcRawServerOptions { TlsCertificate = Own })
             .AddEndpoint($"local://t{Guid.NewGuid():N}");
 
         RpcException e = Assert.Throws<RpcException>(server.StartListening);
@@ -137,7 +141,8 @@ public static class TlsTests
     {
         await using TestServer server = TestServer.Echoing("tcp");
 
-        RpcException e = Assert.Throws<RpcException>(() => Connect(server.Listener, server.InterfaceId, Trusting));
+        RpcException e = Assert.Throws<RpcException>(
+            () => Connect(server.Listener, server.InterfaceId, Trusting));
 
         Assert.Equal(RpcStatusCode.Unavailable, e.Code);
     }
@@ -175,7 +180,8 @@ public static class TlsTests
     public static void Local_endpoints_have_none()
     {
         RpcException e = Assert.Throws<RpcException>(() => NativeClient.Connect(
-            RpcEndpoint.Local("nobody"), Guid.NewGuid(), RpcLimits.Default, RpcClientSecurity.Anonymous, Trusting, default));
+            RpcEndpoint.Local("nobody"), Guid.NewGuid(), RpcLimits.Default,
+            RpcClientSecurity.Anonymous, Trusting, default));
 
         Assert.Equal("TlsNotSupported", e.ErrorId);
     }
@@ -187,8 +193,9 @@ public static class TlsTests
             RpcEndpoint.Tcp("127.0.0.1", 0), new ExecInterface(id, handler), RpcLimits.Default, Own);
     }
 
-    private static NativeClient Connect(NativeListener listener, Guid id, RpcTlsOptions tls) => NativeClient.Connect(
-        listener.Endpoint, id, RpcLimits.Default, RpcClientSecurity.Anonymous, tls, default);
+    private static NativeClient Connect(NativeListener listener, Guid id, RpcTlsOptions tls) =>
+        NativeClient.Connect(
+            listener.Endpoint, id, RpcLimits.Default, RpcClientSecurity.Anonymous, tls, default);
 
     private static X509Certificate2 NewCertificate()
     {

@@ -12,7 +12,12 @@ public static class BadTrailerTests
     private const int AuthLengthOffset = 10;
 
     public static TheoryData<RpcProtectionLevel> Levels =>
-        [RpcProtectionLevel.Connect, RpcProtectionLevel.Packet, RpcProtectionLevel.Integrity, RpcProtectionLevel.Privacy];
+    [
+        RpcProtectionLevel.Connect,
+        RpcProtectionLevel.Packet,
+        RpcProtectionLevel.Integrity,
+        RpcProtectionLevel.Privacy,
+    ];
 
     [Theory]
     [MemberData(nameof(Levels))]
@@ -21,9 +26,12 @@ public static class BadTrailerTests
         byte[] sample = Request(level, out _);
         int own = BinaryPrimitives.ReadUInt16LittleEndian(sample.AsSpan(AuthLengthOffset));
 
-        // None at all, one less and more, all of the stub, the header too, over the fragment, and as if negative.
-        foreach (int lie in new[] { 0, 1, own - 1, own + 1, sample.Length - 32, sample.Length - 24, sample.Length - 9,
-            sample.Length, 0x7FFF, 0xFFF8, 0xFFFF })
+        // None at all, one less and more, all of the stub, the header too,
+        // over the fragment, and as if negative.
+        int whole = sample.Length;
+        int[] lies =
+            [0, 1, own - 1, own + 1, whole - 32, whole - 24, whole - 9, whole, 0x7FFF, 0xFFF8, 0xFFFF];
+        foreach (int lie in lies)
         {
             if (lie == own)
             {
@@ -64,7 +72,8 @@ public static class BadTrailerTests
     [InlineData(1, 2)]
     [InlineData(1, 6)]
     [InlineData(4, 0)]
-    public static void Another_package_level_or_context_than_that_of_the_bind_is_refused(int octet, byte value)
+    public static void Another_package_level_or_context_than_that_of_the_bind_is_refused(
+        int octet, byte value)
     {
         byte[] request = Request(RpcProtectionLevel.Integrity, out ServerAssociation server);
         using ServerAssociation disposed = server;
@@ -179,7 +188,8 @@ public static class BadTrailerTests
     }
 
     private static void AssertRefused(
-        ServerAssociation server, byte[] answer, string what, RpcProtectionLevel level = RpcProtectionLevel.Integrity)
+        ServerAssociation server, byte[] answer, string what,
+        RpcProtectionLevel level = RpcProtectionLevel.Integrity)
     {
         // Where nothing is signed a lie only makes another stub of it, which is then none of the interface.
         if (level == RpcProtectionLevel.Connect && !server.IsClosed())
@@ -195,7 +205,8 @@ public static class BadTrailerTests
         {
             Assert.Equal(PduType.Fault, PduHeader.Read(answer).Type);
             Assert.True(FaultPdu.TryReadStatus(PduHeader.Read(answer), answer, out uint status));
-            Assert.True(status is FaultStatus.AccessDenied or FaultStatus.ProtocolError, $"{what}: 0x{status:X8}");
+            Assert.True(
+                status is FaultStatus.AccessDenied or FaultStatus.ProtocolError, $"{what}: 0x{status:X8}");
         }
     }
 

@@ -37,15 +37,18 @@ public static class BindVectorTests
     }
 
     [Fact]
-    public static void A_bind_is_written_as_recorded() =>
-        Same("bind-none", new BindPdu(4280, 4280, 0, [Context(0, MyService, SyntaxId.Ndr)]).ToBytes(PduType.Bind, 1));
+    public static void A_bind_is_written_as_recorded() => Same(
+        "bind-none",
+        new BindPdu(4280, 4280, 0, [Context(0, MyService, SyntaxId.Ndr)]).ToBytes(PduType.Bind, 1));
 
     [Fact]
     public static void A_bind_with_all_syntaxes_is_written_as_recorded() => Same(
         "bind-windows-shape",
         new BindPdu(5840, 5840, 0,
         [
-            Context(0, MyService, SyntaxId.Ndr), Context(1, MyService, SyntaxId.Ndr64), Context(2, MyService, Features),
+            Context(0, MyService, SyntaxId.Ndr),
+            Context(1, MyService, SyntaxId.Ndr64),
+            Context(2, MyService, Features),
         ]).ToBytes(PduType.Bind, 2));
 
     [Fact]
@@ -58,7 +61,9 @@ public static class BindVectorTests
         "bind-ack-windows-shape",
         new BindAckPdu(5840, 5840, Group, "21360",
         [
-            ContextResult.Accepted, ContextResult.Refused(ContextResult.TransferNotSupported), ContextResult.Features(3),
+            ContextResult.Accepted,
+            ContextResult.Refused(ContextResult.TransferNotSupported),
+            ContextResult.Features(3),
         ]).ToBytes(PduType.BindAck, 2));
 
     [Fact]
@@ -69,7 +74,8 @@ public static class BindVectorTests
     [Fact]
     public static void Its_answer_is_written_as_recorded() => Same(
         "alter-context-resp",
-        new BindAckPdu(4280, 4280, Group, "", [ContextResult.Accepted]).ToBytes(PduType.AlterContextResponse, 6));
+        new BindAckPdu(4280, 4280, Group, "", [ContextResult.Accepted])
+            .ToBytes(PduType.AlterContextResponse, 6));
 
     [Fact]
     public static void A_bind_nak_is_written_as_recorded() =>
@@ -83,7 +89,8 @@ public static class BindVectorTests
     [InlineData("co-cancel", PduType.CoCancel, 1)]
     [InlineData("orphaned", PduType.Orphaned, 1)]
     [InlineData("shutdown", PduType.Shutdown, 0)]
-    public static void A_pdu_that_is_only_a_header_is_written_as_recorded(string name, object type, uint callId) =>
+    public static void A_pdu_that_is_only_a_header_is_written_as_recorded(
+        string name, object type, uint callId) =>
         Same(name, PduHeader.HeaderOnly((PduType)type, callId));
 
     [Theory]
@@ -180,5 +187,6 @@ public static class BindVectorTests
     private static ContextProposal Context(ushort id, Guid interfaceId, SyntaxId transfer) =>
         new(id, SyntaxId.Interface(interfaceId), [transfer]);
 
-    private static void Same(string name, byte[] written) => Assert.Equal(WireVector.Load(name).Bytes, written);
+    private static void Same(string name, byte[] written) =>
+        Assert.Equal(WireVector.Load(name).Bytes, written);
 }

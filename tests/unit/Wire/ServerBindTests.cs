@@ -21,7 +21,11 @@ public static class ServerBindTests
         Assert.NotEqual(0u, ack.AssociationGroup);
         Assert.Equal("135", ack.SecondaryAddress);
         Assert.Equal(
-            [ContextResult.Accepted, ContextResult.Refused(ContextResult.TransferNotSupported), ContextResult.Features(2)],
+            [
+                ContextResult.Accepted,
+                ContextResult.Refused(ContextResult.TransferNotSupported),
+                ContextResult.Features(2),
+            ],
             ack.Results);
     }
 
@@ -30,7 +34,8 @@ public static class ServerBindTests
     [InlineData(65535, 5840)]
     [InlineData(0, 1432)]
     [InlineData(1431, 1432)]
-    public static void Fragment_sizes_are_the_smaller_ones_and_never_below_what_all_must_take(int proposed, int agreed)
+    public static void Fragment_sizes_are_the_smaller_ones_and_never_below_what_all_must_take(
+        int proposed, int agreed)
     {
         using ServerAssociation server = Conversation.Server();
 
@@ -55,7 +60,8 @@ public static class ServerBindTests
     [Fact]
     public static void A_client_keeps_its_association_group()
     {
-        BindPdu bind = new(5840, 5840, 77, [new(0, SyntaxId.Interface(Conversation.Service), [SyntaxId.Ndr])]);
+        BindPdu bind = new(
+            5840, 5840, 77, [new(0, SyntaxId.Interface(Conversation.Service), [SyntaxId.Ndr])]);
 
         byte[] answer = Conversation.Server().Feed(bind.ToBytes(PduType.Bind, 1));
 
@@ -82,7 +88,8 @@ public static class ServerBindTests
     [InlineData(0x10001u)]
     public static void Another_version_of_the_interface_is_refused(uint version)
     {
-        BindPdu bind = new(5840, 5840, 0, [new(0, new SyntaxId(Conversation.Service, version), [SyntaxId.Ndr])]);
+        BindPdu bind = new(
+            5840, 5840, 0, [new(0, new SyntaxId(Conversation.Service, version), [SyntaxId.Ndr])]);
 
         byte[] answer = Conversation.Server().Feed(bind.ToBytes(PduType.Bind, 1));
 
@@ -126,7 +133,8 @@ public static class ServerBindTests
     [InlineData(4, BindNakReason.ProtocolVersion, 0)]
     [InlineData(6, BindNakReason.ProtocolVersion, 0)]
     [InlineData(5, BindNakReason.Unspecified, 4)]
-    public static void A_bind_of_another_version_or_with_ebcdic_is_refused(byte version, object reason, int ebcdicAt)
+    public static void A_bind_of_another_version_or_with_ebcdic_is_refused(
+        byte version, object reason, int ebcdicAt)
     {
         byte[] bind = Conversation.Bind();
         bind[0] = version;
