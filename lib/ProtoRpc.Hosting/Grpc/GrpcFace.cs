@@ -18,17 +18,22 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
     {
         ServerTls.Check(endpoint, options);
         RequireProof(endpoint, host.Options.Security);
-        HealthService? health = options.EnableHealth && !IsServed(host, HealthName) ? new(host.Services) : null;
+        HealthService? health = options.EnableHealth && !IsServed(host, HealthName)
+            ? new(host.Services)
+            : null;
         GrpcRoutes routes = Routes(host, health);
-        Func<RpcEndpoint, RequestDelegate> service = bound => new GrpcService(host, options, routes, bound).HandleAsync;
+        Func<RpcEndpoint, RequestDelegate> service =
+            bound => new GrpcService(host, options, routes, bound).HandleAsync;
         return new GrpcEndpoint(
             endpoint.IsTls
                 ? ports.Serve(endpoint, host, options, HttpProtocols.Http1AndHttp2, service)
-                : KestrelEndpoint.Start(endpoint, host.Options.Limits, HttpProtocols.Http2, tls: null, service),
+                : KestrelEndpoint.Start(
+                    endpoint, host.Options.Limits, HttpProtocols.Http2, tls: null, service),
             health);
     }
 
-    private static bool IsServed(ServerHost host, string service) => host.Services.Any(s => s.Info.FullName == service);
+    private static bool IsServed(ServerHost host, string service) =>
+        host.Services.Any(s => s.Info.FullName == service);
 
     // A schema may bring services of its own under these names.
     private GrpcRoutes Routes(ServerHost host, HealthService? health)
@@ -48,17 +53,20 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         ServerService reflection = new ReflectionService(services).Service;
         reflection.Complete(host.Options.Interceptors);
         services.Add(reflection);
-        return new GrpcRoutes(services, (ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
+        return new GrpcRoutes(
+            services, (ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
     }
 
     // NTLM and Kerberos prove who a connection is, and HTTP/2 lets many callers share one.
     private void RequireProof(RpcEndpoint endpoint, RpcServerSecurity security)
     {
-        if (!security.Authentication.HasFlag(RpcAuthentication.None) && options.Security.IsOpen && !endpoint.IsLocalOnly)
+        if (!security.Authentication.HasFlag(RpcAuthentication.None) && options.Security.IsOpen
+            && !endpoint.IsLocalOnly)
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                $"Cannot listen on '{endpoint}': callers must prove who they are, and gRPC knows neither NTLM nor Kerberos. "
+                $"Cannot listen on '{endpoint}': callers must prove who they are, "
+                + "and gRPC knows neither NTLM nor Kerberos. "
                 + "Check passwords, tokens or certificates there, or let anonymous callers in.")
             {
                 ErrorId = "NoProofOnGrpc",

@@ -24,7 +24,8 @@ internal static class GrpcRequest
         }
 
         TimeSpan timeout = GrpcTimeout.Parse(text)
-            ?? throw GrpcDefects.BadHeader(GrpcTimeout.HeaderName, text, "a time of at most eight digits and a unit");
+            ?? throw GrpcDefects.BadHeader(
+                GrpcTimeout.HeaderName, text, "a time of at most eight digits and a unit");
         DateTimeOffset now = DateTimeOffset.UtcNow;
         return timeout < DateTimeOffset.MaxValue - now ? now + timeout : DateTimeOffset.MaxValue;
     }
@@ -40,7 +41,8 @@ internal static class GrpcRequest
             GrpcEncoding.Gzip => encoding,
             _ => throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                $"Messages compressed with '{encoding}' are not understood; use one of {GrpcEncoding.Accepted}.")
+                $"Messages compressed with '{encoding}' are not understood; "
+                + $"use one of {GrpcEncoding.Accepted}.")
             {
                 ErrorId = UnknownEncodingId,
             },
@@ -68,7 +70,8 @@ internal static class GrpcRequest
         string text = request.Headers[GrpcCallContext.HeaderName].ToString();
         return text.Length == 0
             ? null
-            : GrpcCallContext.Read(text) ?? throw GrpcDefects.BadHeader(GrpcCallContext.HeaderName, text, "a call context");
+            : GrpcCallContext.Read(text) ?? throw GrpcDefects.BadHeader(
+                GrpcCallContext.HeaderName, text, "a call context");
     }
 
     /// <summary>What the caller sent along.</summary>

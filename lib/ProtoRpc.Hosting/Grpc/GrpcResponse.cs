@@ -20,7 +20,8 @@ internal class GrpcResponse(HttpContext http)
     protected HttpResponse Response => http.Response;
 
     /// <summary>Prepares the first message.</summary>
-    /// <exception cref="RpcException">Internal: the handler set a header that belongs to the protocol.</exception>
+    /// <exception cref="RpcException">Internal:
+    /// the handler set a header that belongs to the protocol.</exception>
     public void Begin(RpcCallContext context, bool compresses)
     {
         if (_hasBody)
@@ -101,7 +102,8 @@ internal class GrpcResponse(HttpContext http)
     protected virtual bool HasTrailersOnly => !_hasBody && !Response.HasStarted;
 
     /// <summary>Adds a trailer behind the messages.</summary>
-    protected virtual void AppendTrailer(string name, string value) => Response.AppendTrailer(name, new StringValues(value));
+    protected virtual void AppendTrailer(string name, string value) =>
+        Response.AppendTrailer(name, new StringValues(value));
 
     // Headers that the handler set are headers, also where nothing but trailers would follow.
     private ValueTask BeginEmptyAsync(RpcCallContext context)
@@ -132,7 +134,8 @@ internal class GrpcResponse(HttpContext http)
         Append(GrpcHeaders.Status, "0");
     }
 
-    // Without messages the trailers are the headers. nginx for one loses trailers that follow headers at once.
+    // Without messages the trailers are the headers.
+    // nginx for one loses trailers that follow headers at once.
     private void Append(string name, string value)
     {
         if (HasTrailersOnly)
@@ -161,7 +164,8 @@ internal class GrpcResponse(HttpContext http)
             {
                 throw new RpcException(
                     RpcStatusCode.Internal,
-                    $"The handler set the {what} '{name}', whose name belongs to the protocol. Use another one.")
+                    $"The handler set the {what} '{name}', whose name belongs to the protocol. "
+                    + "Use another one.")
                 {
                     ErrorId = "InvalidHeader",
                 };
@@ -187,7 +191,9 @@ internal class GrpcResponse(HttpContext http)
     {
         string text = detail >= RpcErrorDetail.Message
             ? error.Message
-            : detail == RpcErrorDetail.Type ? $"The call failed with {error.GetType().FullName}." : "The call failed.";
+            : detail == RpcErrorDetail.Type
+                ? $"The call failed with {error.GetType().FullName}."
+                : "The call failed.";
         return text.Length <= MaxTextLength ? text : $"{text[..MaxTextLength]}...";
     }
 }

@@ -11,7 +11,8 @@ internal sealed class GrpcRoutes
 
     /// <param name="services">The services.</param>
     /// <param name="further">Methods that have another path as well.</param>
-    public GrpcRoutes(IEnumerable<ServerService> services, params (string Path, ServerMethod Method)[] further)
+    public GrpcRoutes(
+        IEnumerable<ServerService> services, params (string Path, ServerMethod Method)[] further)
     {
         _services = services.ToFrozenDictionary(s => s.Info.FullName, StringComparer.Ordinal);
         _methods = _services.Values.SelectMany(s => s.Info.Methods.Select(m => s.Get(m.Name)))
@@ -34,6 +35,7 @@ internal sealed class GrpcRoutes
             ? service.Get(path[(slash + 1)..])
             : throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                $"There is no service at '{path}'. There are: {string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}.");
+                $"There is no service at '{path}'. There are: "
+                + $"{string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}.");
     }
 }

@@ -13,7 +13,8 @@ internal sealed class GrpcService(
     ServerHost host, HttpServerOptions options, GrpcRoutes routes, RpcEndpoint endpoint)
 {
     private readonly GrpcCalls _calls = new(host, endpoint);
-    private readonly HttpAuthentication _authentication = new(options.Security, SecurityPolicy.Open, endpoint);
+    private readonly HttpAuthentication _authentication = new(
+        options.Security, SecurityPolicy.Open, endpoint);
 
     /// <summary>Whether a request is one of gRPC.</summary>
     public static bool IsGrpc(HttpRequest request)
@@ -61,7 +62,8 @@ internal sealed class GrpcService(
         catch (HttpRefusal refusal)
         {
             // gRPC says it in its own status, in an answer that is a success to HTTP.
-            await response.FailAsync(new RpcException(refusal.Code, refusal.Message), RpcErrorDetail.Message, null)
+            await response.FailAsync(
+                new RpcException(refusal.Code, refusal.Message), RpcErrorDetail.Message, null)
                 .ConfigureAwait(false);
         }
         catch (Exception e) when (e is RpcException or MissingMethodException)
@@ -72,7 +74,8 @@ internal sealed class GrpcService(
         if (method is not null)
         {
             Bound(http, method);
-            await _calls.HandleAsync(http, method, peer, http.Request.BodyReader, reply.BodyWriter, response).ConfigureAwait(false);
+            await _calls.HandleAsync(http, method, peer, http.Request.BodyReader, reply.BodyWriter, response)
+                .ConfigureAwait(false);
         }
     }
 
@@ -84,7 +87,8 @@ internal sealed class GrpcService(
             size.MaxRequestBodySize = null;
         }
 
-        if (method.Info.IsClientStreaming && http.Features.Get<IHttpMinRequestBodyDataRateFeature>() is { } rate)
+        if (method.Info.IsClientStreaming
+            && http.Features.Get<IHttpMinRequestBodyDataRateFeature>() is { } rate)
         {
             rate.MinDataRate = null;
         }

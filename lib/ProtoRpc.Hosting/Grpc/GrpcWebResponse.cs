@@ -6,8 +6,8 @@ using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Hosting.Grpc;
 
-/// <summary>The reply of a call of gRPC-Web: its trailers are the last frame of the body, for browsers show none to
-/// pages.</summary>
+/// <summary>The reply of a call of gRPC-Web: its trailers are the last frame of the body,
+/// for browsers show none to pages.</summary>
 internal sealed class GrpcWebResponse(HttpContext http) : GrpcResponse(http)
 {
     private const byte TrailersFlag = 0x80;
@@ -30,5 +30,6 @@ internal sealed class GrpcWebResponse(HttpContext http) : GrpcResponse(http)
     }
 
     /// <inheritdoc/>
-    protected override void AppendTrailer(string name, string value) => _trailers.Append(name).Append(':').Append(value).Append("\r\n");
+    protected override void AppendTrailer(string name, string value) =>
+        _trailers.Append(name).Append(':').Append(value).Append("\r\n");
 }

@@ -32,7 +32,9 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
         {
             ServerMethod found = method ?? throw new RpcException(RpcStatusCode.Unimplemented, missing);
             GrpcService.Bound(http, found);
-            PipeReader input = isText ? await DecodeAsync(http).ConfigureAwait(false) : http.Request.BodyReader;
+            PipeReader input = isText
+                ? await DecodeAsync(http).ConfigureAwait(false)
+                : http.Request.BodyReader;
             await _calls.HandleAsync(http, found, peer, input, output, response).ConfigureAwait(false);
         }
         catch (RpcException e)
@@ -42,9 +44,11 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
         }
     }
 
-    private async Task<PipeReader> DecodeAsync(HttpContext http) => PipeReader.Create(new ReadOnlySequence<byte>(
-        await GrpcWebText.ReadAsync(http.Request.BodyReader, host.Options.Limits.MaxMessageBytes, http.RequestAborted)
-            .ConfigureAwait(false)));
+    private async Task<PipeReader> DecodeAsync(HttpContext http) =>
+        PipeReader.Create(new ReadOnlySequence<byte>(
+            await GrpcWebText.ReadAsync(
+                http.Request.BodyReader, host.Options.Limits.MaxMessageBytes, http.RequestAborted)
+                .ConfigureAwait(false)));
 
     private static string? TypeOf(HttpRequest request)
     {

@@ -12,8 +12,10 @@ internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
     private readonly ArrayBufferWriter<byte> _pending = new();
 
     /// <summary>Reads a whole body of base64, whose pieces may have padding of their own.</summary>
-    /// <exception cref="RpcException">Internal: not base64; ResourceExhausted: longer than a message may be.</exception>
-    public static async ValueTask<byte[]> ReadAsync(PipeReader reader, int maxBytes, CancellationToken cancellation)
+    /// <exception cref="RpcException">Internal: not base64; ResourceExhausted:
+    /// longer than a message may be.</exception>
+    public static async ValueTask<byte[]> ReadAsync(
+        PipeReader reader, int maxBytes, CancellationToken cancellation)
     {
         long maxText = ((maxBytes + (long)GrpcFraming.PrefixLength + 2) / 3 * Quantum) + Quantum;
         while (true)
@@ -63,7 +65,8 @@ internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
             // Up to the end of the quantum with the first padding, where a piece ends.
             int padding = text.IndexOf((byte)'=');
             int end = padding < 0 ? text.Length : Math.Min(text.Length, ((padding / Quantum) + 1) * Quantum);
-            if (Base64.DecodeFromUtf8(text[..end], bytes.AsSpan(length), out _, out int written) != OperationStatus.Done)
+            OperationStatus status = Base64.DecodeFromUtf8(text[..end], bytes.AsSpan(length), out _, out int written);
+            if (status != OperationStatus.Done)
             {
                 throw GrpcDefects.BadFrame("the body is not base64, as its media type says");
             }

@@ -45,11 +45,13 @@ internal sealed class HealthService
     {
         bool known = await stream.ReadAsync().ConfigureAwait(false) is HealthCheckRequest request
             && _services.Contains(request.Service);
-        await stream.WriteAsync(new HealthCheckResponse { Status = known ? Now : Status.ServiceUnknown }).ConfigureAwait(false);
+        await stream.WriteAsync(
+            new HealthCheckResponse { Status = known ? Now : Status.ServiceUnknown }).ConfigureAwait(false);
         await _stopping.Task.WaitAsync(context.CancellationToken).ConfigureAwait(false);
         if (known)
         {
-            await stream.WriteAsync(new HealthCheckResponse { Status = Status.NotServing }).ConfigureAwait(false);
+            await stream.WriteAsync(
+                new HealthCheckResponse { Status = Status.NotServing }).ConfigureAwait(false);
         }
     }
 }

@@ -9,11 +9,13 @@ internal sealed class ReflectionFiles
 {
     private readonly Dictionary<string, FileDescriptorProto> _byName = new(StringComparer.Ordinal);
     private readonly Dictionary<string, FileDescriptorProto> _bySymbol = new(StringComparer.Ordinal);
-    private readonly Dictionary<string, SortedDictionary<int, FileDescriptorProto>> _extensions = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, SortedDictionary<int, FileDescriptorProto>> _extensions = new(
+        StringComparer.Ordinal);
 
     public ReflectionFiles(IEnumerable<RpcSchema> schemas, IEnumerable<FileDescriptorProto> further)
     {
-        foreach (FileDescriptorProto file in schemas.SelectMany(s => s.SchemaFiles).Select(f => f.Proto).Concat(further))
+        IEnumerable<FileDescriptorProto> files = schemas.SelectMany(s => s.SchemaFiles).Select(f => f.Proto);
+        foreach (FileDescriptorProto file in files.Concat(further))
         {
             if (_byName.TryAdd(file.Name, file))
             {
@@ -26,7 +28,8 @@ internal sealed class ReflectionFiles
     public IReadOnlyList<ByteString>? FindFile(string name) => WithImports(_byName.GetValueOrDefault(name));
 
     /// <summary>The file that declares a service, method, message, field, enum or extension.</summary>
-    public IReadOnlyList<ByteString>? FindSymbol(string name) => WithImports(_bySymbol.GetValueOrDefault(name));
+    public IReadOnlyList<ByteString>? FindSymbol(string name) =>
+        WithImports(_bySymbol.GetValueOrDefault(name));
 
     /// <summary>The file that declares an extension.</summary>
     public IReadOnlyList<ByteString>? FindExtension(string type, int number) =>
@@ -108,7 +111,8 @@ internal sealed class ReflectionFiles
         }
     }
 
-    private void AddExtensions(IEnumerable<FieldDescriptorProto> extensions, string prefix, FileDescriptorProto file)
+    private void AddExtensions(
+        IEnumerable<FieldDescriptorProto> extensions, string prefix, FileDescriptorProto file)
     {
         foreach (FieldDescriptorProto extension in extensions)
         {

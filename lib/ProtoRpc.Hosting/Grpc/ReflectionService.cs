@@ -20,10 +20,12 @@ internal sealed class ReflectionService
     public ReflectionService(IReadOnlyList<ServerService> services)
     {
         Service = new ServerService(OwnSchema.GetService($"{Version1}.ServerReflection"), Guid.Empty);
-        _files = new ReflectionFiles([.. services.Select(s => s.Info.Schema).Distinct(), OwnSchema], [AlphaFile()]);
+        _files = new ReflectionFiles(
+            [.. services.Select(s => s.Info.Schema).Distinct(), OwnSchema], [AlphaFile()]);
         _services = [.. services.Select(s => s.Info.FullName), Service.Info.FullName, AlphaName];
         Service.Add(new ServerMethod(
-            Service.Info.Methods[0], AnswerAsync, new MessageParser<ServerReflectionRequest>(() => new ServerReflectionRequest())));
+            Service.Info.Methods[0], AnswerAsync,
+            new MessageParser<ServerReflectionRequest>(() => new ServerReflectionRequest())));
     }
 
     /// <summary>The path of version v1alpha, whose messages have the same bytes.</summary>
@@ -34,7 +36,8 @@ internal sealed class ReflectionService
     // Copied from version 1, so that there is nothing to keep in step.
     private static FileDescriptorProto AlphaFile()
     {
-        FileDescriptorProto file = FileDescriptorProto.Parser.ParseFrom(ReflectionReflection.Descriptor.SerializedData);
+        FileDescriptorProto file = FileDescriptorProto.Parser.ParseFrom(
+            ReflectionReflection.Descriptor.SerializedData);
         file.Name = file.Name.Replace("/v1/", "/v1alpha/", StringComparison.Ordinal);
         file.Package = "grpc.reflection.v1alpha";
         foreach (FieldDescriptorProto field in file.MessageType.SelectMany(m => m.Field))
@@ -76,7 +79,9 @@ internal sealed class ReflectionService
             case ServerReflectionRequest.MessageRequestOneofCase.FileByFilename:
                 return Files(_files.FindFile(request.FileByFilename), $"file '{request.FileByFilename}'");
             case ServerReflectionRequest.MessageRequestOneofCase.FileContainingSymbol:
-                return Files(_files.FindSymbol(request.FileContainingSymbol), $"symbol '{request.FileContainingSymbol}'");
+                return Files(
+                    _files.FindSymbol(request.FileContainingSymbol),
+                    $"symbol '{request.FileContainingSymbol}'");
             case ServerReflectionRequest.MessageRequestOneofCase.FileContainingExtension:
                 ExtensionRequest wanted = request.FileContainingExtension;
                 return Files(

@@ -10,14 +10,16 @@ internal interface IRpcChannel : IDisposable
     Headers.RpcCallContext Context { get; set; }
 
     /// <summary>Makes one call and blocks for the reply.</summary>
-    TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
+    TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
 
     /// <summary>Makes one call without holding a thread.</summary>
     Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
 
     /// <summary>Makes one call whose request's bytes come from a stream.</summary>
-    TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation);
+    TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation);
 
     /// <summary>Begins a call whose messages go and come one at a time.</summary>
     IRpcStream Open(CallSpec call, CancellationToken cancellation);

@@ -3,7 +3,8 @@ using Google.Protobuf;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>A call that runs, seen from the client. Disposing it before its end cancels it on the server.</summary>
+/// <summary>A call that runs, seen from the client.
+/// Disposing it before its end cancels it on the server.</summary>
 /// <remarks>One may send while another reads; neither is done by two at once.</remarks>
 internal interface IRpcStream : IAsyncDisposable
 {

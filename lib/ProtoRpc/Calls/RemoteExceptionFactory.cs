@@ -8,8 +8,8 @@ internal static partial class RemoteExceptionFactory
 {
     private const string FrameworkCore = "mscorlib";
 
-    /// <summary>An exception of the remote type with the remote message, or null when the type is not allowed, not
-    /// there, or not to be made so.</summary>
+    /// <summary>An exception of the remote type with the remote message, or null when the type is not
+    /// allowed, not there, or not to be made so.</summary>
     public static Exception? Create(RpcRemoteException remote, RpcExceptionTypes allowed)
     {
         if (allowed == RpcExceptionTypes.None || !PlainName().IsMatch(remote.TypeName))
@@ -48,13 +48,15 @@ internal static partial class RemoteExceptionFactory
         }
 
         Assembly? loaded = AppDomain.CurrentDomain.GetAssemblies().FirstOrDefault(
-            assembly => string.Equals(assembly.GetName().Name, name.Name, StringComparison.OrdinalIgnoreCase));
+            assembly =>
+                string.Equals(assembly.GetName().Name, name.Name, StringComparison.OrdinalIgnoreCase));
         return (loaded ?? Load(name, allowed))?.GetType(remote.TypeName);
     }
 
     private static Assembly? Load(AssemblyName name, RpcExceptionTypes allowed) => allowed switch
     {
-        RpcExceptionTypes.LoadStrongNamed when name.GetPublicKeyToken() is { Length: > 0 } => Assembly.Load(name),
+        RpcExceptionTypes.LoadStrongNamed when name.GetPublicKeyToken() is { Length: > 0 } => Assembly.Load(
+            name),
         RpcExceptionTypes.LoadAny => Assembly.Load(new AssemblyName(name.Name!)),
         _ => null,
     };

@@ -7,7 +7,8 @@ namespace ProtoRpc.Calls;
 /// something of its reply has come it is as any other.</summary>
 /// <param name="first">The first try.</param>
 /// <param name="next">Gives the next try, or null when the failure is to be told.</param>
-internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueTask<IRpcStream?>> next) : IRpcStream
+internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueTask<IRpcStream?>> next)
+    : IRpcStream
 {
     private readonly Lock _gate = new();
     private IRpcStream _current = first;

@@ -3,8 +3,8 @@ namespace ProtoRpc.Calls;
 /// <summary>How one call is made.</summary>
 public sealed record RpcCallOptions
 {
-    /// <summary>How long the caller waits; InfiniteTimeSpan for ever. Null for the limit's call timeout with a unary
-    /// method, and for ever with one that streams.</summary>
+    /// <summary>How long the caller waits; InfiniteTimeSpan for ever. Null for the limit's call timeout with
+    /// a unary method, and for ever with one that streams.</summary>
     public TimeSpan? Timeout { get; init; }
 
     /// <summary>Headers to send beside those of the client, where the transport has headers.</summary>
@@ -19,6 +19,7 @@ public sealed record RpcCallOptions
     /// <summary>Told how far a large request has come that goes in parts.</summary>
     public IProgress<RpcProgress>? Progress { get; init; }
 
-    /// <summary>Whether a server that cannot be reached is tried again until the call's time is over.</summary>
+    /// <summary>Whether a server that cannot be reached is tried again
+    /// until the call's time is over.</summary>
     public bool WaitForReady { get; init; }
 }

@@ -20,13 +20,15 @@ public abstract class RpcPeerContext
     /// <summary>How the call came in.</summary>
     public RpcTransport Transport => Endpoint.Transport;
 
-    /// <summary>The caller; the anonymous identity, with an empty name, where nobody vouches for one.</summary>
+    /// <summary>The caller; the anonymous identity, with an empty name,
+    /// where nobody vouches for one.</summary>
     public IIdentity User => _peer.User;
 
     /// <summary>Whether somebody vouches for <see cref="User"/>.</summary>
     public bool IsAuthenticated => _peer.User.IsAuthenticated;
 
-    /// <summary>Who vouches: <c>Kernel</c> for local peers, <c>NTLM</c> or <c>Kerberos</c>, or empty.</summary>
+    /// <summary>Who vouches: <c>Kernel</c> for local peers, <c>NTLM</c> or <c>Kerberos</c>,
+    /// or empty.</summary>
     public string AuthenticationType => _peer.User.AuthenticationType ?? "";
 
     /// <summary>How the call is protected on its way.</summary>
@@ -44,7 +46,8 @@ public abstract class RpcPeerContext
     /// <summary>When the caller stops waiting, where it said so.</summary>
     public virtual DateTimeOffset? Deadline => null;
 
-    /// <summary>Cancelled when the caller cancels or vanishes, the deadline passes, or the listener stops.</summary>
+    /// <summary>Cancelled when the caller cancels or vanishes, the deadline passes,
+    /// or the listener stops.</summary>
     public abstract CancellationToken CancellationToken { get; }
 
     /// <summary>The cancellation token but for the deadline, for a host that watches it by itself.</summary>
@@ -54,15 +57,16 @@ public abstract class RpcPeerContext
     internal abstract string What { get; }
 
     /// <summary>Does something as the caller.</summary>
-    /// <exception cref="RpcException">Unauthenticated when nobody vouches for the caller; Unimplemented where the
-    /// system has no impersonation of threads, or the caller's token is not at hand.</exception>
+    /// <exception cref="RpcException">Unauthenticated when nobody vouches for the caller; Unimplemented where
+    /// the system has no impersonation of threads, or the caller's token is not at hand.</exception>
     public void Impersonate(Action action)
     {
         ArgumentNullException.ThrowIfNull(action);
         if (!IsAuthenticated)
         {
             throw new RpcException(
-                RpcStatusCode.Unauthenticated, $"The caller of {What} is anonymous and cannot be impersonated.");
+                RpcStatusCode.Unauthenticated,
+                $"The caller of {What} is anonymous and cannot be impersonated.");
         }
 
         if (OperatingSystem.IsWindows() && User is WindowsIdentity identity)

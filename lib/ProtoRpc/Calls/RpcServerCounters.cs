@@ -6,4 +6,5 @@ namespace ProtoRpc.Calls;
 /// <param name="Calls">Calls that ended, failed ones included.</param>
 /// <param name="Errors">Calls that failed.</param>
 /// <param name="InFlight">Calls now running.</param>
-public readonly record struct RpcServerCounters(int Connections, long Accepted, long Calls, long Errors, int InFlight);
+public readonly record struct RpcServerCounters(
+    int Connections, long Accepted, long Calls, long Errors, int InFlight);

@@ -14,14 +14,15 @@ public sealed record RpcServerOptions
     /// <summary>Whether handlers may keep state for callers between calls.</summary>
     public bool EnableSessions { get; init; } = true;
 
-    /// <summary>Whether messages are taken in parts, so that they may be larger than the limit of one call.</summary>
+    /// <summary>Whether messages are taken in parts,
+    /// so that they may be larger than the limit of one call.</summary>
     public bool EnableMultiPart { get; init; } = true;
 
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
 
-    /// <summary>The certificate, with its private key, with which native endpoints on TCP speak TLS; null for none.
-    /// Nobody else sees what local endpoints carry, so they have none.</summary>
+    /// <summary>The certificate, with its private key, with which native endpoints on TCP speak TLS; null for
+    /// none. Nobody else sees what local endpoints carry, so they have none.</summary>
     public X509Certificate2? TlsCertificate { get; init; }
 
     /// <summary>Whom native endpoints let in.</summary>

@@ -5,8 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>The call context that travels with requests and comes back changed, as a message whose extensions the
-/// user's schema declares.</summary>
+/// <summary>The call context that travels with requests and comes back changed, as a message whose extensions
+/// the user's schema declares.</summary>
 internal static class SideChannel
 {
     private const string TypeName = "google.protobuf.rpc_messages.RpcCallContext";
@@ -26,5 +26,7 @@ internal static class SideChannel
 
     /// <summary>The session id that a context names, or null.</summary>
     public static Guid? SessionIdOf(Headers.RpcCallContext? context) =>
-        context is { HasSessionId: true } && context.SessionId.Length == 16 ? new Guid(context.SessionId.Span) : null;
+        context is { HasSessionId: true } && context.SessionId.Length == 16
+            ? new Guid(context.SessionId.Span)
+            : null;
 }

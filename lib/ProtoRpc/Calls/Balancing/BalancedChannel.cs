@@ -39,7 +39,8 @@ internal sealed class BalancedChannel : IRpcChannel
     /// own, because sessions belong to one server.</summary>
     public Headers.RpcCallContext Context
     {
-        get => Current().Select(backend => backend.Opened?.Context).FirstOrDefault(context => context is not null)
+        get => Current().Select(backend => backend.Opened?.Context).FirstOrDefault(
+            context => context is not null)
             ?? _context;
         set
         {

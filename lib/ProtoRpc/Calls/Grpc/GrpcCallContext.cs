@@ -11,7 +11,8 @@ internal static class GrpcCallContext
 
     public static string Write(CallContextHeader context) => GrpcBinaryHeader.Encode(context.ToByteArray());
 
-    /// <summary>Null where there is none, or none that can be read: the call counts more than what goes beside it.</summary>
+    /// <summary>Null where there is none, or none that can be read:
+    /// the call counts more than what goes beside it.</summary>
     public static CallContextHeader? Read(string? header)
     {
         if (string.IsNullOrEmpty(header) || GrpcBinaryHeader.Decode(header) is not [byte[] bytes, ..])

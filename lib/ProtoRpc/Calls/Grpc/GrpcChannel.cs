@@ -11,8 +11,8 @@ internal sealed class GrpcChannel : IRpcChannel
 {
     private static readonly TimeSpan KeepAliveTimeout = TimeSpan.FromSeconds(20);
 
-    // A connection that was made to find out who is there serves the first call, unless it has waited for long:
-    // servers close those that say nothing.
+    // A connection that was made to find out who is there serves the first call, unless it has waited for
+    // long: servers close those that say nothing.
     private static readonly TimeSpan FreshFor = TimeSpan.FromSeconds(5);
 
     // Between tries of a call that waits for the server.
@@ -42,7 +42,8 @@ internal sealed class GrpcChannel : IRpcChannel
             // Dialling has a time of its own, and may go on as long as a call waits.
             ConnectTimeout = Timeout.InfiniteTimeSpan,
             PooledConnectionIdleTimeout = options.Limits.IdleTimeout,
-            ConnectCallback = (context, cancellation) => ConnectAsync(context.InitialRequestMessage, cancellation),
+            ConnectCallback = (context, cancellation) => ConnectAsync(
+                context.InitialRequestMessage, cancellation),
         };
         if (options.KeepAlive is { } interval)
         {
@@ -54,10 +55,12 @@ internal sealed class GrpcChannel : IRpcChannel
         Http = new HttpMessageInvoker(handler, disposeHandler: true);
     }
 
-    /// <summary>On a request that waits for a server that is not there: for as long as this is not cancelled.</summary>
+    /// <summary>On a request that waits for a server that is not there:
+    /// for as long as this is not cancelled.</summary>
     public static HttpRequestOptionsKey<CancellationToken> WaitsUntil { get; } = new("ProtoRpc.WaitsUntil");
 
-    /// <summary>The side channel, which goes with every call and comes back from servers of our own.</summary>
+    /// <summary>The side channel, which goes with every call and comes
+    /// back from servers of our own.</summary>
     public Headers.RpcCallContext Context { get; set; } = new();
 
     public RpcEndpoint Endpoint { get; }
@@ -80,8 +83,10 @@ internal sealed class GrpcChannel : IRpcChannel
             : explained;
     }
 
-    /// <summary>Connects once, so that a server that is not there, or not trusted, is found out now.</summary>
-    public static GrpcChannel Open(RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
+    /// <summary>Connects once, so that a server that is not there, or not trusted,
+    /// is found out now.</summary>
+    public static GrpcChannel Open(
+        RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
     {
         GrpcChannel channel = new(endpoint, options);
         try
@@ -113,7 +118,8 @@ internal sealed class GrpcChannel : IRpcChannel
         return request;
     }
 
-    public TReply Invoke<TReply>(CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         InvokeAsync(call, request, read, cancellation).GetAwaiter().GetResult();
 
     public Task<TReply> InvokeAsync<TReply>(
@@ -129,10 +135,12 @@ internal sealed class GrpcChannel : IRpcChannel
                 + $"{nameof(RpcClient.InvokeStreamAsync)}.");
     }
 
-    public TReply Upload<TReply>(CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"gRPC sends a message in one piece. Send {call.Method.FullName} a stream of smaller ones, or use a native endpoint.");
+            $"gRPC sends a message in one piece. Send {call.Method.FullName} a stream of smaller ones, "
+            + "or use a native endpoint.");
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation)
     {
@@ -148,10 +156,12 @@ internal sealed class GrpcChannel : IRpcChannel
             async _ => await retries.WaitAsync().ConfigureAwait(false) is { } left ? Begin(left) : null);
 
         GrpcCall Begin(TimeSpan timeout) => new(
-            this, call.Method.FullName, timeout, call.Options, only: null, call.Method.IsClientStreaming, cancellation);
+            this, call.Method.FullName, timeout, call.Options, only: null, call.Method.IsClientStreaming,
+            cancellation);
     }
 
-    public RpcSchema FetchSchema(CancellationToken cancellation) => new GrpcReflection(this).Read(cancellation);
+    public RpcSchema FetchSchema(CancellationToken cancellation) =>
+        new GrpcReflection(this).Read(cancellation);
 
     public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation) =>
         GrpcHealth.Ping(this, timeout, cancellation);
@@ -219,7 +229,8 @@ internal sealed class GrpcChannel : IRpcChannel
     {
         _refusal = null;
         DialedConnection connection = await HttpDialer.DialAsync(
-            Endpoint, Options.Tls, Options.Limits.ConnectTimeout, why => _refusal = why, cancellation).ConfigureAwait(false);
+            Endpoint, Options.Tls, Options.Limits.ConnectTimeout, why => _refusal = why,
+            cancellation).ConfigureAwait(false);
         HasConnected = true;
         return connection;
     }

@@ -23,7 +23,8 @@ internal static class GrpcFailures
                     return known;
                 case HttpProtocolException reset:
                     return OfErrorCode(reset, endpoint);
-                case HttpRequestException { HttpRequestError: HttpRequestError.ConfigurationLimitExceeded } limit:
+                case HttpRequestException limit
+                    when limit.HttpRequestError == HttpRequestError.ConfigurationLimitExceeded:
                     return TooManyHeaders(limit, endpoint);
                 case SocketException:
                     return Lost(endpoint, exception);
@@ -34,7 +35,8 @@ internal static class GrpcFailures
     }
 
     private static RpcException TooManyHeaders(HttpRequestException limit, RpcEndpoint endpoint) => new(
-        RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than is allowed: {limit.Message}", limit)
+        RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than is allowed: {limit.Message}",
+        limit)
     {
         MayHaveExecuted = true,
     };
@@ -48,7 +50,8 @@ internal static class GrpcFailures
             EnhanceYourCalm => (RpcStatusCode.ResourceExhausted,
                 "closed the connection because it was asked too much (perhaps KeepAlive asks too often)"),
             InadequateSecurity => (RpcStatusCode.PermissionDenied, "asks for better security"),
-            NoError when !IsOfStream(reset) => (RpcStatusCode.Unavailable, "closed the connection before it answered"),
+            NoError when !IsOfStream(reset) =>
+                (RpcStatusCode.Unavailable, "closed the connection before it answered"),
             _ => (RpcStatusCode.Internal, "broke off the call"),
         };
         return new RpcException(code, $"'{endpoint}' {what} (HTTP/2 error 0x{reset.ErrorCode:x}).", reset)
@@ -60,8 +63,8 @@ internal static class GrpcFailures
         };
     }
 
-    // A stream that is reset without an error breaks gRPC's rules; a connection that is closed so does not. Only the
-    // message tells one from the other, also where resources were trimmed to their names.
+    // A stream that is reset without an error breaks gRPC's rules; a connection that is closed so does not.
+    // Only the message tells one from the other, also where resources were trimmed to their names.
     private static bool IsOfStream(HttpProtocolException reset) =>
         reset.Message.Contains("stream", StringComparison.Ordinal);
 

@@ -9,7 +9,8 @@ internal static class GrpcHealth
 {
     private const string Check = "grpc.health.v1.Health/Check";
 
-    /// <summary>Asks for the health of the whole server. One that has no health service has answered too.</summary>
+    /// <summary>Asks for the health of the whole server.
+    /// One that has no health service has answered too.</summary>
     public static RpcPingResult Ping(GrpcChannel channel, TimeSpan timeout, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
@@ -25,7 +26,8 @@ internal static class GrpcHealth
         {
         }
 
-        return new RpcPingResult(channel.Endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null)
+        return new RpcPingResult(
+            channel.Endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null)
         {
             Health = health,
         };
@@ -39,7 +41,8 @@ internal static class GrpcHealth
         }
         catch (InvalidProtocolBufferException e)
         {
-            throw new RpcException(RpcStatusCode.Internal, $"The reply to {Check} cannot be read: {e.Message}", e)
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The reply to {Check} cannot be read: {e.Message}", e)
             {
                 ErrorId = "BadReply",
             };

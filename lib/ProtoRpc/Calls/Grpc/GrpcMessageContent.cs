@@ -5,8 +5,8 @@ using ProtoRpc.Wire;
 namespace ProtoRpc.Calls.Grpc;
 
 /// <summary>The body of a call that sends one message, at once or when it is there.</summary>
-/// <remarks>Written when it is sent, and again when the handler sends it again: only the one who sends knows when
-/// the memory is free for others.</remarks>
+/// <remarks>Written when it is sent, and again when the handler sends it again: only the one who sends knows
+/// when the memory is free for others.</remarks>
 internal sealed class GrpcMessageContent : HttpContent
 {
     private readonly TaskCompletionSource? _come;
@@ -60,7 +60,8 @@ internal sealed class GrpcMessageContent : HttpContent
             // Lets the headers go before the message.
             await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
 
-            // Not until the handler cancels: the call would fail as cancelled, and not with what the server says.
+            // Not until the handler cancels: the call would fail as cancelled,
+            // and not with what the server says.
             await _come.Task.WaitAsync(_end).ConfigureAwait(false);
         }
 

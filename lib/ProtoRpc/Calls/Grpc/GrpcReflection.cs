@@ -6,7 +6,8 @@ using ProtoRpc.Schema.Protoc;
 
 namespace ProtoRpc.Calls.Grpc;
 
-/// <summary>Reads a server's schema from its reflection service, version 1 or, where that is not served, v1alpha.</summary>
+/// <summary>Reads a server's schema from its reflection service, version 1 or, where that is not served,
+/// v1alpha.</summary>
 internal sealed class GrpcReflection(GrpcChannel channel)
 {
     // What a server tells is bounded, for it may be a hostile or a broken one.
@@ -41,8 +42,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
         throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"'{channel.Endpoint}' does not tell its schema: it serves no reflection. Give its .proto files or a "
-            + "descriptor set as -Schema.",
+            $"'{channel.Endpoint}' does not tell its schema: it serves no reflection. "
+            + "Give its .proto files or a descriptor set as -Schema.",
             refusal)
         {
             ErrorId = "NoReflection",
@@ -64,7 +65,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                 continue;
             }
 
-            if (await FindServiceAsync(call, service).ConfigureAwait(false) is { } file && !roots.Contains(file))
+            if (await FindServiceAsync(call, service).ConfigureAwait(false) is { } file
+                && !roots.Contains(file))
             {
                 roots.Add(file);
             }
@@ -77,9 +79,11 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
     private async Task<IReadOnlyList<string>> ListServicesAsync(GrpcCall call)
     {
-        ServerReflectionResponse reply = await AskAsync(call, new ServerReflectionRequest { ListServices = "*" })
+        ServerReflectionResponse reply = await AskAsync(
+            call, new ServerReflectionRequest { ListServices = "*" })
             .ConfigureAwait(false);
-        if (reply.MessageResponseCase != ServerReflectionResponse.MessageResponseOneofCase.ListServicesResponse)
+        if (reply.MessageResponseCase
+            != ServerReflectionResponse.MessageResponseOneofCase.ListServicesResponse)
         {
             throw Nonsense("it answers another question than which services there are", reply);
         }
@@ -106,7 +110,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         }
 
         AddFiles(reply);
-        return FileOf(service) ?? throw Nonsense($"the files that it sends for {service} do not declare it", reply);
+        return FileOf(service) ?? throw Nonsense(
+            $"the files that it sends for {service} do not declare it", reply);
     }
 
     private async Task ReadImportsAsync(GrpcCall call)
@@ -149,7 +154,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
     private void AddFiles(ServerReflectionResponse reply)
     {
-        if (reply.MessageResponseCase != ServerReflectionResponse.MessageResponseOneofCase.FileDescriptorResponse)
+        if (reply.MessageResponseCase
+            != ServerReflectionResponse.MessageResponseOneofCase.FileDescriptorResponse)
         {
             throw Nonsense("it answers another question than which file was asked for", reply);
         }
@@ -159,7 +165,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             _bytes += bytes.Length;
             if (_bytes > MaxBytes || _files.Count >= MaxFiles)
             {
-                throw Nonsense($"it sends more than {MaxFiles:N0} files or {MaxBytes:N0} bytes of schema", null);
+                throw Nonsense(
+                    $"it sends more than {MaxFiles:N0} files or {MaxBytes:N0} bytes of schema", null);
             }
 
             DescriptorFile file = DescriptorFile.Parse(bytes, $"the reflection of {channel.Endpoint}");
@@ -178,7 +185,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         string said = reply?.ErrorResponse is { } error ? $" (it says: {error.ErrorMessage})" : "";
         return new RpcException(
             RpcStatusCode.Internal,
-            $"The reflection of '{channel.Endpoint}' makes no sense: {what}{said}. Give the schema as files (-Schema).",
+            $"The reflection of '{channel.Endpoint}' makes no sense: {what}{said}. "
+            + "Give the schema as files (-Schema).",
             inner)
         {
             ErrorId = "BadReflection",

@@ -5,13 +5,15 @@ namespace ProtoRpc.Calls.Grpc;
 /// <summary>The body of a call whose messages are written one at a time while replies are read.</summary>
 internal sealed class GrpcRequestContent : HttpContent
 {
-    private readonly TaskCompletionSource<Stream> _opened = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly TaskCompletionSource _completed = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource<Stream> _opened = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _completed = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
 
     private readonly CancellationToken _end;
 
-    /// <param name="end">The end of the call: a body that is not complete is given up, for the server must not take
-    /// its beginning for the whole.</param>
+    /// <param name="end">The end of the call: a body that is not complete is given up, for the server must
+    /// not take its beginning for the whole.</param>
     public GrpcRequestContent(CancellationToken end)
     {
         _end = end;
@@ -35,8 +37,8 @@ internal sealed class GrpcRequestContent : HttpContent
             // The handler sends a request again that a server refused; messages that are gone cannot be.
             throw new RpcException(
                 RpcStatusCode.Unavailable,
-                "The server did not take the call, and a stream of messages cannot be sent again by itself. The call "
-                + "did not run: call again.");
+                "The server did not take the call, and a stream of messages cannot be sent again by itself. "
+                + "The call did not run: call again.");
         }
 
         // Lets the headers go before the first message.

@@ -15,7 +15,8 @@ internal sealed class GrpcRetries(int retries, TimeSpan timeout, CancellationTok
     private TimeSpan _pause = FirstPause;
     private int _made;
 
-    /// <summary>Runs a call, and again after a pause that grows, as often as asked and within its time.</summary>
+    /// <summary>Runs a call, and again after a pause that grows,
+    /// as often as asked and within its time.</summary>
     /// <param name="call">The call, in the time that is left.</param>
     public async Task<TReply> RunAsync<TReply>(Func<TimeSpan, Task<TReply>> call)
     {
@@ -26,7 +27,8 @@ internal sealed class GrpcRetries(int retries, TimeSpan timeout, CancellationTok
             {
                 return await call(left).ConfigureAwait(false);
             }
-            catch (RpcException e) when (e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false } && _made < retries)
+            catch (RpcException e) when (e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false }
+                && _made < retries)
             {
                 if (await WaitAsync().ConfigureAwait(false) is not { } rest)
                 {
@@ -49,7 +51,9 @@ internal sealed class GrpcRetries(int retries, TimeSpan timeout, CancellationTok
 
         // So that clients that failed together do not come back together.
         TimeSpan wait = _pause * (0.5 + Random.Shared.NextDouble());
-        TimeSpan left = timeout == Timeout.InfiniteTimeSpan ? timeout : timeout - Stopwatch.GetElapsedTime(_start) - wait;
+        TimeSpan left = timeout == Timeout.InfiniteTimeSpan
+            ? timeout
+            : timeout - Stopwatch.GetElapsedTime(_start) - wait;
         if (timeout != Timeout.InfiniteTimeSpan && left <= TimeSpan.Zero)
         {
             return null;

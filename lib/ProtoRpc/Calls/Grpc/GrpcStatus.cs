@@ -17,7 +17,8 @@ internal static class GrpcStatus
         {
             return new RpcException(
                 RpcStatusCode.Internal,
-                "The reply ended without a status. The server, or a proxy before it, cut it off or does not speak gRPC.")
+                "The reply ended without a status. The server, or a proxy before it, "
+                + "cut it off or does not speak gRPC.")
             {
                 ErrorId = "NoGrpcStatus",
                 MayHaveExecuted = true,
@@ -35,9 +36,12 @@ internal static class GrpcStatus
         }
 
         // A code that is none of the seventeen is Unknown by the protocol's rule.
-        RpcStatusCode code = Enum.IsDefined((RpcStatusCode)number) ? (RpcStatusCode)number : RpcStatusCode.Unknown;
+        RpcStatusCode code = Enum.IsDefined((RpcStatusCode)number)
+            ? (RpcStatusCode)number
+            : RpcStatusCode.Unknown;
         string message = GrpcMessageText.Decode(GrpcHeaders.Find(headers, GrpcMessageText.HeaderName) ?? "");
-        return new RpcException(code, message.Length > 0 ? message : $"The server answered {code}, and tells no more.")
+        return new RpcException(
+            code, message.Length > 0 ? message : $"The server answered {code}, and tells no more.")
         {
             MayHaveExecuted = code != RpcStatusCode.Unimplemented,
             Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
@@ -61,7 +65,8 @@ internal static class GrpcStatus
         string quote = body.Length > 0 ? $": '{body}'" : "";
         return new RpcException(
             code,
-            $"The answer is not gRPC but HTTP {(int)status}{what}{quote}. Check the endpoint, and proxies before it.")
+            $"The answer is not gRPC but HTTP {(int)status}{what}{quote}. Check the endpoint, "
+            + "and proxies before it.")
         {
             ErrorId = "NotGrpc",
             MayHaveExecuted = true,
@@ -70,5 +75,6 @@ internal static class GrpcStatus
 
     private static Dictionary<string, string> ToText(RpcMetadata metadata) => metadata.Names.ToDictionary(
         name => name,
-        name => string.Join(", ", metadata.GetAll(name).Select(v => v as string ?? Convert.ToBase64String((byte[])v))));
+        name => string.Join(
+            ", ", metadata.GetAll(name).Select(v => v as string ?? Convert.ToBase64String((byte[])v))));
 }

@@ -18,8 +18,10 @@ internal static class GrpcStatusDetails
     /// <summary>The schema of google.rpc's status and details.</summary>
     public static RpcSchema Schema => Known;
 
-    /// <summary>Reads the header; what cannot be read is left out, for the status itself counts more.</summary>
-    /// <returns>A <see cref="DynamicMessage"/> for each detail; those of unknown types are a google.protobuf.Any.</returns>
+    /// <summary>Reads the header; what cannot be read is left out,
+    /// for the status itself counts more.</summary>
+    /// <returns>A <see cref="DynamicMessage"/> for each detail; those of unknown types are a
+    /// google.protobuf.Any.</returns>
     public static IReadOnlyList<object> Read(string? header)
     {
         if (header is null || GrpcBinaryHeader.Decode(header) is not [byte[] bytes, ..])

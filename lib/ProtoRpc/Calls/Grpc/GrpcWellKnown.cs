@@ -9,14 +9,16 @@ internal static class GrpcWellKnown
 {
     private static readonly FileDescriptor[] Files =
     [
-        AnyReflection.Descriptor, ApiReflection.Descriptor, DurationReflection.Descriptor, EmptyReflection.Descriptor,
+        AnyReflection.Descriptor, ApiReflection.Descriptor, DurationReflection.Descriptor,
+        EmptyReflection.Descriptor,
         FieldMaskReflection.Descriptor, SourceContextReflection.Descriptor, StructReflection.Descriptor,
         TimestampReflection.Descriptor, TypeReflection.Descriptor, WrappersReflection.Descriptor,
         DescriptorReflection.Descriptor,
     ];
 
     /// <summary>A file by the name that importers write, or null.</summary>
-    public static DescriptorFile? Find(string name) => Files.FirstOrDefault(file => file.Name == name) is { } found
-        ? DescriptorFile.Parse(found.SerializedData, "Google.Protobuf")
-        : null;
+    public static DescriptorFile? Find(string name) =>
+        Files.FirstOrDefault(file => file.Name == name) is { } found
+            ? DescriptorFile.Parse(found.SerializedData, "Google.Protobuf")
+            : null;
 }

@@ -5,9 +5,9 @@ using ProtoRpc.Formats;
 
 namespace ProtoRpc.Calls.Http;
 
-/// <summary>Binary messages, each with its length as a varint before it, as all libraries of Protocol Buffers read and
-/// write them. An error is an ErrorResult in the same form behind a length that no message can have, at which those
-/// who do not know of it fail, too.</summary>
+/// <summary>Binary messages, each with its length as a varint before it, as all libraries of Protocol Buffers
+/// read and write them. An error is an ErrorResult in the same form behind a length that no message can have,
+/// at which those who do not know of it fail, too.</summary>
 internal sealed class DelimitedMessages() : HttpStreamFormat(
     MessageFormats.Binary, "application/x-protobuf; delimited=true", [.. MessageFormats.Binary.MediaTypes])
 {
@@ -27,7 +27,8 @@ internal sealed class DelimitedMessages() : HttpStreamFormat(
     }
 
     public override bool TryRead(
-        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item, out bool isError)
+        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
+        out bool isError)
     {
         item = default;
         isError = false;

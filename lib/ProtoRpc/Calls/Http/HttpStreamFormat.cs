@@ -46,7 +46,8 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
     /// <returns>False when more bytes are needed.</returns>
     /// <exception cref="RpcException">ResourceExhausted: it is larger than the largest.</exception>
     public abstract bool TryRead(
-        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item, out bool isError);
+        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
+        out bool isError);
 
     protected static RpcException TooLarge(int maxBytes) => new(
         RpcStatusCode.ResourceExhausted,

@@ -5,10 +5,11 @@ using ProtoRpc.Formats;
 
 namespace ProtoRpc.Calls.Http;
 
-/// <summary>Newline-delimited JSON: a message on each line. An error is <c>{"@error":{...}}</c>, which no message can
-/// be, for names of fields have no such sign.</summary>
+/// <summary>Newline-delimited JSON: a message on each line. An error is <c>{"@error":{...}}</c>, which no
+/// message can be, for names of fields have no such sign.</summary>
 internal sealed class JsonLines() : HttpStreamFormat(
-    MessageFormats.Json, "application/x-ndjson", "application/x-ndjson", "application/ndjson", "application/jsonl",
+    MessageFormats.Json, "application/x-ndjson", "application/x-ndjson", "application/ndjson",
+    "application/jsonl",
     "application/json")
 {
     private const byte NewLine = (byte)'\n';
@@ -29,7 +30,8 @@ internal sealed class JsonLines() : HttpStreamFormat(
     }
 
     public override bool TryRead(
-        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item, out bool isError)
+        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
+        out bool isError)
     {
         item = default;
         isError = false;

@@ -4,18 +4,21 @@ using ProtoRpc.Calls.Headers;
 
 namespace ProtoRpc.Calls.Native;
 
-/// <summary>A handler's exception as the original's <c>RpcExceptionInfo</c>, and back as data: no type that the
-/// wire names is ever looked up or loaded.</summary>
+/// <summary>A handler's exception as the original's <c>RpcExceptionInfo</c>, and back as data: no type that
+/// the wire names is ever looked up or loaded.</summary>
 internal static class ExceptionInfoCodec
 {
     // What .NET Framework peers call the library of core types.
-    private const string CoreLibrary = "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089";
+    private const string CoreLibrary =
+        "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089";
     private const int MaxInner = 32;
 
     /// <summary>Tells of an exception at a level of detail.</summary>
-    public static RpcExceptionInfo Encode(Exception error, RpcErrorDetail detail) => Encode(error, detail, MaxInner);
+    public static RpcExceptionInfo Encode(Exception error, RpcErrorDetail detail) =>
+        Encode(error, detail, MaxInner);
 
-    /// <summary>The status of an exception: its own, or Unknown for one that knows nothing of statuses.</summary>
+    /// <summary>The status of an exception: its own,
+    /// or Unknown for one that knows nothing of statuses.</summary>
     public static RpcStatusCode StatusOf(Exception error) => error switch
     {
         RpcException rpc => rpc.Code,
@@ -45,7 +48,9 @@ internal static class ExceptionInfoCodec
 
         Type type = error.GetType();
         info.FullTypeName = type.FullName ?? type.Name;
-        info.AssemblyName = type.Assembly == typeof(object).Assembly ? CoreLibrary : type.Assembly.FullName ?? "";
+        info.AssemblyName = type.Assembly == typeof(object).Assembly
+            ? CoreLibrary
+            : type.Assembly.FullName ?? "";
         if (detail >= RpcErrorDetail.Message)
         {
             info.Message = error.Message;
@@ -120,7 +125,8 @@ internal static class ExceptionInfoCodec
         }
 
         return new RpcRemoteException(
-            info.HasFullTypeName ? info.FullTypeName : "", info.HasAssemblyName ? info.AssemblyName : "", info.Message)
+            info.HasFullTypeName ? info.FullTypeName : "", info.HasAssemblyName ? info.AssemblyName : "",
+            info.Message)
         {
             StackTrace = info.StackTraceString,
             HResult = info.HResult,

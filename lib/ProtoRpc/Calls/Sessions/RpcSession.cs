@@ -3,7 +3,8 @@ using System.Collections.Concurrent;
 namespace ProtoRpc.Calls.Sessions;
 
 /// <summary>What a server keeps for a caller between calls. Safe for use by many threads.</summary>
-/// <remarks>Disposable values are disposed when the session ends, or when they are replaced or removed.</remarks>
+/// <remarks>Disposable values are disposed when the session ends,
+/// or when they are replaced or removed.</remarks>
 public sealed class RpcSession
 {
     private readonly ConcurrentDictionary<string, object> _items = new(StringComparer.Ordinal);
@@ -28,7 +29,8 @@ public sealed class RpcSession
     public DateTimeOffset Created { get; }
 
     /// <summary>How long ago a call used it last.</summary>
-    public TimeSpan Idle => Uses > 0 ? TimeSpan.Zero : TimeSpan.FromMilliseconds(Environment.TickCount64 - LastUse);
+    public TimeSpan Idle =>
+        Uses > 0 ? TimeSpan.Zero : TimeSpan.FromMilliseconds(Environment.TickCount64 - LastUse);
 
     /// <summary>The keys of what it holds.</summary>
     public ICollection<string> Keys => _items.Keys;
@@ -58,7 +60,8 @@ public sealed class RpcSession
             if (_items.Count >= _maxItems && !_items.ContainsKey(key))
             {
                 throw new RpcException(
-                    RpcStatusCode.ResourceExhausted, $"The session holds {_maxItems} values, as many as it may.");
+                    RpcStatusCode.ResourceExhausted,
+                    $"The session holds {_maxItems} values, as many as it may.");
             }
 
             object? old = null;

@@ -136,7 +136,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         if (session.Owner != owner)
         {
             throw new RpcException(
-                RpcStatusCode.PermissionDenied, "The session belongs to another caller; call without it to get one.")
+                RpcStatusCode.PermissionDenied,
+                "The session belongs to another caller; call without it to get one.")
             {
                 ErrorId = "ForeignSession",
             };
@@ -148,7 +149,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         if (_sessions.Count >= limits.MaxSessions)
         {
             throw new RpcException(
-                RpcStatusCode.ResourceExhausted, $"The server keeps {limits.MaxSessions} sessions, as many as it may.");
+                RpcStatusCode.ResourceExhausted,
+                $"The server keeps {limits.MaxSessions} sessions, as many as it may.");
         }
 
         // 128 random bits: not a version-4 UUID, whose fixed bits would only help a guesser.

@@ -3,8 +3,8 @@ using System.Buffers.Binary;
 
 namespace ProtoRpc.Wire.Grpc;
 
-/// <summary>The framing of messages: one octet that says whether the body is compressed, its length in four octets,
-/// the body.</summary>
+/// <summary>The framing of messages: one octet that says whether the body is compressed,
+/// its length in four octets, the body.</summary>
 internal static class GrpcFraming
 {
     /// <summary>Octets before a body.</summary>
@@ -15,8 +15,8 @@ internal static class GrpcFraming
     /// <param name="maxBytes">The largest body.</param>
     /// <param name="frame">The message.</param>
     /// <returns>False when more bytes are needed; the buffer is then unchanged.</returns>
-    /// <exception cref="RpcException">ResourceExhausted when the prefix announces more than the limit; Internal when
-    /// it is no prefix.</exception>
+    /// <exception cref="RpcException">ResourceExhausted when the prefix announces more than the limit;
+    /// Internal when it is no prefix.</exception>
     public static bool TryRead(ref ReadOnlySequence<byte> buffer, int maxBytes, out GrpcFrame frame)
     {
         frame = default;
