@@ -15,7 +15,8 @@ Import-Module Microsoft.PowerShell.PlatyPS
 
 $work = Join-Path ([IO.Path]::GetTempPath()) ([guid]::NewGuid())
 try {
-    $pages = Get-ChildItem (Join-Path $PSScriptRoot en-US) -Filter *-Rpc*.md | Sort-Object Name | Import-MarkdownCommandHelp
+    $pages = Get-ChildItem (Join-Path $PSScriptRoot en-US) -Filter *-Rpc*.md | Sort-Object Name |
+        Import-MarkdownCommandHelp
     $file = Export-MamlCommandHelp -CommandHelp $pages -OutputFolder $work -Force
     $text = [IO.File]::ReadAllText($file.FullName) -replace '\r\n', "`n"
     [IO.File]::WriteAllText((Join-Path $OutputFolder $file.Name), $text.TrimEnd() + "`n")

@@ -19,7 +19,8 @@ $ErrorActionPreference = 'Stop'
 $root = Split-Path $PSScriptRoot
 Import-Module (Join-Path $root ProtoRpc.psd1)
 
-$listener = Start-RpcListener -Schema (Join-Path $root protos search.proto) -Endpoint $Endpoint -AllowUnencrypted -Handler @{
+$listener = Start-RpcListener -Schema (Join-Path $root protos search.proto) -Endpoint $Endpoint `
+    -AllowUnencrypted -Handler @{
     Search = {
         param($Request)
         Write-Information "searching for $($Request.query)"

@@ -70,7 +70,11 @@ function Measure-Calls {
         # Made once, outside of the loop, which is to the yardstick's advantage.
         $body = '{"query":"words","pageNumber":1,"resultPerPage":10}'
         $ours = { foreach ($i in 1..200) { $null = Invoke-RpcMethod Search $message -Connection $rpc } }
-        $rest = { foreach ($i in 1..20) { $null = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json } }
+        $rest = {
+            foreach ($i in 1..20) {
+                $null = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json
+            }
+        }
 
         $reply = Invoke-RpcMethod Search $message -Connection $rpc
         $same = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json
@@ -84,7 +88,8 @@ function Measure-Calls {
             [pscustomobject]@{ Rest = $theirs; Ours = $own; Ratio = $own / $theirs }
         }
         Add-Result 'Invoke-RpcMethod in a loop, ncalrpc, calls/s' ('{0:N0}' -f (Get-Median $rates.Ours)) `
-            ('{0:N0} Invoke-RestMethod, Kestrel' -f (Get-Median $rates.Rest)) ('{0:N1}' -f (Get-Median $rates.Ratio)) '>= 10'
+            ('{0:N0} Invoke-RestMethod, Kestrel' -f (Get-Median $rates.Rest)) `
+            ('{0:N1}' -f (Get-Median $rates.Ratio)) '>= 10'
         $rpc | Disconnect-RpcEndpoint
     }
     finally {
@@ -95,12 +100,15 @@ function Measure-Calls {
 
 function Measure-Handler {
     $schema = Import-RpcSchema (Join-Path $root protos/benchmark.proto)
-    $listener = Start-RpcListener -Schema $schema -Endpoint "ncalrpc:[ProtoRpcBenchHandler$PID]" -Handler @{ Test = { @{} } }
+    $listener = Start-RpcListener -Schema $schema -Endpoint "ncalrpc:[ProtoRpcBenchHandler$PID]" `
+        -Handler @{ Test = { @{} } }
     try {
         $program = Join-Path $root artifacts/bin/ProtoRpc.Benchmarks/release/ProtoRpc.Benchmarks.dll
-        $output = dotnet $program callers "ncalrpc:[ProtoRpcBenchHandler$PID]" --warmup $WarmUp --seconds $Seconds --rounds $Rounds
+        $output = dotnet $program callers "ncalrpc:[ProtoRpcBenchHandler$PID]" `
+            --warmup $WarmUp --seconds $Seconds --rounds $Rounds
         if ("$output" -notmatch 'calls/s (\d+)') { throw "The callers said '$output'." }
-        Add-Result 'Script block handler, ncalrpc, 5 x 3 callers, calls/s' ('{0:N0}' -f [int]$Matches[1]) '' '' '>= 20,000'
+        Add-Result 'Script block handler, ncalrpc, 5 x 3 callers, calls/s' `
+            ('{0:N0}' -f [int]$Matches[1]) '' '' '>= 20,000'
     }
     finally {
         Stop-RpcListener $listener
@@ -117,7 +125,8 @@ function Measure-Grpc {
         $program = Join-Path $root artifacts/bin/ProtoRpc.Benchmarks/release/ProtoRpc.Benchmarks.dll
         $null = Measure-Loop $WarmUp $ours 200
         $times = foreach ($i in 1..$Rounds) {
-            $output = dotnet $program callers $server.Address --clients 1 --callers 1 --warmup $WarmUp --seconds $Seconds --rounds 1
+            $output = dotnet $program callers $server.Address --clients 1 --callers 1 `
+                --warmup $WarmUp --seconds $Seconds --rounds 1
             if ("$output" -notmatch 'calls/s (\d+)') { throw "The caller said '$output'." }
             [pscustomobject]@{ Bare = 1e6 / [int]$Matches[1]; Ours = 1e6 / (Measure-Loop $Seconds $ours 200) }
         }
@@ -136,14 +145,17 @@ function Measure-Grpc {
 function Measure-Stream {
     $server = Start-Peer ProtoRpc.Benchmarks server, numbers, 'grpc://127.0.0.1:0'
     try {
-        $rpc = Connect-RpcEndpoint $server.Address -Schema (Import-RpcSchema (Join-Path $PSScriptRoot protos/numbers.proto))
+        $rpc = Connect-RpcEndpoint $server.Address `
+            -Schema (Import-RpcSchema (Join-Path $PSScriptRoot protos/numbers.proto))
         $streams = foreach ($i in 0..$Rounds) {
             $watch = [Diagnostics.Stopwatch]::StartNew()
             $rpc | Invoke-RpcMethod Count @{} | Out-Null
             [pscustomobject]@{ Rate = 1e6 / $watch.Elapsed.TotalSeconds; Memory = [Environment]::WorkingSet / 1MB }
         }
-        Add-Result 'Objects of a stream into the pipeline, grpc, objects/s' ('{0:N0}' -f (Get-Median $streams[1..$Rounds].Rate)) `
-            ('{0:N0} MiB after the first million' -f $streams[0].Memory) ('{0:N0} MiB at the end' -f $streams[-1].Memory) '>= 150,000'
+        Add-Result 'Objects of a stream into the pipeline, grpc, objects/s' `
+            ('{0:N0}' -f (Get-Median $streams[1..$Rounds].Rate)) `
+            ('{0:N0} MiB after the first million' -f $streams[0].Memory) `
+            ('{0:N0} MiB at the end' -f $streams[-1].Memory) '>= 150,000'
         $rpc | Disconnect-RpcEndpoint
     }
     finally {

@@ -8,7 +8,8 @@ Describe 'Authentication' {
 
         $bob = New-Credential 'CORP\bob' 'Pa55word'
         $who = {
-            @{ text = "$($RpcContext.User.Name)|$($RpcContext.AuthenticationType)|$($RpcContext.ProtectionLevel)|$($RpcContext.IsAuthenticated)" }
+            $told = $RpcContext.User.Name, $RpcContext.AuthenticationType, $RpcContext.ProtectionLevel
+            @{ text = ($told + $RpcContext.IsAuthenticated) -join '|' }
         }
         $listener = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0', "ncalrpc:[$(New-TestName)]" -With @{
             Authentication = 'Negotiate', 'NTLM'
@@ -33,7 +34,8 @@ Describe 'Authentication' {
     }
 
     It 'takes the word of the kernel on local endpoints' {
-        $rpc = Connect-RpcEndpoint $listener.Endpoint[1] -Schema $listener.Schema -Service demo.Greeter -Authentication Self
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[1] -Schema $listener.Schema `
+            -Service demo.Greeter -Authentication Self
 
         ($rpc | Invoke-RpcMethod SayHello).text | Should -Be "$([Environment]::UserName)|Kernel|Privacy|True"
     }
@@ -75,7 +77,8 @@ Describe 'Authentication' {
     }
 
     It 'does not connect as User without a credential' {
-        { Connect-RpcEndpoint @to -Authentication User -ErrorAction Stop } | Should -Throw -ErrorId 'InvalidCredential,*'
+        { Connect-RpcEndpoint @to -Authentication User -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidCredential,*'
     }
 
     It 'does not leave a credential unused' {
@@ -103,17 +106,24 @@ Describe 'Authentication' {
     Context 'TLS' {
         BeforeAll {
             $key = [System.Security.Cryptography.ECDsa]::Create()
-            $request = [System.Security.Cryptography.X509Certificates.CertificateRequest]::new('CN=127.0.0.1', $key, 'SHA256')
+            $request = [System.Security.Cryptography.X509Certificates.CertificateRequest]::new(
+                'CN=127.0.0.1', $key, 'SHA256')
             $names = [System.Security.Cryptography.X509Certificates.SubjectAlternativeNameBuilder]::new()
             $names.AddIpAddress([ipaddress]::Loopback)
             $request.CertificateExtensions.Add($names.Build())
-            $certificate = $request.CreateSelfSigned([datetimeoffset]::Now.AddDays(-1), [datetimeoffset]::Now.AddDays(1))
+            $certificate = $request.CreateSelfSigned(
+                [datetimeoffset]::Now.AddDays(-1), [datetimeoffset]::Now.AddDays(1))
             $pfx = Join-Path $TestDrive server.pfx
             $pem = Join-Path $TestDrive server.pem
             [IO.File]::WriteAllBytes($pfx, $certificate.Export('Pfx'))
             [IO.File]::WriteAllText($pem, $certificate.ExportCertificatePem())
             $secured = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0' -With @{ TlsCertificate = $pfx }
-            $over = @{ Endpoint = $secured.Endpoint[0]; Schema = $secured.Schema; Service = 'demo.Greeter'; Tls = $true }
+            $over = @{
+                Endpoint = $secured.Endpoint[0]
+                Schema = $secured.Schema
+                Service = 'demo.Greeter'
+                Tls = $true
+            }
         }
 
         It 'carries calls to a server that is trusted' {
@@ -145,7 +155,8 @@ Describe 'Authentication' {
         }
 
         It 'says that there is no such certificate' {
-            { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ TlsCertificate = Join-Path $TestDrive none.pfx } } |
+            $missing = @{ TlsCertificate = Join-Path $TestDrive none.pfx }
+            { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With $missing } |
                 Should -Throw -ErrorId 'CertificateNotFound,*'
         }
     }

@@ -34,7 +34,9 @@ Describe 'The call context' {
     }
 
     It 'can be replaced by the handler and by the caller' {
-        $rpc = Connect-Context (Start-Context { $RpcContext.CallContext = @{ '[demo.context.tenant]' = $Request.text } })
+        $rpc = Connect-Context (Start-Context {
+            $RpcContext.CallContext = @{ '[demo.context.tenant]' = $Request.text }
+        })
 
         $null = Invoke-RpcMethod Do @{ text = 'beta' } -Connection $rpc
         $rpc.CallContext.'[demo.context.tenant]' | Should -Be 'beta'

@@ -1,13 +1,16 @@
 . (Join-Path $PSScriptRoot common.ps1)
 
 BeforeDiscovery {
-    $forms = 'a certificate', 'a PFX file', 'a PEM file', 'a relative path', 'a file object', 'a thumbprint', 'a SHA-256 thumbprint' |
-        ForEach-Object { @{ Form = $_ } }
+    $forms = @(
+        'a certificate', 'a PFX file', 'a PEM file', 'a relative path', 'a file object', 'a thumbprint'
+        'a SHA-256 thumbprint'
+    ) | ForEach-Object { @{ Form = $_ } }
 }
 
 Describe 'Certificate parameters' {
     BeforeAll {
-        $key = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+        $key = [Security.Cryptography.ECDsa]::Create(
+            [Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
         $request = [Security.Cryptography.X509Certificates.CertificateRequest]::new('CN=127.0.0.1', $key, 'SHA256')
         $names = [Security.Cryptography.X509Certificates.SubjectAlternativeNameBuilder]::new()
         $names.AddIpAddress([ipaddress]::Loopback)
@@ -44,9 +47,20 @@ Describe 'Certificate parameters' {
             }
         }
 
-        function Start-Tcp([hashtable] $With) { Start-TestListener { @{ text = 'hi' } } -Endpoint 'tcp://127.0.0.1:0' -With $With }
+        function Start-Tcp([hashtable] $With) {
+            Start-TestListener { @{ text = 'hi' } } -Endpoint 'tcp://127.0.0.1:0' -With $With
+        }
 
-        function Get-To($Listener) { @{ Endpoint = $Listener.Endpoint[0]; Schema = $Listener.Schema; Service = 'demo.Greeter' } }
+        function Get-To($Listener) {
+            @{ Endpoint = $Listener.Endpoint[0]; Schema = $Listener.Schema; Service = 'demo.Greeter' }
+        }
+
+        # Nothing listens there: they are refused before anything is connected.
+        $nowhere = @{
+            Endpoint = 'https://127.0.0.1:1/'
+            Schema = Join-Path $TestProtos greeter.proto
+            Service = 'demo.Greeter'
+        }
 
         Push-Location $TestDrive
     }
@@ -92,30 +106,27 @@ Describe 'Certificate parameters' {
     }
 
     It 'say that there is no certificate <_>' -ForEach './nowhere.pfx', ('0' * 40), ('f' * 64), 'nodrive:/key.pfx' {
-        $to = @{ Endpoint = 'https://127.0.0.1:1/'; Schema = Join-Path $TestProtos greeter.proto; Service = 'demo.Greeter' }
         $id = @{ ErrorId = 'CertificateNotFound,*'; ExpectedMessage = "*'$_'*" }
 
         { Start-Tcp @{ TlsCertificate = $_ } } | Should -Throw @id
         { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $_ } } | Should -Throw @id
-        { Connect-RpcEndpoint @to -CACertificate $_ -ErrorAction Stop } | Should -Throw @id
-        { Connect-RpcEndpoint @to -ClientCertificate $_ -ErrorAction Stop } | Should -Throw @id
+        { Connect-RpcEndpoint @nowhere -CACertificate $_ -ErrorAction Stop } | Should -Throw @id
+        { Connect-RpcEndpoint @nowhere -ClientCertificate $_ -ErrorAction Stop } | Should -Throw @id
     }
 
     It 'say that <_> has no private key' -ForEach 'bare.pem', 'bare.cer' {
-        $to = @{ Endpoint = 'https://127.0.0.1:1/'; Schema = Join-Path $TestProtos greeter.proto; Service = 'demo.Greeter' }
         $id = @{ ErrorId = 'InvalidCertificate,*'; ExpectedMessage = "*$_*" }
 
         { Start-Tcp @{ TlsCertificate = $file[$_] } } | Should -Throw @id
-        { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $file[$_] } } | Should -Throw @id
-        { Connect-RpcEndpoint @to -ClientCertificate $file[$_] -ErrorAction Stop } | Should -Throw @id
+        { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $file[$_] } } |
+            Should -Throw @id
+        { Connect-RpcEndpoint @nowhere -ClientCertificate $file[$_] -ErrorAction Stop } | Should -Throw @id
     }
 
     It 'say that a file holds none' {
-        $to = @{ Endpoint = 'https://127.0.0.1:1/'; Schema = Join-Path $TestProtos greeter.proto; Service = 'demo.Greeter' }
-
-        { Connect-RpcEndpoint @to -CACertificate $file['none.txt'] -ErrorAction Stop } |
+        { Connect-RpcEndpoint @nowhere -CACertificate $file['none.txt'] -ErrorAction Stop } |
             Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*none.txt*'
-        { Connect-RpcEndpoint @to -ClientCertificate $file['none.txt'] -ErrorAction Stop } |
+        { Connect-RpcEndpoint @nowhere -ClientCertificate $file['none.txt'] -ErrorAction Stop } |
             Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*none.txt*'
     }
 }

@@ -47,7 +47,8 @@ Describe 'Connect-RpcEndpoint' {
     }
 
     It 'goes on with the next endpoint after one that fails' {
-        $rpc = Connect-RpcEndpoint 'ncalrpc:[nobody-is-here]', $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -ErrorAction SilentlyContinue -ErrorVariable errors
+        $rpc = Connect-RpcEndpoint 'ncalrpc:[nobody-is-here]', $listener.Endpoint[0] `
+            -Schema $listener.Schema -Service demo.Greeter -ErrorAction SilentlyContinue -ErrorVariable errors
 
         $errors.Count | Should -Be 1
         "$($rpc.Endpoint)" | Should -Be "$($listener.Endpoint[0])"
@@ -62,7 +63,8 @@ Describe 'Connect-RpcEndpoint' {
             $stream.Write([Text.Encoding]::ASCII.GetBytes("HTTP/1.1 400 Bad Request`r`n`r`n"))
         }
         try {
-            { Connect-RpcEndpoint "tcp://127.0.0.1:$($socket.LocalEndpoint.Port)" -Schema $listener.Schema -Service demo.Greeter -ErrorAction Stop } |
+            { Connect-RpcEndpoint "tcp://127.0.0.1:$($socket.LocalEndpoint.Port)" -Schema $listener.Schema `
+                -Service demo.Greeter -ErrorAction Stop } |
                 Should -Throw -ErrorId 'ProtocolError,*'
         }
         finally {
@@ -88,7 +90,8 @@ Describe 'Connect-RpcEndpoint' {
             'ping'
         }
         try {
-            $rpc = Connect-RpcEndpoint "grpc://127.0.0.1:$($socket.LocalEndpoint.Port)" -Schema $listener.Schema -Service demo.Greeter -KeepAlive 1
+            $rpc = Connect-RpcEndpoint "grpc://127.0.0.1:$($socket.LocalEndpoint.Port)" `
+                -Schema $listener.Schema -Service demo.Greeter -KeepAlive 1
 
             { Invoke-RpcMethod SayHello -Connection $rpc -Deadline 20 -ErrorAction Stop } |
                 Should -Throw -ErrorId 'ConnectionLost,*'
@@ -111,11 +114,15 @@ Describe 'Connect-RpcEndpoint' {
     }
 
     Context 'parameters that mean nothing' {
+        $webAndGrpc = 'HTTP endpoints (http://, https://) and gRPC endpoints'
+        $native = 'native endpoints'
+        $withSchema = 'native endpoints with -Schema'
+
         # Nothing listens there: they are refused before anything is connected.
         It 'refuses -<Name> at <Endpoint>' -ForEach @(
-            @{ Name = 'Header'; Value = @{ a = 'b' }; Endpoint = 'tcp://127.0.0.1:1'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
-            @{ Name = 'Header'; Value = @{ a = 'b' }; Endpoint = 'ncalrpc:[nobody-is-here]'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
-            @{ Name = 'Compression'; Value = 'Gzip'; Endpoint = 'ncacn_np:[\pipe\nobody]'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
+            @{ Name = 'Header'; Value = @{ a = 'b' }; Endpoint = 'tcp://127.0.0.1:1'; For = $webAndGrpc }
+            @{ Name = 'Header'; Value = @{ a = 'b' }; Endpoint = 'ncalrpc:[nobody-is-here]'; For = $webAndGrpc }
+            @{ Name = 'Compression'; Value = 'Gzip'; Endpoint = 'ncacn_np:[\pipe\nobody]'; For = $webAndGrpc }
             @{ Name = 'KeepAlive'; Value = 60; Endpoint = 'tcp://127.0.0.1:1'; For = 'gRPC endpoints' }
             @{ Name = 'KeepAlive'; Value = 60; Endpoint = 'http://127.0.0.1:1'; For = 'gRPC endpoints' }
             @{ Name = 'Format'; Value = 'Json'; Endpoint = 'tcp://127.0.0.1:1'; For = 'HTTP endpoints' }
@@ -126,14 +133,16 @@ Describe 'Connect-RpcEndpoint' {
             @{ Name = 'ClientCertificate'; Value = 'me.pem'; Endpoint = 'grpc://127.0.0.1:1'; For = 'grpcs://' }
             @{ Name = 'ServerName'; Value = 'me'; Endpoint = 'ncacn_np:[\pipe\nobody]'; For = 'gRPC endpoints' }
             @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'https://127.0.0.1:1'; For = 'native endpoints' }
-            @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'grpc://127.0.0.1:1'; For = 'native endpoints' }
-            @{ Name = 'ExceptionType'; Value = 'None'; Endpoint = 'http://127.0.0.1:1'; For = 'native endpoints with -Schema' }
-            @{ Name = 'MultiPartThreshold'; Value = 4096; Endpoint = 'grpc://127.0.0.1:1'; For = 'native endpoints with -Schema' }
+            @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'grpc://127.0.0.1:1'; For = $native }
+            @{ Name = 'ExceptionType'; Value = 'None'; Endpoint = 'http://127.0.0.1:1'; For = $withSchema }
+            @{ Name = 'MultiPartThreshold'; Value = 4096; Endpoint = 'grpc://127.0.0.1:1'; For = $withSchema }
         ) {
             $parameter = @{ $Name = $Value }
 
-            { Connect-RpcEndpoint $Endpoint -Schema $listener.Schema -Service demo.Greeter @parameter -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
+            { Connect-RpcEndpoint $Endpoint -Schema $listener.Schema `
+                -Service demo.Greeter @parameter -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                    -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
         }
 
         It 'refuses -<Name> for an interface of the raw layer' -ForEach @(
@@ -153,12 +162,14 @@ Describe 'Connect-RpcEndpoint' {
         ) {
             $parameter = @{ $Name = $Value }
 
-            { Connect-RpcEndpoint tcp://127.0.0.1:1 -Schema $listener.Schema -Service demo.Greeter @parameter -ErrorAction Stop } |
+            { Connect-RpcEndpoint tcp://127.0.0.1:1 -Schema $listener.Schema `
+                -Service demo.Greeter @parameter -ErrorAction Stop } |
                 Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name*-Credential*"
         }
 
         It 'refuses a mechanism where the kernel says who calls' {
-            { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -Authentication Self -Mechanism Kerberos -ErrorAction Stop } |
+            { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
+                -Authentication Self -Mechanism Kerberos -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*kernel*'
         }
 
@@ -170,7 +181,8 @@ Describe 'Connect-RpcEndpoint' {
         It 'refuses a credential that would not be sent over HTTP' {
             $bob = [pscredential]::new('bob', (ConvertTo-SecureString 'x' -AsPlainText))
 
-            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -Authentication None -Credential $bob -ErrorAction Stop } |
+            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -Authentication None `
+                -Credential $bob -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidCredential,*'
             { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -Authentication User -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidCredential,*'
@@ -178,7 +190,8 @@ Describe 'Connect-RpcEndpoint' {
 
         It 'goes on with the endpoints that take it' {
             $errors = $null
-            $rpc = Connect-RpcEndpoint grpc://127.0.0.1:1, $listener.Endpoint[1] -Schema $listener.Schema -Service demo.Greeter -ExceptionType None -ErrorAction SilentlyContinue -ErrorVariable errors
+            $rpc = Connect-RpcEndpoint grpc://127.0.0.1:1, $listener.Endpoint[1] -Schema $listener.Schema `
+                -Service demo.Greeter -ExceptionType None -ErrorAction SilentlyContinue -ErrorVariable errors
 
             $errors.Count | Should -Be 1
             "$($rpc.Endpoint)" | Should -Be "$($listener.Endpoint[1])"
@@ -193,7 +206,9 @@ Describe 'Connect-RpcEndpoint' {
             param($Manifest, $Endpoint, $Schema)
             Import-Module $Manifest
             Connect-RpcEndpoint $Endpoint -Schema $Schema -Service demo.Greeter
-        }).AddParameters(@($ModuleManifest, "tcp://127.0.0.1:$($socket.LocalEndpoint.Port)", (Join-Path $TestProtos greeter.proto)))
+        })
+        $endpoint = "tcp://127.0.0.1:$($socket.LocalEndpoint.Port)"
+        $null = $shell.AddParameters(@($ModuleManifest, $endpoint, (Join-Path $TestProtos greeter.proto)))
         $null = $shell.BeginInvoke()
         Wait-Until { $socket.Pending() } | Should -BeTrue
         $watch = [Diagnostics.Stopwatch]::StartNew()
@@ -217,7 +232,8 @@ Describe 'Connect-RpcEndpoint' {
         AfterAll { $servers | Stop-RpcListener }
 
         It 'makes one connection that calls each in turn' {
-            $rpc = Connect-RpcEndpoint $servers.Endpoint -Schema $servers[0].Schema -Service demo.Greeter -LoadBalancing RoundRobin
+            $rpc = Connect-RpcEndpoint $servers.Endpoint -Schema $servers[0].Schema -Service demo.Greeter `
+                -LoadBalancing RoundRobin
 
             @($rpc).Count | Should -Be 1
             $numbers = 1..6 | ForEach-Object { (Invoke-RpcMethod SayHello -Connection $rpc).number }
@@ -234,7 +250,8 @@ Describe 'Connect-RpcEndpoint' {
         }
 
         It 'refuses the raw layer' {
-            { Connect-RpcEndpoint $servers.Endpoint -InterfaceId (New-Guid) -LoadBalancing RoundRobin -ErrorAction Stop } |
+            { Connect-RpcEndpoint $servers.Endpoint -InterfaceId (New-Guid) `
+                -LoadBalancing RoundRobin -ErrorAction Stop } |
                 Should -Throw -ErrorId 'LoadBalancingNotSupported,*'
         }
     }

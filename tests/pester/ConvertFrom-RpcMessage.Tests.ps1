@@ -25,7 +25,8 @@ Describe 'ConvertFrom-RpcMessage' {
 
         $one.PSTypeNames.Insert(0, 'Mine')
 
-        $one.PSTypeNames | Should -Be 'Mine', 'demo.HelloReply', 'System.Management.Automation.PSCustomObject', 'System.Object'
+        $one.PSTypeNames |
+            Should -Be 'Mine', 'demo.HelloReply', 'System.Management.Automation.PSCustomObject', 'System.Object'
         $other.PSTypeNames[0] | Should -Be 'demo.HelloReply'
         $other.PSObject.Copy().PSTypeNames[0] | Should -Be 'demo.HelloReply'
         & { param([PSTypeName('demo.HelloReply')] $Reply) $Reply.text } $other | Should -Be 'A'
@@ -43,7 +44,8 @@ Describe 'ConvertFrom-RpcMessage' {
 
     It 'gives an ordered hashtable with -AsHashtable and the message with -Raw' {
         (ConvertFrom-RpcMessage demo.HelloReply $bytes -Schema $schema -AsHashtable).Keys | Should -Be 'text', 'number'
-        (ConvertFrom-RpcMessage demo.HelloReply $bytes -Schema $schema -Raw).Type.FullName | Should -Be 'demo.HelloReply'
+        (ConvertFrom-RpcMessage demo.HelloReply $bytes -Schema $schema -Raw).Type.FullName |
+            Should -Be 'demo.HelloReply'
     }
 
     It 'takes base64 text and a stream' {
@@ -65,15 +67,17 @@ Describe 'ConvertFrom-RpcMessage' {
 
     Context 'formats of text' {
         It 'reads each string of the pipeline, and bytes' {
-            ('{"text":"A"}', '{"text":"B"}' | ConvertFrom-RpcMessage demo.HelloReply -Schema $schema -Format Json).text |
-                Should -Be 'A', 'B'
+            $read = '{"text":"A"}', '{"text":"B"}' |
+                ConvertFrom-RpcMessage demo.HelloReply -Schema $schema -Format Json
+            $read.text | Should -Be 'A', 'B'
             $utf8 = [Text.Encoding]::UTF8.GetBytes('{"text":"C"}')
             (ConvertFrom-RpcMessage demo.HelloReply $utf8 -Schema $schema -Format Json).text | Should -Be 'C'
         }
 
         It 'names the field, the line and the column, and goes on with the next string' {
             $read = "{`"text`":`"A`",`n`"number`":`"x`"}", '{"text":"B"}' |
-                ConvertFrom-RpcMessage demo.HelloReply -Schema $schema -Format Json -ErrorAction SilentlyContinue -ErrorVariable failed
+                ConvertFrom-RpcMessage demo.HelloReply -Schema $schema -Format Json `
+                    -ErrorAction SilentlyContinue -ErrorVariable failed
 
             $read.text | Should -Be 'B'
             $failed.FullyQualifiedErrorId | Should -BeLike 'InvalidFieldValue,*'

@@ -48,7 +48,8 @@ Describe 'ConvertTo-RpcMessage' {
             @{ Format = 'Form'; Text = 'text=A%26B&number=5' }
             @{ Format = 'Text'; Text = "text: `"A&B`"`nnumber: 5`n" }
         ) {
-            $written = ConvertTo-RpcMessage demo.HelloReply @{ text = 'A&B'; number = 5 } -Schema $schema -Format $Format
+            $written = ConvertTo-RpcMessage demo.HelloReply @{ text = 'A&B'; number = 5 } `
+                -Schema $schema -Format $Format
 
             $written | Should -BeOfType string
             $written | Should -BeExactly $Text
@@ -88,7 +89,8 @@ Describe 'ConvertTo-RpcMessage' {
         }
 
         It 'says that a form cannot hold a nested message' {
-            { ConvertTo-RpcMessage demo.HelloRequest @{ nested = @{ } } -Schema $schema -Format Form -ErrorAction Stop } |
+            { ConvertTo-RpcMessage demo.HelloRequest @{ nested = @{ } } -Schema $schema `
+                -Format Form -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage 'HelloRequest.nested: *Use JSON*'
         }
     }

@@ -118,7 +118,8 @@ Describe 'Invoke-RpcMethod over many connections' {
                 $value = [byte[]]@()
                 for ($i = 0; $i -lt $Request.depth; $i++) {
                     $size = $value.Count
-                    $value = [byte[]](@(10) + ($size -lt 128 ? $size : (($size -band 127) + 128), ($size -shr 7)) + $value)
+                    $length = $size -lt 128 ? $size : (($size -band 127) + 128), ($size -shr 7)
+                    $value = [byte[]](@(10) + $length + $value)
                 }
                 @{ box = @{ url = 'type.googleapis.com/boxes.Node'; value = $value } }
             }

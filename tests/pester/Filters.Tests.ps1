@@ -8,13 +8,15 @@ Describe 'What stands around calls' {
             $me = [Environment]::UserName
 
             function Get-Outcome($Listener, [string] $Method) {
-                $null = Invoke-RpcMethod $Method -Connection (Connect-Test $Listener) -ErrorAction SilentlyContinue -ErrorVariable errors
+                $null = Invoke-RpcMethod $Method -Connection (Connect-Test $Listener) `
+                    -ErrorAction SilentlyContinue -ErrorVariable errors
                 "$($errors[0].Exception.Code)"
             }
         }
 
         It 'lets users call what the rules say' {
-            $listener = Start-TestListener { } -With @{ Authorization = @{ '*/SayHello' = $me; '*/Fail' = 'somebody', 'else' } }
+            $listener = Start-TestListener { } `
+                -With @{ Authorization = @{ '*/SayHello' = $me; '*/Fail' = 'somebody', 'else' } }
 
             Get-Outcome $listener SayHello | Should -Be ''
             Get-Outcome $listener Fail | Should -Be 'PermissionDenied'
@@ -67,14 +69,18 @@ Describe 'What stands around calls' {
         }
 
         It 'passes on what came when it gives nothing to $Next' {
-            $rpc = Connect-Test (Start-TestListener { @{ text = "hi $($Request.name)" } } -With @{ Filter = { $Next.Invoke() } })
+            $rpc = Connect-Test (Start-TestListener { @{ text = "hi $($Request.name)" } } `
+                -With @{ Filter = { $Next.Invoke() } })
 
             (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc).text | Should -Be 'hi Ann'
         }
 
         It 'stands in the order that was given, one within the other' {
             $rpc = Connect-Test (Start-TestListener { @{ text = 'x' } } -With @{
-                Filter = { $r = $Next.Invoke(); $r.text = "<$($r.text)>"; $r }, { $r = $Next.Invoke(); $r.text = "($($r.text))"; $r }
+                Filter = @(
+                    { $r = $Next.Invoke(); $r.text = "<$($r.text)>"; $r }
+                    { $r = $Next.Invoke(); $r.text = "($($r.text))"; $r }
+                )
                 ThrottleLimit = 1
             })
 
@@ -83,7 +89,12 @@ Describe 'What stands around calls' {
 
         It 'refuses a call by throwing, and the handler does not run' {
             $listener = Start-TestListener { Write-Warning 'ran' } -With @{
-                Filter = { if ($RpcMethod.Name -eq 'Fail') { throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not you') }; $Next.Invoke() }
+                Filter = {
+                    if ($RpcMethod.Name -eq 'Fail') {
+                        throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not you')
+                    }
+                    $Next.Invoke()
+                }
             }
             $rpc = Connect-Test $listener
 
@@ -108,7 +119,8 @@ Describe 'What stands around calls' {
         }
 
         It 'answers instead of the handler when it does not pass on' {
-            $rpc = Connect-Test (Start-TestListener { throw 'not reached' } -With @{ Filter = { @{ text = 'from memory' } } })
+            $rpc = Connect-Test (Start-TestListener { throw 'not reached' } `
+                -With @{ Filter = { @{ text = 'from memory' } } })
 
             (Invoke-RpcMethod SayHello -Connection $rpc).text | Should -Be 'from memory'
         }
@@ -122,7 +134,8 @@ Describe 'What stands around calls' {
         }
 
         It 'shares the call context with the handler' {
-            $listener = Start-RpcListener "ncalrpc:[$(New-TestName)]" -Schema (Join-Path $TestProtos context.proto) -Filter {
+            $listener = Start-RpcListener "ncalrpc:[$(New-TestName)]" `
+                -Schema (Join-Path $TestProtos context.proto) -Filter {
                 $RpcContext.CallContext.'[demo.context.visits]' = 1
                 $Next.Invoke()
                 $RpcContext.CallContext.'[demo.context.visits]' *= 10

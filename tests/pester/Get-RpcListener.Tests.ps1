@@ -9,8 +9,12 @@ Describe 'Get-RpcListener' {
 
         (Get-RpcListener).Id | Should -Be $first.Id, $second.Id
         (Get-RpcListener $second.Id).Endpoint[0].Name | Should -Be $second.Endpoint[0].Name
-        [powershell]::Create().AddScript({ param($Manifest) Import-Module $Manifest; Get-RpcListener }).AddArgument($ModuleManifest).Invoke() |
-            Should -BeNullOrEmpty
+        $other = [powershell]::Create().AddScript({
+            param($Manifest)
+            Import-Module $Manifest
+            Get-RpcListener
+        })
+        $other.AddArgument($ModuleManifest).Invoke() | Should -BeNullOrEmpty
     }
 
     It 'says that there is no listener with an id' {

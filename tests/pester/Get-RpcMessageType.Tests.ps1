@@ -1,7 +1,12 @@
 . (Join-Path $PSScriptRoot common.ps1)
 
 Describe 'Get-RpcMessageType' {
-    BeforeAll { $schema = Import-RpcSchema (Join-Path $TestProtos greeter.proto), (Join-Path $RepositoryRoot protos search.proto) }
+    BeforeAll {
+        $schema = Import-RpcSchema @(
+            Join-Path $TestProtos greeter.proto
+            Join-Path $RepositoryRoot protos search.proto
+        )
+    }
 
     It 'gives the fields with type, label, number, default and comment' {
         $type = Get-RpcMessageType SearchRequest -Schema $schema
@@ -26,7 +31,10 @@ Describe 'Get-RpcMessageType' {
 
     It 'shows the default of an enum by its name' {
         $proto = Join-Path $TestDrive defaults.proto
-        Set-Content $proto 'syntax = "proto2"; enum Light { OFF = 0; ON = 1; } message Lamp { optional Light light = 1 [default = ON]; }'
+        Set-Content $proto @(
+            'syntax = "proto2"; enum Light { OFF = 0; ON = 1; }'
+            'message Lamp { optional Light light = 1 [default = ON]; }'
+        )
         $type = Get-RpcMessageType Lamp -Schema $proto
 
         $type | Out-String | Should -Match 'optional Light light = 1 \[default = ON\]'

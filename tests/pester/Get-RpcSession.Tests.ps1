@@ -4,7 +4,8 @@ Describe 'Get-RpcSession' {
     BeforeAll {
         $listener = Start-TestListener { $RpcContext.Session['cart'] = 'apples'; @{} }
         $other = Start-TestListener { $RpcContext.Session['n'] = 1; @{} }
-        $listener, $other, $listener | ForEach-Object { $null = Invoke-RpcMethod SayHello -Connection (Connect-Test $_) }
+        $listener, $other, $listener |
+            ForEach-Object { $null = Invoke-RpcMethod SayHello -Connection (Connect-Test $_) }
     }
 
     AfterAll { Clear-Test }

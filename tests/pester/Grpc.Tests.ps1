@@ -104,7 +104,8 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     }
 
     It 'take headers, and give headers and trailers' {
-        $null = Invoke-RpcMethod UnaryCall -Connection $rpc -ResponseHeadersVariable headers -TrailersVariable trailers -Header @{
+        $null = Invoke-RpcMethod UnaryCall -Connection $rpc -ResponseHeadersVariable headers `
+            -TrailersVariable trailers -Header @{
             'x-grpc-test-echo-initial' = 'here'
             'x-grpc-test-echo-trailing-bin' = [byte[]](1, 2, 255)
         }
@@ -116,7 +117,8 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     It 'fail with code, message and details' {
         $request = @{ response_status = @{ code = 8; message = 'with details' } }
 
-        Invoke-RpcMethod UnaryCall $request -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable problem -TrailersVariable trailers
+        Invoke-RpcMethod UnaryCall $request -Connection $rpc -ErrorAction SilentlyContinue `
+            -ErrorVariable problem -TrailersVariable trailers
 
         $problem[0].FullyQualifiedErrorId | Should -BeLike 'RpcStatus.ResourceExhausted,*'
         $problem[0].Exception.Message | Should -Be 'with details'
@@ -127,7 +129,8 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     }
 
     It 'keep to the deadline' {
-        { Invoke-RpcMethod StreamingOutputCall @{ response_parameters = , @{ size = 1; interval_us = 60000000 } } -Connection $rpc -Deadline 0.2 -ErrorAction Stop } |
+        $slow = @{ response_parameters = , @{ size = 1; interval_us = 60000000 } }
+        { Invoke-RpcMethod StreamingOutputCall $slow -Connection $rpc -Deadline 0.2 -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*'
     }
 
@@ -145,7 +148,8 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     It 'take compressed requests' {
         $gzip = Connect-RpcEndpoint $server.Endpoint -Schema $rpc.Schema -Service TestService -Compression Gzip
         try {
-            $reply = Invoke-RpcMethod StreamingInputCall @{ payload = @{ body = [byte[]]::new(9000) } } -Connection $gzip
+            $reply = Invoke-RpcMethod StreamingInputCall @{ payload = @{ body = [byte[]]::new(9000) } } `
+                -Connection $gzip
             $reply.aggregated_payload_size | Should -Be 9000
         }
         finally {
@@ -174,7 +178,8 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
             param($Manifest, $Endpoint)
             Import-Module $Manifest
             $rpc = Connect-RpcEndpoint $Endpoint -Service grpc.testing.TestService
-            Invoke-RpcMethod StreamingOutputCall @{ response_parameters = @{ size = 1 }, @{ size = 1; interval_us = 60000000 } } -Connection $rpc
+            $slow = @{ response_parameters = @{ size = 1 }, @{ size = 1; interval_us = 60000000 } }
+            Invoke-RpcMethod StreamingOutputCall $slow -Connection $rpc
         }).AddParameters(@($ModuleManifest, $server.Endpoint))
         $output = [System.Management.Automation.PSDataCollection[psobject]]::new()
         $null = $shell.BeginInvoke([System.Management.Automation.PSDataCollection[psobject]]::new(), $output)

@@ -14,7 +14,8 @@ Describe 'gRPC endpoints of a listener' {
                     }
                     'fail' {
                         $failure = [ProtoRpc.RpcException]::new('NotFound', 'There is no such word: ä')
-                        $failure.Details = @(@{ '@type' = 'google.rpc.ErrorInfo'; reason = 'NO_WORD'; metadata = @{ word = 'x' } })
+                        $detail = @{ '@type' = 'google.rpc.ErrorInfo'; reason = 'NO_WORD'; metadata = @{ word = 'x' } }
+                        $failure.Details = @($detail)
                         throw $failure
                     }
                     'deadline' { return @{ text = "$($null -ne $RpcContext.Deadline)" } }
@@ -26,14 +27,29 @@ Describe 'gRPC endpoints of a listener' {
                 param($Request)
                 foreach ($word in $Request.text.Split(' ')) {
                     if ($word -eq 'wait') {
-                        try { while ($true) { Start-Sleep -Milliseconds 20 } } finally { ($using:seen).Enqueue("cancelled: $($RpcContext.CancellationToken.IsCancellationRequested)") }
+                        try {
+                            while ($true) { Start-Sleep -Milliseconds 20 }
+                        }
+                        finally {
+                            $isCancelled = $RpcContext.CancellationToken.IsCancellationRequested
+                            ($using:seen).Enqueue("cancelled: $isCancelled")
+                        }
                     }
                     if ($word -eq 'fail') { throw 'in the middle' }
                     @{ text = $word }
                 }
             }
-            Join = { param($Request, $Context) @{ text = "$($Context.Method.Name): " + (($Request | ForEach-Object text) -join '+') } }
-            Chat = { foreach ($one in $Request) { if ($one.text -eq 'bye') { break }; @{ text = "$($one.text)!" }; @{ text = '?' } } }
+            Join = {
+                param($Request, $Context)
+                @{ text = "$($Context.Method.Name): " + (($Request | ForEach-Object text) -join '+') }
+            }
+            Chat = {
+                foreach ($one in $Request) {
+                    if ($one.text -eq 'bye') { break }
+                    @{ text = "$($one.text)!" }
+                    @{ text = '?' }
+                }
+            }
         }
         $listener = Start-RpcListener -Schema $proto -Endpoint grpc://127.0.0.1:0, 'tcp://127.0.0.1:0' -Handler $handler
         $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto
@@ -60,7 +76,8 @@ Describe 'gRPC endpoints of a listener' {
     }
 
     It 'give the stream of requests to $Request as it comes' {
-        (1..5 | ForEach-Object { @{ text = "$_" } } | Invoke-RpcMethod Join -Connection $rpc).text | Should -Be 'Join: 1+2+3+4+5'
+        (1..5 | ForEach-Object { @{ text = "$_" } } | Invoke-RpcMethod Join -Connection $rpc).text |
+            Should -Be 'Join: 1+2+3+4+5'
         (Invoke-RpcMethod Join -Connection $rpc).text | Should -Be 'Join: '
     }
 
@@ -81,7 +98,8 @@ Describe 'gRPC endpoints of a listener' {
     }
 
     It 'take headers, and give headers and trailers' {
-        $null = Invoke-RpcMethod Say @{ text = 'headers' } -Connection $rpc -Header @{ 'x-asked' = 'here' } -ResponseHeadersVariable headers -TrailersVariable trailers
+        $null = Invoke-RpcMethod Say @{ text = 'headers' } -Connection $rpc -Header @{ 'x-asked' = 'here' } `
+            -ResponseHeadersVariable headers -TrailersVariable trailers
 
         $headers['x-first'] | Should -Be 'here'
         $trailers['x-last-bin'] | Should -Be 1, 2, 255
@@ -97,7 +115,8 @@ Describe 'gRPC endpoints of a listener' {
     }
 
     It 'fail after the replies that came before' {
-        $words = Invoke-RpcMethod Split @{ text = 'one fail' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable problem
+        $words = Invoke-RpcMethod Split @{ text = 'one fail' } -Connection $rpc `
+            -ErrorAction SilentlyContinue -ErrorVariable problem
 
         $words.text | Should -Be 'one'
         $problem[0].Exception.Message | Should -Be 'in the middle'
@@ -158,7 +177,8 @@ Describe 'gRPC endpoints of a listener' {
 
     It 'are a Unix socket that knows its caller' {
         $path = Join-Path ([IO.Path]::GetTempPath()) "$(New-TestName).sock"
-        $unix = Start-RpcListener -Schema $proto -Endpoint "grpc+unix://$path" -Handler @{ Say = { @{ text = $RpcContext.User.Name } } }
+        $unix = Start-RpcListener -Schema $proto -Endpoint "grpc+unix://$path" `
+            -Handler @{ Say = { @{ text = $RpcContext.User.Name } } }
         $socket = Connect-RpcEndpoint $unix.Endpoint[0] -Schema $proto
 
         (Invoke-RpcMethod Say -Connection $socket).text | Should -Be ([Environment]::UserName)
@@ -177,7 +197,10 @@ Describe 'gRPC endpoints of a listener' {
 
     It 'tell what a file does not have, with -Reflection' {
         $file = Join-Path $TestDrive other.proto
-        Set-Content $file 'syntax = "proto3"; package other; message Nothing {} service Other { rpc Do (Nothing) returns (Nothing); }'
+        Set-Content $file @(
+            'syntax = "proto3"; package other; message Nothing {}'
+            'service Other { rpc Do (Nothing) returns (Nothing); }'
+        )
 
         $alone = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $file
         $both = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $file -Reflection
@@ -206,6 +229,7 @@ Describe 'gRPC endpoints of a listener' {
         $through = Connect-RpcEndpoint $filtered.Endpoint[0] -Schema $proto
 
         (Invoke-RpcMethod Split @{ text = 'one' } -Connection $through).text | Should -Be 'one', 'filtered'
-        { Invoke-RpcMethod Join @{ text = 'x' } -Connection $through -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*'
+        { Invoke-RpcMethod Join @{ text = 'x' } -Connection $through -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*'
     }
 }

@@ -11,16 +11,19 @@ Describe 'gRPC endpoints with TLS' {
             $names.AddDnsName($Name)
             $request.CertificateExtensions.Add($names.Build())
             $request.CertificateExtensions.Add(
-                [Security.Cryptography.X509Certificates.X509BasicConstraintsExtension]::new(-not $Issuer, $false, 0, $true))
+                [Security.Cryptography.X509Certificates.X509BasicConstraintsExtension]::new(
+                    -not $Issuer, $false, 0, $true))
             $now = [DateTimeOffset]::UtcNow
             $from = $Issuer ? $Issuer.NotBefore : $now.AddHours(-1)
             $to = $Issuer ? $Issuer.NotAfter : $now.AddHours(1)
             $certificate = $Issuer ?
-                $request.Create($Issuer, $from, $to, [guid]::NewGuid().ToByteArray()) : $request.CreateSelfSigned($from, $to)
+                $request.Create($Issuer, $from, $to, [guid]::NewGuid().ToByteArray()) :
+                $request.CreateSelfSigned($from, $to)
             Set-Content "TestDrive:/$Name.pem" (
                 $certificate.ExportCertificatePem() + "`n" + $key.ExportPkcs8PrivateKeyPem())
             $certificate.HasPrivateKey ? $certificate :
-                [Security.Cryptography.X509Certificates.RSACertificateExtensions]::CopyWithPrivateKey($certificate, $key)
+                [Security.Cryptography.X509Certificates.RSACertificateExtensions]::CopyWithPrivateKey(
+                    $certificate, $key)
         }
 
         function Get-PemPath($Name) { (Resolve-Path "TestDrive:/$Name.pem").ProviderPath }
@@ -32,7 +35,8 @@ Describe 'gRPC endpoints with TLS' {
 
         $proto = Join-Path $TestProtos words.proto
         $handler = @{ Say = { @{ text = "$($RpcContext.User.Name) said $($Request.text)" } } }
-        $listener = Start-RpcListener -Schema $proto -Endpoint grpcs://127.0.0.1:0 -Handler $handler -Certificate (Get-PemPath 'rpc.test') -CertificateCheck {
+        $listener = Start-RpcListener -Schema $proto -Endpoint grpcs://127.0.0.1:0 -Handler $handler `
+            -Certificate (Get-PemPath 'rpc.test') -CertificateCheck {
             param($Certificate) if ($Certificate.Subject -eq 'CN=caller.test') { 'ann' }
         }
         $plain = Start-RpcListener -Schema $proto -Endpoint grpc://127.0.0.1:0 -Handler $handler
@@ -61,7 +65,8 @@ Describe 'gRPC endpoints with TLS' {
             Should -Throw -ErrorId 'CertificateNotTrusted,*' -ExpectedMessage '*another name (CN=rpc.test)*'
         { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ServerName rpc.test -ErrorAction Stop } |
             Should -Throw -ErrorId 'CertificateNotTrusted,*'
-        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ServerName rpc.test -CACertificate (Get-PemPath 'stranger.test') -ErrorAction Stop } |
+        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ServerName rpc.test `
+            -CACertificate (Get-PemPath 'stranger.test') -ErrorAction Stop } |
             Should -Throw -ErrorId 'CertificateNotTrusted,*'
     }
 
@@ -72,7 +77,8 @@ Describe 'gRPC endpoints with TLS' {
             Connect-RpcEndpoint ($listener.Endpoint[0] -replace '^grpcs', 'grpc') -Schema $proto -ErrorAction Stop |
                 Invoke-RpcMethod @called
         } | Should -Throw -ErrorId 'WrongProtocol,*' -ExpectedMessage '*may want TLS (grpcs://*'
-        { Connect-RpcEndpoint ($plain.Endpoint[0] -replace '^grpc', 'grpcs') -Schema $proto -SkipCertificateCheck -ErrorAction Stop } |
+        { Connect-RpcEndpoint ($plain.Endpoint[0] -replace '^grpc', 'grpcs') -Schema $proto `
+            -SkipCertificateCheck -ErrorAction Stop } |
             Should -Throw -ErrorId 'WrongProtocol,*' -ExpectedMessage '*without TLS. Use grpc://*'
 
         $watch.Elapsed.TotalSeconds | Should -BeLessThan 5

@@ -3,7 +3,8 @@
 BeforeDiscovery {
     $root = Split-Path (Split-Path $PSScriptRoot)
     $pages = Join-Path $root docs en-US
-    $commands = (Import-PowerShellDataFile (Join-Path $root ProtoRpc.psd1)).CmdletsToExport | ForEach-Object { @{ Name = $_ } }
+    $commands = (Import-PowerShellDataFile (Join-Path $root ProtoRpc.psd1)).CmdletsToExport |
+        ForEach-Object { @{ Name = $_ } }
     $examples = foreach ($page in Get-ChildItem $pages -Filter *-Rpc*.md) {
         $text = Get-Content -LiteralPath $page.FullName -Raw
         foreach ($match in [regex]::Matches($text, '(?ms)^### (Example [^\n]+)\n+```powershell\n(.*?)^```')) {
@@ -24,7 +25,10 @@ Describe 'Help' {
             $text = Get-Content -LiteralPath (Join-Path $pages "$Name.md") -Raw
             $found = [ordered]@{}
             foreach ($match in [regex]::Matches($text, '(?ms)^### -(\w+)\n(.*?)^```yaml\nType: ([^\n]+)\n')) {
-                $found[$match.Groups[1].Value] = @{ Text = $match.Groups[2].Value.Trim(); Type = $match.Groups[3].Value }
+                $found[$match.Groups[1].Value] = @{
+                    Text = $match.Groups[2].Value.Trim()
+                    Type = $match.Groups[3].Value
+                }
             }
             $found
         }
@@ -69,7 +73,8 @@ Describe 'Help' {
         It 'is shown by Get-Help for <Name>' -ForEach $commands {
             $help = Get-Help $Name -Full
 
-            $synopsis = [regex]::Match((Get-Content -LiteralPath (Join-Path $pages "$Name.md") -Raw), '(?ms)## SYNOPSIS\n\n([^\n]+)').Groups[1].Value
+            $page = Get-Content -LiteralPath (Join-Path $pages "$Name.md") -Raw
+            $synopsis = [regex]::Match($page, '(?ms)## SYNOPSIS\n\n([^\n]+)').Groups[1].Value
             $help.Synopsis | Should -Be $synopsis
             $help.examples.example | Should -Not -BeNullOrEmpty
         }
@@ -82,7 +87,8 @@ Describe 'Help' {
             & (Join-Path $RepositoryRoot docs build-help.ps1) -OutputFolder $TestDrive
 
             $name = 'ProtoRpc.PowerShell.dll-Help.xml'
-            Get-Content (Join-Path $TestDrive $name) -Raw | Should -Be (Get-Content (Join-Path $pages $name) -Raw) -Because 'docs/build-help.ps1 makes it anew'
+            $built = Get-Content (Join-Path $TestDrive $name) -Raw
+            $built | Should -Be (Get-Content (Join-Path $pages $name) -Raw) -Because 'docs/build-help.ps1 makes it anew'
         }
     }
 
@@ -90,7 +96,8 @@ Describe 'Help' {
         It 'run as they stand: <Page>, <Title>' -ForEach $examples {
             $shell = [powershell]::Create()
             try {
-                $null = $shell.AddScript("Set-Location -LiteralPath '$RepositoryRoot'; Import-Module '$ModuleManifest'").Invoke()
+                $begin = "Set-Location -LiteralPath '$RepositoryRoot'; Import-Module '$ModuleManifest'"
+                $null = $shell.AddScript($begin).Invoke()
                 $shell.Commands.Clear()
                 $null = $shell.AddScript($Code).Invoke()
 

@@ -3,7 +3,8 @@
 Describe 'HTTP endpoints' {
     BeforeAll {
         $greet = { @{ text = "hi $($Request.name), $($RpcContext.User.Name)" } }
-        $listener = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/', "ncalrpc:[$(New-TestName)]"
+        $listener = Start-TestListener @{ SayHello = $greet } `
+            -Endpoint 'http://127.0.0.1:0/', "ncalrpc:[$(New-TestName)]"
         $address = $listener.Endpoint[0].Uri
     }
 
@@ -21,7 +22,8 @@ Describe 'HTTP endpoints' {
     }
 
     It 'answers JSON with JSON' {
-        $reply = Invoke-RestMethod "${address}demo.Greeter/SayHello" -Method Post -ContentType application/json -Body '{"name":"Ann"}'
+        $reply = Invoke-RestMethod "${address}demo.Greeter/SayHello" -Method Post `
+            -ContentType application/json -Body '{"name":"Ann"}'
 
         $reply.text | Should -Be 'hi Ann, '
     }
@@ -45,10 +47,14 @@ Describe 'HTTP endpoints' {
 
     It 'lets handlers read the headers of a request and set those of the reply' {
         $asked = Start-TestListener @{
-            SayHello = { $RpcContext.ResponseHeaders['x-said'] = "$($RpcContext.RequestHeaders['x-asked'])!"; @{ text = 'x' } }
+            SayHello = {
+                $RpcContext.ResponseHeaders['x-said'] = "$($RpcContext.RequestHeaders['x-asked'])!"
+                @{ text = 'x' }
+            }
         } -Endpoint 'http://127.0.0.1:0/'
 
-        $reply = Invoke-WebRequest "$($asked.Endpoint[0].Uri)demo.Greeter/SayHello?name=Ann" -Headers @{ 'X-Asked' = 'why' }
+        $reply = Invoke-WebRequest "$($asked.Endpoint[0].Uri)demo.Greeter/SayHello?name=Ann" `
+            -Headers @{ 'X-Asked' = 'why' }
 
         $reply.Headers['x-said'] | Should -Be 'why!'
         Stop-RpcListener $asked
@@ -81,7 +87,8 @@ Describe 'HTTP endpoints' {
             if ($_.number -eq 3) { $gate.Set() }
             $_
         }
-        $second = $rpc | Invoke-RpcMethod Watch @{ name = 'Eve'; times = 2 } -ErrorVariable failed -ErrorAction SilentlyContinue
+        $second = $rpc | Invoke-RpcMethod Watch @{ name = 'Eve'; times = 2 } -ErrorVariable failed `
+            -ErrorAction SilentlyContinue
 
         $first.number | Should -Be 1, 2, 3
         $second.text | Should -Be 'hi Eve', 'hi Eve'
@@ -104,7 +111,8 @@ Describe 'HTTP endpoints' {
         $rpc = Connect-RpcEndpoint $asking.Endpoint[0] -Schema $asking.Schema -Service demo.Greeter @With
         $anonymous = Connect-RpcEndpoint $asking.Endpoint[0] -Schema $asking.Schema -Service demo.Greeter
 
-        ($rpc | Invoke-RpcMethod SayHello @{ name = 'x' }).text | Should -Be "hi x, $($With.Credential ? 'ann' : 'robot')"
+        ($rpc | Invoke-RpcMethod SayHello @{ name = 'x' }).text |
+            Should -Be "hi x, $($With.Credential ? 'ann' : 'robot')"
         { $anonymous | Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
         Stop-RpcListener $asking
@@ -112,7 +120,8 @@ Describe 'HTTP endpoints' {
 
     It 'says when to come again while too many calls wait, and goes on when they are done' {
         $gate = [Threading.ManualResetEventSlim]::new()
-        $busy = Start-TestListener @{ SayHello = { $null = ($using:gate).Wait(20000); @{ text = 'done' } } } -Endpoint 'http://127.0.0.1:0/' -With @{
+        $slow = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }
+        $busy = Start-TestListener @{ SayHello = $slow } -Endpoint 'http://127.0.0.1:0/' -With @{
             ThrottleLimit = 1
             Limits = @{ MaxQueuedCalls = 1 } -as [ProtoRpc.RpcLimits]
         }
@@ -144,9 +153,11 @@ Describe 'HTTP endpoints' {
     }
 
     It 'serves TLS with a certificate of a file' {
-        $key = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+        $key = [Security.Cryptography.ECDsa]::Create(
+            [Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
         $request = [Security.Cryptography.X509Certificates.CertificateRequest]::new('CN=localhost', $key, 'SHA256')
-        $certificate = $request.CreateSelfSigned([DateTimeOffset]::UtcNow.AddDays(-1), [DateTimeOffset]::UtcNow.AddDays(1))
+        $certificate = $request.CreateSelfSigned(
+            [DateTimeOffset]::UtcNow.AddDays(-1), [DateTimeOffset]::UtcNow.AddDays(1))
         Set-Content TestDrive:/mine.pem ($certificate.ExportCertificatePem() + "`n" + $key.ExportPkcs8PrivateKeyPem())
         $secure = Start-TestListener @{ SayHello = $greet } -Endpoint 'https://127.0.0.1:0/' -With @{
             Certificate = (Resolve-Path TestDrive:/mine.pem).ProviderPath
@@ -154,15 +165,18 @@ Describe 'HTTP endpoints' {
 
         $to = @{ Endpoint = $secure.Endpoint[0]; Schema = $secure.Schema; Service = 'demo.Greeter' }
         { Connect-RpcEndpoint @to -ErrorAction Stop } | Should -Throw -ErrorId 'TlsFailed,*'
-        (Connect-RpcEndpoint @to -SkipCertificateCheck | Invoke-RpcMethod SayHello @{ name = 'x' }).text | Should -Be 'hi x, '
+        (Connect-RpcEndpoint @to -SkipCertificateCheck | Invoke-RpcMethod SayHello @{ name = 'x' }).text |
+            Should -Be 'hi x, '
         Stop-RpcListener $secure
     }
 
     It 'serves TLS with a certificate of a store, and knows callers by theirs' {
         $made = 'CN=localhost', 'CN=caller' | ForEach-Object {
-            $key = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+            $key = [Security.Cryptography.ECDsa]::Create(
+                [Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
             $request = [Security.Cryptography.X509Certificates.CertificateRequest]::new($_, $key, 'SHA256')
-            $signed = $request.CreateSelfSigned([DateTimeOffset]::UtcNow.AddDays(-1), [DateTimeOffset]::UtcNow.AddDays(1))
+            $signed = $request.CreateSelfSigned(
+                [DateTimeOffset]::UtcNow.AddDays(-1), [DateTimeOffset]::UtcNow.AddDays(1))
             [Security.Cryptography.X509Certificates.X509CertificateLoader]::LoadPkcs12(
                 $signed.Export('Pkcs12'), $null, 'Exportable, PersistKeySet')
         }
@@ -173,12 +187,19 @@ Describe 'HTTP endpoints' {
                 Certificate = $made[0].Thumbprint
                 CertificateCheck = { param($Certificate) if ($Certificate.Subject -eq 'CN=caller') { 'caller' } }
             }
-            $to = @{ Endpoint = $secure.Endpoint[0]; Schema = $secure.Schema; Service = 'demo.Greeter'; SkipCertificateCheck = $true }
+            $to = @{
+                Endpoint = $secure.Endpoint[0]
+                Schema = $secure.Schema
+                Service = 'demo.Greeter'
+                SkipCertificateCheck = $true
+            }
 
             (Connect-RpcEndpoint @to -ClientCertificate $made[1] | Invoke-RpcMethod SayHello @{ name = 'x' }).text |
                 Should -Be 'hi x, caller'
-            { Connect-RpcEndpoint @to -ClientCertificate $made[0] | Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction Stop } |
-                Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
+            {
+                Connect-RpcEndpoint @to -ClientCertificate $made[0] |
+                    Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction Stop
+            } | Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
             { Connect-RpcEndpoint @to | Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
             Stop-RpcListener $secure
@@ -193,7 +214,11 @@ Describe 'HTTP endpoints' {
         $run = Invoke-Pwsh @"
             `$env:PROTORPC_ASPNETCORE = '/no/such/folder'
             Import-Module '$ModuleManifest'
-            `$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter'; Handler = { @{ text = 'served' } } }
+            `$with = @{
+                Schema = '$TestProtos/greeter.proto'
+                Service = 'demo.Greeter'
+                Handler = { @{ text = 'served' } }
+            }
             try { Start-RpcListener -Endpoint http://127.0.0.1:0/ @with } catch { `$_.FullyQualifiedErrorId; "`$_" }
             `$l = Start-RpcListener -Endpoint tcp://127.0.0.1:0 @with
             (Connect-RpcEndpoint -Listener `$l | Invoke-RpcMethod SayHello @{ name = 'x' }).text
@@ -207,7 +232,8 @@ Describe 'HTTP endpoints' {
     It 'leaves ASP.NET Core alone until the first such listener starts' {
         $run = Invoke-Pwsh @"
             Import-Module '$ModuleManifest'
-            `$l = Start-RpcListener -Endpoint tcp://127.0.0.1:0 -Schema '$TestProtos/greeter.proto' -Service demo.Greeter -Handler {}
+            `$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter'; Handler = {} }
+            `$l = Start-RpcListener -Endpoint tcp://127.0.0.1:0 @with
             [AppDomain]::CurrentDomain.GetAssemblies().GetName().Name -like 'Microsoft.AspNetCore.*'
             'end'
 "@

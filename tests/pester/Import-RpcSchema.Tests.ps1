@@ -83,6 +83,7 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
     }
 
     It 'prints as a table' {
-        Import-RpcSchema (Join-Path $TestProtos greeter.proto) | Out-String | Should -Match 'Messages\s+Enums\s+Files\s+Services'
+        Import-RpcSchema (Join-Path $TestProtos greeter.proto) | Out-String |
+            Should -Match 'Messages\s+Enums\s+Files\s+Services'
     }
 }

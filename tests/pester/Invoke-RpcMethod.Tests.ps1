@@ -71,7 +71,8 @@ Describe 'Invoke-RpcMethod' {
         }
 
         It 'calls once for each message of the pipeline, in order' {
-            $replies = 'Ann', 'Ben', 'Cid' | ForEach-Object { @{ name = $_ } } | Invoke-RpcMethod SayHello -Connection $rpc
+            $replies = 'Ann', 'Ben', 'Cid' | ForEach-Object { @{ name = $_ } } |
+                Invoke-RpcMethod SayHello -Connection $rpc
 
             $replies.text | Should -Be 'hi Ann', 'hi Ben', 'hi Cid'
         }
@@ -180,18 +181,25 @@ Describe 'Invoke-RpcMethod' {
     }
 
     Context 'failures' {
+        $own = 'ProtoRpc.RpcException'
+        $thrown = 'System.Management.Automation.RuntimeException'
+        $missing = 'System.Management.Automation.ItemNotFoundException'
+        $fail = 'demo.Greeter/Fail'
+        $reply = 'demo.HelloReply'
+
         It 'shows the message of <Case>' -ForEach @(
-            @{ Case = 'text'; Status = 'Unknown'; Message = 'out of paper'; Type = 'System.Management.Automation.RuntimeException' }
+            @{ Case = 'text'; Status = 'Unknown'; Message = 'out of paper'; Type = $thrown }
             @{ Case = 'type'; Status = 'Unknown'; Message = 'not now'; Type = 'System.InvalidOperationException' }
-            @{ Case = 'status'; Status = 'NotFound'; Message = 'no such greeting'; Type = 'ProtoRpc.RpcException' }
-            @{ Case = 'stop'; Status = 'Unknown'; Message = '*no/such/item*'; Type = 'System.Management.Automation.ItemNotFoundException' }
-            @{ Case = 'two'; Status = 'Internal'; Message = '*demo.Greeter/Fail wrote 2 objects*Out-Null*'; Type = 'ProtoRpc.RpcException' }
-            @{ Case = 'shape'; Status = 'Internal'; Message = "*did not return a demo.HelloReply*'txt'*'text'*"; Type = 'ProtoRpc.RpcException' }
-            @{ Case = 'break'; Status = 'Unknown'; Message = "The handler left by 'break'*Use return*"; Type = 'ProtoRpc.RpcException' }
-            @{ Case = 'exit'; Status = 'Unknown'; Message = "The handler left by 'exit'*"; Type = 'ProtoRpc.RpcException' }
-            @{ Case = 'value'; Status = 'Internal'; Message = '*HelloReply.number*'; Type = 'ProtoRpc.RpcException' }
+            @{ Case = 'status'; Status = 'NotFound'; Message = 'no such greeting'; Type = $own }
+            @{ Case = 'stop'; Status = 'Unknown'; Message = '*no/such/item*'; Type = $missing }
+            @{ Case = 'two'; Status = 'Internal'; Message = "*$fail wrote 2 objects*Out-Null*"; Type = $own }
+            @{ Case = 'shape'; Status = 'Internal'; Message = "*did not return a $reply*'txt'*'text'*"; Type = $own }
+            @{ Case = 'break'; Status = 'Unknown'; Message = "The handler left by 'break'*Use return*"; Type = $own }
+            @{ Case = 'exit'; Status = 'Unknown'; Message = "The handler left by 'exit'*"; Type = $own }
+            @{ Case = 'value'; Status = 'Internal'; Message = '*HelloReply.number*'; Type = $own }
         ) {
-            $reply = Invoke-RpcMethod Fail @{ name = $Case } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+            $reply = Invoke-RpcMethod Fail @{ name = $Case } -Connection $rpc `
+                -ErrorAction SilentlyContinue -ErrorVariable errors
 
             $reply | Should -BeNullOrEmpty
             $errors[0].FullyQualifiedErrorId | Should -BeLike "RpcStatus.$Status,*"
@@ -201,14 +209,17 @@ Describe 'Invoke-RpcMethod' {
         }
 
         It 'tells where in the script a handler failed' {
-            $null = Invoke-RpcMethod Fail @{ name = 'text' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+            $null = Invoke-RpcMethod Fail @{ name = 'text' } -Connection $rpc `
+                -ErrorAction SilentlyContinue -ErrorVariable errors
 
-            $line = (Select-String -LiteralPath $PSCommandPath -SimpleMatch "throw 'out of paper'" | Select-Object -First 1).LineNumber
+            $line = (Select-String -LiteralPath $PSCommandPath `
+                -SimpleMatch "throw 'out of paper'" | Select-Object -First 1).LineNumber
             $errors[0].Exception.Remote.Data.ScriptStackTrace | Should -Match "Invoke-RpcMethod.Tests.ps1: line $line"
         }
 
         It 'tells where in the .NET code under it a handler failed' {
-            $null = Invoke-RpcMethod Fail @{ name = 'dotnet' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+            $null = Invoke-RpcMethod Fail @{ name = 'dotnet' } -Connection $rpc `
+                -ErrorAction SilentlyContinue -ErrorVariable errors
 
             $errors[0].Exception.Remote.StackTrace | Should -Match 'FromBase64'
         }
@@ -218,7 +229,8 @@ Describe 'Invoke-RpcMethod' {
         }
 
         It 'gives the category of the status' {
-            $null = Invoke-RpcMethod Fail @{ name = 'status' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+            $null = Invoke-RpcMethod Fail @{ name = 'status' } -Connection $rpc `
+                -ErrorAction SilentlyContinue -ErrorVariable errors
 
             $errors[0].CategoryInfo.Category | Should -Be ObjectNotFound
         }
@@ -263,16 +275,19 @@ Describe 'Invoke-RpcMethod' {
     }
 
     Context 'parameters that mean nothing' {
+        $webAndGrpc = 'HTTP endpoints (http://, https://) and gRPC endpoints'
+
         It 'refuses -<Name> on a native endpoint' -ForEach @(
-            @{ Name = 'Header'; Value = @{ a = 'b' }; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
-            @{ Name = 'ResponseHeadersVariable'; Value = 'headers'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
+            @{ Name = 'Header'; Value = @{ a = 'b' }; For = $webAndGrpc }
+            @{ Name = 'ResponseHeadersVariable'; Value = 'headers'; For = $webAndGrpc }
             @{ Name = 'TrailersVariable'; Value = 'trailers'; For = 'gRPC endpoints' }
             @{ Name = 'WaitForReady'; Value = $true; For = 'gRPC endpoints' }
         ) {
             $parameter = @{ $Name = $Value }
 
             { Invoke-RpcMethod SayHello -Connection $rpc @parameter -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
+                Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                    -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
         }
     }
 
@@ -287,12 +302,16 @@ Describe 'Invoke-RpcMethod' {
 
             $template = & ([scriptblock]::Create($offered))
             $template.Keys | Should -Contain 'times'
-            { ConvertTo-RpcMessage demo.HelloRequest $template -Schema $listener.Schema -ErrorAction Stop } | Should -Not -Throw
+            { ConvertTo-RpcMessage demo.HelloRequest $template -Schema $listener.Schema -ErrorAction Stop } |
+                Should -Not -Throw
         }
 
         It 'offers a request with maps by number and by bool' {
             $proto = Join-Path $TestDrive maps.proto
-            Set-Content $proto 'syntax = "proto3"; message Maps { map<int32, string> n = 1; map<bool, int32> b = 2; } service Atlas { rpc Open (Maps) returns (Maps); }'
+            Set-Content $proto @(
+                'syntax = "proto3"; message Maps { map<int32, string> n = 1; map<bool, int32> b = 2; }'
+                'service Atlas { rpc Open (Maps) returns (Maps); }'
+            )
             $maps = Import-RpcSchema $proto
             $atlas = Start-RpcListener "ncalrpc:[$(New-TestName)]" { $Request } -Schema $maps
             $open = $atlas | Connect-RpcEndpoint
@@ -305,7 +324,8 @@ Describe 'Invoke-RpcMethod' {
         }
 
         It 'offers connections' {
-            (Complete 'Invoke-RpcMethod SayHello -Connection ').CompletionText | Should -Contain "(Get-RpcConnection $($rpc.Id))"
+            (Complete 'Invoke-RpcMethod SayHello -Connection ').CompletionText |
+                Should -Contain "(Get-RpcConnection $($rpc.Id))"
         }
     }
 }

@@ -8,7 +8,8 @@ Describe 'The main job' {
         try {
             $name = New-TestName
             $schema = Import-RpcSchema ./protos/sample.proto
-            $listener = Start-RpcListener -Schema $schema -Service Sample.MyService -Endpoint "ncalrpc:[$name]", "ncacn_np:[\pipe\$name]", 'ncacn_ip_tcp:127.0.0.1[0]' -Handler @{
+            $listener = Start-RpcListener -Schema $schema -Service Sample.MyService `
+                -Endpoint "ncalrpc:[$name]", "ncacn_np:[\pipe\$name]", 'ncacn_ip_tcp:127.0.0.1[0]' -Handler @{
                 Send = { param($Request) Write-Information "$($RpcContext.User.Name) says: $($Request.message)"; @{} }
             }
             foreach ($endpoint in $listener.Endpoint) {
@@ -31,7 +32,8 @@ Describe 'The main job' {
 
     It 'reads both ways of writing an endpoint' {
         $name = New-TestName
-        $listener = Start-TestListener @{ SayHello = { @{ text = "$($RpcContext.Endpoint)" } } } -Endpoint "local://$name", "pipe://./$name", 'tcp://127.0.0.1:0'
+        $listener = Start-TestListener @{ SayHello = { @{ text = "$($RpcContext.Endpoint)" } } } `
+            -Endpoint "local://$name", "pipe://./$name", 'tcp://127.0.0.1:0'
         $port = $listener.Endpoint[2].Port
 
         foreach ($endpoint in "ncalrpc:[$name]", "ncacn_np:[\pipe\$name]", "ncacn_ip_tcp:127.0.0.1[$port]") {
@@ -41,7 +43,9 @@ Describe 'The main job' {
     }
 
     It 'serves another process' {
-        $listener = Start-TestListener @{ SayHello = { param($Request) @{ text = "hi $($Request.name) from $($RpcContext.ProcessId)" } } }
+        $listener = Start-TestListener @{
+            SayHello = { param($Request) @{ text = "hi $($Request.name) from $($RpcContext.ProcessId)" } }
+        }
 
         $result = Invoke-Pwsh @"
 Import-Module '$ModuleManifest'
@@ -54,12 +58,14 @@ Import-Module '$ModuleManifest'
     }
 
     It 'serves many callers at once' {
-        $listener = Start-TestListener @{ SayHello = { param($Request) @{ text = "hi $($Request.name)" } } } -With @{ ThrottleLimit = 3 }
+        $listener = Start-TestListener @{ SayHello = { param($Request) @{ text = "hi $($Request.name)" } } } `
+            -With @{ ThrottleLimit = 3 }
         $endpoint = "$($listener.Endpoint)"
 
         $wrong = 1..6 | ForEach-Object -ThrottleLimit 6 -Parallel {
             Import-Module $using:ModuleManifest
-            $rpc = Connect-RpcEndpoint $using:endpoint -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
+            $rpc = Connect-RpcEndpoint $using:endpoint `
+                -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
             foreach ($i in 1..100) {
                 $text = ($rpc | Invoke-RpcMethod SayHello @{ name = "$_.$i" }).text
                 if ($text -ne "hi $_.$i") { $text }

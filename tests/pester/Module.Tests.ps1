@@ -85,7 +85,8 @@ Remove-Module ProtoRpc
         $result = Invoke-Pwsh @"
 Import-Module '$ModuleManifest'
 `$endpoint = 'ncalrpc:[$(New-TestName)]'
-`$listener = Start-RpcListener `$endpoint { while (`$true) { } } -Schema '$TestProtos/greeter.proto' -Service demo.Greeter
+`$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter' }
+`$listener = Start-RpcListener `$endpoint { while (`$true) { } } @with
 `$job = Start-ThreadJob {
     Import-Module '$ModuleManifest'
     Connect-RpcEndpoint `$using:endpoint -Schema '$TestProtos/greeter.proto' -Service demo.Greeter

@@ -5,7 +5,8 @@ Describe 'Messages in parts' {
 
     It 'go when a request reaches -MultiPartThreshold' {
         $listener = Start-TestListener { @{ number = $Request.name.Length } }
-        $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -MultiPartThreshold 2048
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema `
+            -Service demo.Greeter -MultiPartThreshold 2048
 
         (Invoke-RpcMethod SayHello @{ name = 'x' * 100000 } -Connection $rpc).number | Should -Be 100000
         $listener.Calls | Should -BeGreaterThan 90
@@ -13,7 +14,8 @@ Describe 'Messages in parts' {
 
     It 'go not at all with -MultiPartThreshold 0' {
         $listener = Start-TestListener { @{ number = $Request.name.Length } }
-        $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -MultiPartThreshold 0
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema `
+            -Service demo.Greeter -MultiPartThreshold 0
 
         (Invoke-RpcMethod SayHello @{ name = 'x' * 100000 } -Connection $rpc).number | Should -Be 100000
         $listener.Calls | Should -Be 1
@@ -33,7 +35,9 @@ Describe 'Messages in parts' {
             $rpc = Connect-RpcEndpoint $Endpoint -Schema $Schema -Service demo.Greeter -MultiPartThreshold 2048
             Invoke-RpcMethod SayHello @{ name = 'x' * 8000 } -Connection $rpc
             Disconnect-RpcEndpoint $rpc
-        }).AddArgument($ModuleManifest).AddArgument("$($listener.Endpoint)").AddArgument((Join-Path $TestProtos greeter.proto)).Invoke()
+        })
+        $null = $shell.AddParameters(
+            @($ModuleManifest, "$($listener.Endpoint)", (Join-Path $TestProtos greeter.proto))).Invoke()
 
         $shell.Streams.Error | Should -BeNullOrEmpty
         $records = $shell.Streams.Progress | Where-Object Activity -EQ 'Sending to demo.Greeter/SayHello'

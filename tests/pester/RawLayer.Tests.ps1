@@ -40,7 +40,8 @@ Describe 'The raw layer' {
 
     It 'tells the handler who calls' {
         $listener = Start-Raw {
-            [Text.Encoding]::UTF8.GetBytes("$($RpcContext.User.Name) $($RpcContext.ProcessId) $($RpcContext.InterfaceId)")
+            $told = $RpcContext.User.Name, $RpcContext.ProcessId, $RpcContext.InterfaceId
+            [Text.Encoding]::UTF8.GetBytes("$told")
         }
         $rpc = $listener | Connect-RpcEndpoint
 
@@ -74,7 +75,8 @@ Describe 'The raw layer' {
     It 'refuses requests over -MaxRequestBytes' {
         $null = Start-Raw { $Bytes } -With @{ MaxRequestBytes = 3 } | Connect-RpcEndpoint
 
-        { Invoke-RpcMethod -Bytes 1, 2, 3, 4 -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*'
+        { Invoke-RpcMethod -Bytes 1, 2, 3, 4 -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*'
         (Invoke-RpcMethod -Bytes 1, 2, 3) | Should -Be 1, 2, 3
     }
 
@@ -95,7 +97,10 @@ Describe 'The raw layer' {
 
     It 'shows a filter the bytes, which it may change' {
         $null = Start-Raw { $Bytes; 0 } -With @{
-            Filter = { $reply = $Next.Invoke($Bytes + 1); $reply + 10 }, { $reply = $Next.Invoke(@($Bytes) + 2); $reply + 20 }
+            Filter = @(
+                { $reply = $Next.Invoke($Bytes + 1); $reply + 10 }
+                { $reply = $Next.Invoke(@($Bytes) + 2); $reply + 20 }
+            )
             ThrottleLimit = 1
         } | Connect-RpcEndpoint
 
@@ -115,7 +120,12 @@ Describe 'The raw layer' {
 
     It 'is refused by a filter that throws, and the handler does not run' {
         $listener = Start-Raw { Write-Warning 'ran' } -With @{
-            Filter = { if ($RpcContext.User.Name) { throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not you') }; $Next.Invoke() }
+            Filter = {
+                if ($RpcContext.User.Name) {
+                    throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not you')
+                }
+                $Next.Invoke()
+            }
         }
         $null = $listener | Connect-RpcEndpoint
 
@@ -139,7 +149,8 @@ Describe 'The raw layer' {
     It 'is for those whom -Authorization names' {
         $me = [Environment]::UserName
         $open = Start-Raw { 1 } -With @{ Authorization = @{ "$id" = $me } } | Connect-RpcEndpoint
-        $closed = Start-Raw { 1 } -With @{ Authorization = @{ '*' = $me; 'b1f2c2b4-*' = 'somebody' } } | Connect-RpcEndpoint
+        $closed = Start-Raw { 1 } -With @{ Authorization = @{ '*' = $me; 'b1f2c2b4-*' = 'somebody' } } |
+            Connect-RpcEndpoint
 
         (Invoke-RpcMethod -Bytes 1 -Connection $open) | Should -Be 1
         { Invoke-RpcMethod -Bytes 1 -Connection $closed -ErrorAction Stop } |
@@ -148,7 +159,8 @@ Describe 'The raw layer' {
 
     It 'refuses a parameter that its endpoints do not have' {
         { Start-Raw { } -With @{ TlsCertificate = 'server.pfx' } } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-TlsCertificate means nothing to *tcp://*'
+            Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                -ExpectedMessage '-TlsCertificate means nothing to *tcp://*'
     }
 
     It 'says how to connect when bytes and messages are mixed up' {

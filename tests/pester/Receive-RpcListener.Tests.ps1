@@ -48,9 +48,11 @@ Describe 'Receive-RpcListener' {
     It 'tells the place of an error in the handler' {
         $null = Invoke-RpcMethod SayHello @{ name = 'all' }
 
-        $null = $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable errors -WarningAction SilentlyContinue
+        $null = $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable errors `
+            -WarningAction SilentlyContinue
 
-        $line = (Select-String -LiteralPath $PSCommandPath -SimpleMatch "Write-Error 'an error'" | Select-Object -First 1).LineNumber
+        $line = (Select-String -LiteralPath $PSCommandPath `
+            -SimpleMatch "Write-Error 'an error'" | Select-Object -First 1).LineNumber
         $errors[0].ScriptStackTrace | Should -Match "$([regex]::Escape($PSCommandPath)): line $line"
     }
 
@@ -75,7 +77,8 @@ Describe 'Receive-RpcListener' {
     It 'shows information without being asked to' {
         $result = Invoke-Pwsh @"
 Import-Module '$ModuleManifest'
-`$listener = Start-RpcListener 'ncalrpc:[$(New-TestName)]' { Write-Information 'seen' } -Schema '$TestProtos/greeter.proto' -Service demo.Greeter
+`$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter' }
+`$listener = Start-RpcListener 'ncalrpc:[$(New-TestName)]' { Write-Information 'seen' } @with
 `$null = Connect-RpcEndpoint `$listener.Endpoint[0] -Schema `$listener.Schema -Service demo.Greeter
 `$null = Invoke-RpcMethod SayHello
 `$listener | Receive-RpcListener

@@ -10,7 +10,8 @@ Describe 'What a server tells of an exception' {
         }
 
         function Get-Failure([string] $ExceptionType) {
-            $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -ExceptionType $ExceptionType
+            $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
+                -ExceptionType $ExceptionType
             $null = Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
             $errors[0]
         }
@@ -34,7 +35,8 @@ Describe 'What a server tells of an exception' {
     It 'is one text, from the outer exception to the inner one' {
         $text = "$((Get-Failure CoreLibrary).Exception.Remote)"
 
-        $text | Should -BeLike 'System.InvalidOperationException: cannot print*---> System.IO.IOException: no such device*printer = LPT1*'
+        $text | Should -BeLike ('System.InvalidOperationException: cannot print*' +
+            '---> System.IO.IOException: no such device*printer = LPT1*')
     }
 
     It 'is shown by Get-Error' {

@@ -2,7 +2,10 @@
 
 Describe 'Remove-RpcSession' {
     BeforeEach {
-        $listener = Start-TestListener { $RpcContext.Session['n'] = 1 + $RpcContext.Session['n']; @{ number = $RpcContext.Session['n'] } }
+        $listener = Start-TestListener {
+            $RpcContext.Session['n'] = 1 + $RpcContext.Session['n']
+            @{ number = $RpcContext.Session['n'] }
+        }
         $rpc = Connect-Test $listener
         $null = Invoke-RpcMethod SayHello -Connection $rpc
     }

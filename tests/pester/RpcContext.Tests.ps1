@@ -42,7 +42,10 @@ Describe '$RpcContext' {
     }
 
     It 'keeps a session for the caller between calls' {
-        $listener = Start-TestListener { $RpcContext.Session['n'] = 1 + $RpcContext.Session['n']; @{ number = $RpcContext.Session['n'] } }
+        $listener = Start-TestListener {
+            $RpcContext.Session['n'] = 1 + $RpcContext.Session['n']
+            @{ number = $RpcContext.Session['n'] }
+        }
         $one = Connect-Test $listener
         $two = Connect-Test $listener
 

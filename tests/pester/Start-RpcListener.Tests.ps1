@@ -28,7 +28,8 @@ Describe 'Start-RpcListener' {
     It 'takes a schema by path' {
         Push-Location $TestProtos
         try {
-            $listener = Start-RpcListener "ncalrpc:[$(New-TestName)]" { @{ text = 'by path' } } -Schema greeter.proto -Service Greeter
+            $listener = Start-RpcListener "ncalrpc:[$(New-TestName)]" { @{ text = 'by path' } } `
+                -Schema greeter.proto -Service Greeter
         }
         finally {
             Pop-Location
@@ -93,7 +94,11 @@ Describe 'Start-RpcListener' {
             @{ Name = 'null'; Handler = { $null }; Text = '' }
             @{ Name = 'a hashtable'; Handler = { @{ text = 'x' } }; Text = 'x' }
             @{ Name = 'an object'; Handler = { [pscustomobject]@{ text = 'x' } }; Text = 'x' }
-            @{ Name = 'an object of the pipeline'; Handler = { 'x' | Select-Object @{ n = 'text'; e = { $_ } } }; Text = 'x' }
+            @{
+                Name = 'an object of the pipeline'
+                Handler = { 'x' | Select-Object @{ n = 'text'; e = { $_ } } }
+                Text = 'x'
+            }
         ) {
             $listener = Start-TestListener $Handler
 
@@ -101,7 +106,10 @@ Describe 'Start-RpcListener' {
         }
 
         It 'tells who calls' {
-            $listener = Start-TestListener { @{ text = "$($RpcContext.User.Name) $($RpcContext.IsAuthenticated) $($RpcContext.Transport)" } }
+            $listener = Start-TestListener {
+                $told = $RpcContext.User.Name, $RpcContext.IsAuthenticated, $RpcContext.Transport
+                @{ text = "$told" }
+            }
 
             Get-Answer $listener | Should -Be "$([Environment]::UserName) True Local"
         }
@@ -110,7 +118,8 @@ Describe 'Start-RpcListener' {
             $listener = Start-TestListener @{ SayHello = { } }
             $rpc = Connect-Test $listener
 
-            { Invoke-RpcMethod Fail -Connection $rpc -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
+            { Invoke-RpcMethod Fail -Connection $rpc -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
         }
 
         It 'keeps what a handler keeps in the global scope of its worker' {
@@ -121,7 +130,8 @@ Describe 'Start-RpcListener' {
         }
 
         It 'does not see what the last handler had in its own scope' {
-            $listener = Start-TestListener { $seen = "$seen$($Request.name)"; @{ text = $seen } } -With @{ ThrottleLimit = 1 }
+            $listener = Start-TestListener { $seen = "$seen$($Request.name)"; @{ text = $seen } } `
+                -With @{ ThrottleLimit = 1 }
 
             Get-Answer $listener 'a' | Should -Be 'a'
             Get-Answer $listener 'b' | Should -Be 'b'
@@ -163,7 +173,11 @@ Describe 'Start-RpcListener' {
 
         It 'imports the modules of functions that handlers call' {
             $file = Join-Path $TestDrive Tool.psm1
-            Set-Content $file 'function Get-Tool($Text) { "$(Get-Hidden)$Text" }; function Get-Hidden { "tool " }; Export-ModuleMember Get-Tool'
+            Set-Content $file @(
+                'function Get-Tool($Text) { "$(Get-Hidden)$Text" }'
+                'function Get-Hidden { "tool " }'
+                'Export-ModuleMember Get-Tool'
+            )
             Import-Module $file
             try {
                 $listener = Start-TestListener { @{ text = Get-Tool $Request.name } }
@@ -199,7 +213,8 @@ Describe 'Start-RpcListener' {
             Set-Content (Join-Path $TestDrive Other.psm1) 'function Get-Other { "other" }'
             Push-Location $TestDrive
             try {
-                $listener = Start-TestListener { @{ text = & (Get-Command Get-Other) } } -With @{ Module = './Other.psm1' }
+                $listener = Start-TestListener { @{ text = & (Get-Command Get-Other) } } `
+                    -With @{ Module = './Other.psm1' }
             }
             finally {
                 Pop-Location
@@ -209,7 +224,8 @@ Describe 'Start-RpcListener' {
         }
 
         It 'fails when a module cannot be imported' {
-            { Start-TestListener { } -With @{ Module = (Join-Path $TestDrive missing.psm1) } } | Should -Throw '*missing.psm1*'
+            { Start-TestListener { } -With @{ Module = (Join-Path $TestDrive missing.psm1) } } |
+                Should -Throw '*missing.psm1*'
         }
 
         It 'runs -InitializationScript once in each worker' {
@@ -224,7 +240,8 @@ Describe 'Start-RpcListener' {
         }
 
         It 'fails with the error of -InitializationScript' {
-            { Start-TestListener { } -With @{ InitializationScript = { throw 'no printer' } } } | Should -Throw '*no printer*'
+            { Start-TestListener { } -With @{ InitializationScript = { throw 'no printer' } } } |
+                Should -Throw '*no printer*'
 
             Get-RpcListener | Should -BeNullOrEmpty
         }
@@ -243,7 +260,11 @@ Describe 'Start-RpcListener' {
 
         It 'resolves types by the "using namespace" of the file' {
             $file = Join-Path $TestDrive types.ps1
-            Set-Content $file "using namespace System.Text`nparam()`n{ @{ text = [StringBuilder]::new('built').ToString() } }"
+            Set-Content $file @(
+                'using namespace System.Text'
+                'param()'
+                "{ @{ text = [StringBuilder]::new('built').ToString() } }"
+            )
             $listener = Start-TestListener (& $file)
 
             Get-Answer $listener | Should -Be 'built'
@@ -255,7 +276,8 @@ Describe 'Start-RpcListener' {
             $result = Invoke-Pwsh @"
 Import-Module '$ModuleManifest'
 `$endpoint = 'ncalrpc:[$(New-TestName)]'
-`$null = Start-RpcListener `$endpoint { Write-Information 'seen'; Write-Warning 'not shown' } -InformationAction Continue -Schema '$TestProtos/greeter.proto' -Service demo.Greeter
+`$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter'; InformationAction = 'Continue' }
+`$null = Start-RpcListener `$endpoint { Write-Information 'seen'; Write-Warning 'not shown' } @with
 `$null = Connect-RpcEndpoint `$endpoint -Schema '$TestProtos/greeter.proto' -Service demo.Greeter
 `$null = Invoke-RpcMethod SayHello
 "@
@@ -267,7 +289,8 @@ Import-Module '$ModuleManifest'
             $result = Invoke-Pwsh @"
 Import-Module '$ModuleManifest'
 `$endpoint = 'ncalrpc:[$(New-TestName)]'
-`$null = Start-RpcListener `$endpoint { Write-Verbose 'in detail' } -Verbose -Schema '$TestProtos/greeter.proto' -Service demo.Greeter 4>`$null
+`$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter' }
+`$null = Start-RpcListener `$endpoint { Write-Verbose 'in detail' } -Verbose @with 4>`$null
 `$null = Connect-RpcEndpoint `$endpoint -Schema '$TestProtos/greeter.proto' -Service demo.Greeter
 `$null = Invoke-RpcMethod SayHello
 "@
@@ -283,7 +306,8 @@ Import-Module '$ModuleManifest'
             @{ Detail = 'Message'; Message = 'secret'; Type = 'System.InvalidOperationException'; HasStack = $false }
             @{ Detail = 'Full'; Message = 'secret'; Type = 'System.InvalidOperationException'; HasStack = $true }
         ) {
-            $listener = Start-TestListener { throw [InvalidOperationException]::new('secret') } -With @{ ErrorDetail = $Detail }
+            $listener = Start-TestListener { throw [InvalidOperationException]::new('secret') } `
+                -With @{ ErrorDetail = $Detail }
             $rpc = Connect-Test $listener
 
             $null = Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
@@ -313,7 +337,8 @@ Import-Module '$ModuleManifest'
 
             $null = 1..6 | ForEach-Object -ThrottleLimit 6 -Parallel {
                 Import-Module $using:ModuleManifest
-                Connect-RpcEndpoint $using:endpoint -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter |
+                Connect-RpcEndpoint $using:endpoint `
+                    -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter |
                     Invoke-RpcMethod SayHello
             }
 
@@ -322,12 +347,14 @@ Import-Module '$ModuleManifest'
         }
 
         It 'refuses calls when too many wait already' {
-            $listener = Start-TestListener { while ($true) { } } -With @{ ThrottleLimit = 1; Limits = @{ MaxQueuedCalls = 1 } }
+            $listener = Start-TestListener { while ($true) { } } `
+                -With @{ ThrottleLimit = 1; Limits = @{ MaxQueuedCalls = 1 } }
             $endpoint = "$($listener.Endpoint)"
 
             $ids = 1..3 | ForEach-Object -ThrottleLimit 3 -Parallel {
                 Import-Module $using:ModuleManifest
-                Connect-RpcEndpoint $using:endpoint -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter |
+                Connect-RpcEndpoint $using:endpoint `
+                    -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter |
                     Invoke-RpcMethod SayHello -Deadline 3 -ErrorAction SilentlyContinue -ErrorVariable errors
                 $errors[0].Exception.Code
             }
@@ -370,23 +397,30 @@ Import-Module '$ModuleManifest'
             }
         }
 
+        $local = 'ncalrpc:[nobody]'
+        $web = 'HTTP endpoints (http://, https://)'
+        $secured = 'https:// and grpcs://'
+        $native = 'native endpoints'
+        $password = [securestring]::new()
+
         It 'refuses -<Name>, which means nothing to its endpoints' -ForEach @(
-            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'http://127.0.0.1:0/'; For = 'https:// and grpcs://' }
-            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'tcp://127.0.0.1:0', 'ncalrpc:[nobody]'; For = 'https:// and grpcs://' }
-            @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Endpoint = 'ncalrpc:[nobody]'; For = 'tcp://, https:// and grpcs://' }
-            @{ Name = 'CertificateCheck'; Value = { }; Endpoint = 'grpc://127.0.0.1:0'; For = 'https:// and grpcs://' }
+            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'http://127.0.0.1:0/'; For = $secured }
+            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'tcp://127.0.0.1:0', $local; For = $secured }
+            @{ Name = 'CertificatePassword'; Value = $password; Endpoint = $local; For = "tcp://, $secured" }
+            @{ Name = 'CertificateCheck'; Value = { }; Endpoint = 'grpc://127.0.0.1:0'; For = $secured }
             @{ Name = 'TlsCertificate'; Value = 'server.pfx'; Endpoint = 'https://127.0.0.1:0/'; For = 'tcp://' }
-            @{ Name = 'BasicCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
-            @{ Name = 'BearerCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = 'HTTP endpoints (http://, https://) and gRPC endpoints' }
-            @{ Name = 'AllowedOrigin'; Value = '*'; Endpoint = 'grpc://127.0.0.1:0'; For = 'HTTP endpoints (http://, https://)' }
-            @{ Name = 'AllowUnencrypted'; Value = $true; Endpoint = 'ncalrpc:[nobody]'; For = 'gRPC endpoints' }
-            @{ Name = 'NoReflection'; Value = $true; Endpoint = 'ncalrpc:[nobody]'; For = 'gRPC endpoints' }
-            @{ Name = 'NoHealth'; Value = $true; Endpoint = 'ncalrpc:[nobody]'; For = 'gRPC endpoints' }
-            @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'http://127.0.0.1:0/'; For = 'native endpoints' }
-            @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'http://127.0.0.1:0/'; For = 'native endpoints' }
+            @{ Name = 'BasicCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
+            @{ Name = 'BearerCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
+            @{ Name = 'AllowedOrigin'; Value = '*'; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
+            @{ Name = 'AllowUnencrypted'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
+            @{ Name = 'NoReflection'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
+            @{ Name = 'NoHealth'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
+            @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'http://127.0.0.1:0/'; For = $native }
+            @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'http://127.0.0.1:0/'; For = $native }
         ) {
             { Start-TestListener { } -Endpoint $Endpoint -With @{ $Name = $Value } } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
+                Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                    -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
         }
 
         It 'takes what means something to one of its endpoints' {
@@ -409,9 +443,11 @@ Import-Module '$ModuleManifest'
     }
 
     It 'offers services, endpoints and a handler for each method' {
-        (Complete "Start-RpcListener -Schema '$TestProtos/greeter.proto' -Service gr").CompletionText | Should -Be 'demo.Greeter'
+        $start = "Start-RpcListener -Schema '$TestProtos/greeter.proto'"
+
+        (Complete "$start -Service gr").CompletionText | Should -Be 'demo.Greeter'
         (Complete 'Start-RpcListener -Endpoint ncal').CompletionText | Should -Contain "'ncalrpc:[NAME]'"
-        (Complete "Start-RpcListener -Schema '$TestProtos/greeter.proto' -Service demo.Parting -Handler ").CompletionText |
+        (Complete "$start -Service demo.Parting -Handler ").CompletionText |
             Should -Contain '@{ SayGoodbye = { param($Request) @{} } }'
     }
 }

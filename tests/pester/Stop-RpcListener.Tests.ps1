@@ -7,8 +7,10 @@ Describe 'Stop-RpcListener' {
             $endpoint = "$($Listener.Endpoint)"
             $job = Start-ThreadJob {
                 Import-Module $using:ModuleManifest
-                $null = Connect-RpcEndpoint $using:endpoint -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
-                $reply = Invoke-RpcMethod SayHello @{ name = $using:Name } -Deadline 60 -ErrorAction SilentlyContinue -ErrorVariable errors
+                $null = Connect-RpcEndpoint $using:endpoint `
+                    -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
+                $reply = Invoke-RpcMethod SayHello @{ name = $using:Name } -Deadline 60 `
+                    -ErrorAction SilentlyContinue -ErrorVariable errors
                 $reply ? $reply.text : "$($errors[0].Exception.Code)"
             }
             Wait-Until { $Listener.InFlight -gt 0 } | Should -BeTrue
@@ -44,7 +46,10 @@ Describe 'Stop-RpcListener' {
     }
 
     It 'stops <_> handlers when the time to drain is over' -ForEach 'endless', 'sleeping' {
-        $listener = Start-TestListener { param($Request) if ($Request.name -eq 'endless') { while ($true) { } } else { Start-Sleep 60 } }
+        $listener = Start-TestListener {
+            param($Request)
+            if ($Request.name -eq 'endless') { while ($true) { } } else { Start-Sleep 60 }
+        }
         $job = Start-Call $listener $_
         $watch = [Diagnostics.Stopwatch]::StartNew()
 
@@ -70,7 +75,8 @@ Describe 'Stop-RpcListener' {
         Stop-RpcListener $listener.Id
 
         $listener.State | Should -Be 'Stopped'
-        { Stop-RpcListener -Id 12345 -ErrorAction Stop } | Should -Throw -ErrorId 'ListenerNotFound,*' -ExpectedMessage '*12345*'
+        { Stop-RpcListener -Id 12345 -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ListenerNotFound,*' -ExpectedMessage '*12345*'
     }
 
     It 'gives the listener with -PassThru, and stops nothing with -WhatIf' {

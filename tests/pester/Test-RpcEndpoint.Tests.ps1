@@ -28,16 +28,19 @@ Describe 'Test-RpcEndpoint' {
         $both = Start-TestListener { } -Endpoint "ncalrpc:[$(New-TestName)]", 'tcp://127.0.0.1:0'
 
         ($both.Endpoint | Test-RpcEndpoint).Endpoint | Should -Be $both.Endpoint
-        ("$($both.Endpoint[0])" | Test-RpcEndpoint -Schema $both.Schema -Service demo.Greeter).Product | Should -Be 'ProtoRpc'
+        ("$($both.Endpoint[0])" | Test-RpcEndpoint -Schema $both.Schema -Service demo.Greeter).Product |
+            Should -Be 'ProtoRpc'
     }
 
     It 'tells only whether it answers with -Quiet' {
         Test-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter -Quiet | Should -BeTrue
-        Test-RpcEndpoint 'ncalrpc:[nobody-is-here]' -Schema $listener.Schema -Service demo.Greeter -Quiet | Should -BeFalse
+        Test-RpcEndpoint 'ncalrpc:[nobody-is-here]' -Schema $listener.Schema -Service demo.Greeter -Quiet |
+            Should -BeFalse
     }
 
     It 'says why an endpoint does not answer' {
-        { Test-RpcEndpoint 'ncalrpc:[nobody-is-here]' -Schema $listener.Schema -Service demo.Greeter -ErrorAction Stop } |
+        { Test-RpcEndpoint 'ncalrpc:[nobody-is-here]' -Schema $listener.Schema `
+            -Service demo.Greeter -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
     }
 
@@ -61,11 +64,13 @@ Describe 'Test-RpcEndpoint' {
 
         It 'pings as a user' {
             (Test-RpcEndpoint @to -Credential (New-Credential 'Pa55word')).Product | Should -Be 'ProtoRpc'
-            ($secured | Test-RpcEndpoint -Credential (New-Credential 'Pa55word') -ProtectionLevel Integrity).Product | Should -Be 'ProtoRpc'
+            $ping = $secured | Test-RpcEndpoint -Credential (New-Credential 'Pa55word') -ProtectionLevel Integrity
+            $ping.Product | Should -Be 'ProtoRpc'
         }
 
         It 'finds out that the password is wrong, or that there is none' {
-            { Test-RpcEndpoint @to -Credential (New-Credential 'guessed') -ErrorAction Stop } | Should -Throw -ErrorId 'AuthenticationFailed,*'
+            { Test-RpcEndpoint @to -Credential (New-Credential 'guessed') -ErrorAction Stop } |
+                Should -Throw -ErrorId 'AuthenticationFailed,*'
             { Test-RpcEndpoint @to -ErrorAction Stop } | Should -Throw -ErrorId 'AuthenticationRequired,*'
             Test-RpcEndpoint @to -Credential (New-Credential 'guessed') -Quiet | Should -BeFalse
         }
@@ -77,8 +82,10 @@ Describe 'Test-RpcEndpoint' {
     }
 
     It 'finds an interface without a schema, or that it is not there' {
-        (Test-RpcEndpoint $listener.Endpoint[0] -InterfaceId $listener.InterfaceId[0]).Endpoint | Should -Be $listener.Endpoint[0]
-        { Test-RpcEndpoint $listener.Endpoint[0] -InterfaceId (New-Guid) -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
+        (Test-RpcEndpoint $listener.Endpoint[0] -InterfaceId $listener.InterfaceId[0]).Endpoint |
+            Should -Be $listener.Endpoint[0]
+        { Test-RpcEndpoint $listener.Endpoint[0] -InterfaceId (New-Guid) -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
     }
 
     It 'says what a parameter is for, with -Quiet too' {
@@ -93,7 +100,8 @@ Describe 'Test-RpcEndpoint' {
         $endpoint = "$($busy.Endpoint)"
         $job = Start-ThreadJob {
             Import-Module $using:ModuleManifest
-            $null = Connect-RpcEndpoint $using:endpoint -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
+            $null = Connect-RpcEndpoint $using:endpoint `
+                -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
             Invoke-RpcMethod SayHello -Deadline 60 -ErrorAction Ignore
         }
         Wait-Until { $busy.InFlight -eq 1 } | Should -BeTrue

@@ -33,7 +33,8 @@ Describe 'Wait-RpcListener' {
         $endpoint = "$($listener.Endpoint)"
         $job = Start-ThreadJob {
             Import-Module $using:ModuleManifest
-            $null = Connect-RpcEndpoint $using:endpoint -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
+            $null = Connect-RpcEndpoint $using:endpoint `
+                -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
             $null = 'a', 'b' | ForEach-Object { @{ name = $_ } } | Invoke-RpcMethod SayHello
             $using:listener | Stop-RpcListener
         }
@@ -45,7 +46,11 @@ Describe 'Wait-RpcListener' {
 
     It 'ends at once when it is stopped' {
         $listener = Start-TestListener { }
-        $shell = [powershell]::Create().AddScript({ param($Manifest, $Listener) Import-Module $Manifest; $Listener | Wait-RpcListener })
+        $shell = [powershell]::Create().AddScript({
+            param($Manifest, $Listener)
+            Import-Module $Manifest
+            $Listener | Wait-RpcListener
+        })
         $null = $shell.AddParameters(@($ModuleManifest, $listener)).BeginInvoke()
         Wait-Until { $shell.InvocationStateInfo.State -eq 'Running' } | Should -BeTrue
         $watch = [Diagnostics.Stopwatch]::StartNew()
@@ -61,7 +66,8 @@ Describe 'Wait-RpcListener' {
         $script = Join-Path $TestDrive serve.ps1
         Set-Content $script @"
             Import-Module '$ModuleManifest'
-            `$listener = Start-RpcListener -Schema '$(Join-Path $TestProtos greeter.proto)' -Service demo.Greeter -Endpoint grpc://127.0.0.1:0 -Handler @{
+            `$with = @{ Schema = '$(Join-Path $TestProtos greeter.proto)'; Service = 'demo.Greeter' }
+            `$listener = Start-RpcListener -Endpoint grpc://127.0.0.1:0 @with -Handler @{
                 SayHello = { Write-Information 'begun'; Start-Sleep -Seconds 1; @{ text = 'to the end' } }
             }
             "`$(`$listener.Endpoint)"
@@ -74,7 +80,8 @@ Describe 'Wait-RpcListener' {
         $start.RedirectStandardOutput = $true
         $process = [Diagnostics.Process]::Start($start)
         try {
-            $rpc = Connect-RpcEndpoint $process.StandardOutput.ReadLine() -Schema (Join-Path $TestProtos greeter.proto) -Service demo.Greeter
+            $rpc = Connect-RpcEndpoint $process.StandardOutput.ReadLine() `
+                -Schema (Join-Path $TestProtos greeter.proto) -Service demo.Greeter
             $job = Invoke-RpcMethod SayHello -Connection $rpc -AsJob
             $process.StandardOutput.ReadLine() | Should -Be 'begun'
 
@@ -93,7 +100,8 @@ Describe 'Wait-RpcListener' {
 
     It 'holds the script that examples show for containers' -Skip:$IsWindows {
         $start = [Diagnostics.ProcessStartInfo]::new([Environment]::ProcessPath)
-        '-NoProfile', '-NonInteractive', '-File', (Join-Path $RepositoryRoot examples serve.ps1), '-Endpoint', 'grpc://127.0.0.1:0' |
+        $script = Join-Path $RepositoryRoot examples serve.ps1
+        '-NoProfile', '-NonInteractive', '-File', $script, '-Endpoint', 'grpc://127.0.0.1:0' |
             ForEach-Object { $start.ArgumentList.Add($_) }
         $start.RedirectStandardOutput = $true
         $process = [Diagnostics.Process]::Start($start)

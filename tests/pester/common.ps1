@@ -70,7 +70,12 @@ function Global:Invoke-Pwsh([string] $Script, [int] $Seconds = 60) {
         $process.Kill($true)
     }
     Remove-Item -LiteralPath $file
-    [pscustomobject]@{ Ended = $ended; ExitCode = $ended ? $process.ExitCode : -1; Output = $output.Result; Error = $errors.Result }
+    [pscustomobject]@{
+        Ended = $ended
+        ExitCode = $ended ? $process.ExitCode : -1
+        Output = $output.Result
+        Error = $errors.Result
+    }
 }
 
 # Stops and closes what a test file left, even when one of its tests failed.
