@@ -17,7 +17,7 @@ internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : ISer
 
         // HTTP/2 without TLS is for gRPC alone: who speaks HTTP to http:// begins with HTTP/1.1.
         // Negotiate proves who a connection is, which HTTP/2 lets many share.
-        SecurityPolicy policy = new(host.Options.Security);
+        SecurityPolicy policy = new(host.Options.Security, isDce: false);
         HttpProtocols protocols = endpoint.Transport == RpcTransport.Https && !policy.OffersMechanisms
             ? HttpProtocols.Http1AndHttp2
             : HttpProtocols.Http1;

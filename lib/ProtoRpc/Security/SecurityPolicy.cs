@@ -15,15 +15,17 @@ internal sealed class SecurityPolicy
     /// <param name="security">Whom to let in.</param>
     /// <param name="needsMechanism">Whether there must be one:
     /// so where the kernel does not tell who calls.</param>
+    /// <param name="isDce">Whether callers speak DCE/RPC, and Kerberos in its style; those of HTTP do not.</param>
     /// <exception cref="RpcException">InvalidArgument or Unimplemented:
     /// it cannot work like that here.</exception>
-    public SecurityPolicy(RpcServerSecurity security, bool needsMechanism = true)
-        : this(security, new NtlmServerOptions(), needsMechanism)
+    public SecurityPolicy(RpcServerSecurity security, bool needsMechanism = true, bool isDce = true)
+        : this(security, new NtlmServerOptions(), needsMechanism, isDce)
     {
     }
 
     /// <summary>The same, with another clock and other names.</summary>
-    internal SecurityPolicy(RpcServerSecurity security, NtlmServerOptions options, bool needsMechanism = true)
+    internal SecurityPolicy(
+        RpcServerSecurity security, NtlmServerOptions options, bool needsMechanism = true, bool isDce = true)
     {
         Security = security;
         Check(security);
@@ -31,7 +33,7 @@ internal sealed class SecurityPolicy
         {
             foreach (byte package in SspiChoice.OfServer(security, isWindows: true))
             {
-                _mechanisms.Add(package, ByWindows(package, security.ServicePrincipalName));
+                _mechanisms.Add(package, ByWindows(package, security.ServicePrincipalName, isDce));
             }
         }
 
@@ -40,7 +42,7 @@ internal sealed class SecurityPolicy
             && !Offers(SecurityPackage.Kerberos) && !Offers(SecurityPackage.Negotiate)
             && FindKeys(needsMechanism) is { } keys)
         {
-            Func<SecurityContext> kerberos = () => KerberosContext.ForServer(keys);
+            Func<SecurityContext> kerberos = () => KerberosContext.ForServer(keys, isDce);
             Offer(RpcAuthentication.Kerberos, SecurityPackage.Kerberos, kerberos);
             negotiable.Add(new SpnegoMechanism(SpnegoOid.Kerberos, kerberos));
         }
@@ -90,10 +92,10 @@ internal sealed class SecurityPolicy
         _mechanisms.TryGetValue(package, out Func<SecurityContext>? create) ? create() : null;
 
     [SupportedOSPlatform("windows")]
-    private static Func<SecurityContext> ByWindows(byte package, string? service)
+    private static Func<SecurityContext> ByWindows(byte package, string? service, bool isDce)
     {
         SspiCredential credential = SspiCredential.OfServer(SecurityPackage.NameOf(package));
-        return () => SspiContext.ForServer(credential, service);
+        return () => SspiContext.ForServer(credential, service, isDce);
     }
 
     // Negotiate goes on without Kerberos where there is no key, but not where somebody asked for it.

@@ -14,6 +14,7 @@ internal sealed unsafe class KerberosContext : SecurityContext
     private uint _flags;
     private bool _isComplete;
     private bool _isDisposed;
+    private bool _isDce = true;
     private GenericIdentity? _caller;
 
     private KerberosContext(GssCredential credential, bool ownsCredential, GssName? target)
@@ -53,8 +54,9 @@ internal sealed unsafe class KerberosContext : SecurityContext
 
     /// <summary>A server's side.</summary>
     /// <param name="credential">The service's keys, which other contexts use too.</param>
-    public static KerberosContext ForServer(GssCredential credential) =>
-        new(credential, ownsCredential: false, null);
+    /// <param name="isDce">Whether the caller speaks DCE/RPC.</param>
+    public static KerberosContext ForServer(GssCredential credential, bool isDce = true) =>
+        new(credential, ownsCredential: false, null) { _isDce = isDce };
 
     /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
@@ -64,10 +66,11 @@ internal sealed unsafe class KerberosContext : SecurityContext
             throw SecurityErrors.OutOfTurn(AuthenticationType);
         }
 
-        if (_target is null && _context == 0)
+        if (_target is null && _context == 0 && _isDce)
         {
             // Some clients say DCE style and send a frame nevertheless (seen with impacket 0.10). Windows
-            // takes it, MIT's library does not. Callers of DCE/RPC have no other style.
+            // takes it, MIT's library does not. Callers of DCE/RPC have no other style; those of HTTP
+            // have the frame, and no style.
             token = GssFrame.Remove(token);
         }
 

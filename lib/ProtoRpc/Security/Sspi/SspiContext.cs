@@ -29,6 +29,7 @@ internal sealed unsafe class SspiContext : SecurityContext
     private bool _hasContext;
     private bool _isComplete;
     private bool _isDisposed;
+    private bool _isDce = true;
 
     private SspiContext(SspiCredential credential, bool isServer, string? target)
     {
@@ -64,8 +65,9 @@ internal sealed unsafe class SspiContext : SecurityContext
     /// <param name="credential">What verifies; other contexts use it too.</param>
     /// <param name="target">The service principal name that callers by Kerberos must have asked for; null for
     /// any that the account has.</param>
-    public static SspiContext ForServer(SspiCredential credential, string? target = null) =>
-        new(credential, isServer: true, target);
+    /// <param name="isDce">Whether the caller speaks DCE/RPC.</param>
+    public static SspiContext ForServer(SspiCredential credential, string? target = null, bool isDce = true) =>
+        new(credential, isServer: true, target) { _isDce = isDce };
 
     /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
@@ -190,7 +192,8 @@ internal sealed unsafe class SspiContext : SecurityContext
             SspiHandle* current = _hasContext ? context : null;
             int status = _isServer
                 ? SspiApi.AcceptSecurityContext(
-                    &credential, current, input, SspiFlags.OfServer, 0, context, output, &got, &expiry)
+                    &credential, current, input, _isDce ? SspiFlags.OfDceServer : SspiFlags.OfServer, 0,
+                    context, output, &got, &expiry)
                 : SspiApi.InitializeSecurityContext(
                     &credential, current, _target, SspiFlags.OfClient, 0, 0, input, 0,
                     context, output, &got, &expiry);

@@ -8,7 +8,10 @@ internal static class SspiFlags
     public const uint OfClient = 0x2 | 0x4 | 0x8 | Confidentiality | DceStyle | 0x800 | ClientIntegrity;
 
     /// <summary>The same for a server, which need not ask for mutual authentication.</summary>
-    public const uint OfServer = 0x4 | 0x8 | Confidentiality | DceStyle | 0x800 | ServerIntegrity;
+    public const uint OfDceServer = OfServer | DceStyle;
+
+    /// <summary>The same without DCE style, which callers of HTTP do not speak.</summary>
+    public const uint OfServer = 0x4 | 0x8 | Confidentiality | 0x800 | ServerIntegrity;
 
     public const uint Confidentiality = 0x10;
     public const uint ClientIntegrity = 0x10000;

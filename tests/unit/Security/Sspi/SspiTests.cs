@@ -38,7 +38,8 @@ public static unsafe class SspiTests
 
         // DCE style and a connection on both sides; the system allocates nothing.
         Assert.Equal(0x00010A1Eu, SspiFlags.OfClient);
-        Assert.Equal(0x00020A1Cu, SspiFlags.OfServer);
+        Assert.Equal(0x00020A1Cu, SspiFlags.OfDceServer);
+        Assert.Equal(0x0002081Cu, SspiFlags.OfServer);
     }
 
     [Theory]
