@@ -161,10 +161,19 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
 
     private RpcEndpoint[] ParseEndpoints() => [.. Endpoint.Select(RpcEndpoint.Parse)];
 
-    private void CheckParameters(RpcEndpoint[] endpoints) => EndpointParameters.Check(
-        MyInvocation.BoundParameters.Keys,
-        [.. endpoints.Select(
-            endpoint => new EndpointUse(endpoint, IsRaw: ParameterSetName == ByRawHandler))]);
+    private void CheckParameters(RpcEndpoint[] endpoints)
+    {
+        EndpointParameters.Check(
+            MyInvocation.BoundParameters.Keys,
+            [.. endpoints.Select(
+                endpoint => new EndpointUse(endpoint, IsRaw: ParameterSetName == ByRawHandler))]);
+        EndpointParameters.CheckNeeded(
+            MyInvocation.BoundParameters.Keys, nameof(ProtectionLevel),
+            Authentication == RpcAuthentication.None ? "-Authentication, with more than None" : null);
+        EndpointParameters.CheckNeeded(
+            MyInvocation.BoundParameters.Keys, nameof(CertificatePassword),
+            (Certificate ?? TlsCertificate) is null ? "-Certificate or -TlsCertificate" : null);
+    }
 
     private void StartRaw()
     {

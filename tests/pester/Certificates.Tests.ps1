@@ -102,7 +102,16 @@ Describe 'Certificate parameters' {
 
         (Connect-RpcEndpoint @to -Tls -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
         (Connect-RpcEndpoint @https -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
-        { Start-Tcp @{ TlsCertificate = $file[$_] } } | Should -Throw -ErrorId 'InvalidCertificate,*'
+        { Start-Tcp @{ TlsCertificate = $file[$_] } } |
+            Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*needs a password*'
+    }
+
+    It 'take a PEM file without a password beside a file that has one' {
+        $listener = Start-TestListener { @{ text = 'hi' } } -Endpoint 'tcp://127.0.0.1:0', 'https://127.0.0.1:0/' -With @{
+            TlsCertificate = $file['locked.pfx']; Certificate = $file['key.pem']; CertificatePassword = $secret
+        }
+
+        $listener.State | Should -Be 'Listening'
     }
 
     It 'say that there is no certificate <_>' -ForEach './nowhere.pfx', ('0' * 40), ('f' * 64), 'nodrive:/key.pfx' {
@@ -115,12 +124,20 @@ Describe 'Certificate parameters' {
     }
 
     It 'say that <_> has no private key' -ForEach 'bare.pem', 'bare.cer' {
-        $id = @{ ErrorId = 'InvalidCertificate,*'; ExpectedMessage = "*$_*" }
+        $id = @{
+            ErrorId = 'InvalidCertificate,*'
+            ExpectedMessage = "*$_' cannot be used as a certificate: it has no private key*"
+        }
 
         { Start-Tcp @{ TlsCertificate = $file[$_] } } | Should -Throw @id
         { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $file[$_] } } |
             Should -Throw @id
         { Connect-RpcEndpoint @nowhere -ClientCertificate $file[$_] -ErrorAction Stop } | Should -Throw @id
+    }
+
+    It 'say that a path is empty' {
+        { Start-Tcp @{ TlsCertificate = '' } } |
+            Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*the path is empty*'
     }
 
     It 'say that a file holds none' {

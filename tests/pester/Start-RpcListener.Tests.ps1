@@ -423,6 +423,14 @@ Import-Module '$ModuleManifest'
                     -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
         }
 
+        It 'refuses -<Name>, which means nothing without <Needs>' -ForEach @(
+            @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Needs = '-Authentication' }
+            @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Needs = '-Certificate or -TlsCertificate' }
+        ) {
+            { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With @{ $Name = $Value } } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name means nothing without $Needs*"
+        }
+
         It 'takes what means something to one of its endpoints' {
             $listener = Start-TestListener { @{} } -Endpoint 'http://127.0.0.1:0/', "ncalrpc:[$(New-TestName)]" -With @{
                 AllowedOrigin = '*'; InterfaceId = [guid]::NewGuid()

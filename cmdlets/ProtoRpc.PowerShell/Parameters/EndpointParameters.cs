@@ -87,6 +87,23 @@ internal static class EndpointParameters
         }
     }
 
+    /// <summary>Checks that a parameter of a listener stands with what it is about.</summary>
+    /// <param name="given">The names of all that were given.</param>
+    /// <param name="name">The parameter's name.</param>
+    /// <param name="missing">What it needs and does not have; null when there is nothing.</param>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    public static void CheckNeeded(ICollection<string> given, string name, string? missing)
+    {
+        if (missing is not null && given.Contains(name, StringComparer.OrdinalIgnoreCase))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"-{name} means nothing without {missing}. Give both, or none.")
+            {
+                ErrorId = "ParameterNotSupported",
+            };
+        }
+    }
+
     private static string Join(string[] names) => names.Length == 1
         ? names[0]
         : $"{string.Join(", ", names[..^1])} and {names[^1]}";

@@ -13,6 +13,11 @@ namespace ProtoRpc.PowerShell;
 public sealed class RpcCertificateSource
 {
     private const string PemStart = "-----BEGIN";
+    private const string PemKey = "PRIVATE KEY-----";
+    private const string LockedPemKey = "-----BEGIN ENCRYPTED PRIVATE KEY-----";
+
+    // ERROR_INVALID_PASSWORD, on every system.
+    private const int WrongPassword = unchecked((int)0x80070056);
     private static readonly StoreName[] OfKeys = [StoreName.My];
     private static readonly StoreName[] OfAuthorities =
         [StoreName.Root, StoreName.CertificateAuthority, StoreName.My];
@@ -47,8 +52,9 @@ public sealed class RpcCertificateSource
         X509Certificate2 certificate = _certificate
             ?? (IsThumbprint
                 ? Find(OfKeys, c => c.HasPrivateKey, " and a private key")
-                : Read(cmdlet, (file, isPem) => isPem ? ReadPem(file, password)
-                    : X509CertificateLoader.LoadPkcs12FromFile(file, password)));
+                : Read(cmdlet, (file, text) => IsPem(text) ? ReadPem(text, password)
+                    : IsPfx(file) ? X509CertificateLoader.LoadPkcs12FromFile(file, password)
+                    : X509CertificateLoader.LoadCertificateFromFile(file)));
         return certificate.HasPrivateKey ? certificate : throw Invalid("it has no private key");
     }
 
@@ -66,27 +72,44 @@ public sealed class RpcCertificateSource
             return [Find(OfAuthorities, _ => true, "")];
         }
 
-        X509Certificate2Collection all = Read<X509Certificate2Collection>(cmdlet, static (file, isPem) =>
+        X509Certificate2Collection all = Read<X509Certificate2Collection>(cmdlet, static (file, text) =>
         {
-            if (!isPem)
+            if (!IsPem(text))
             {
-                return X509Certificate2.GetCertContentType(file) == X509ContentType.Pkcs12
+                return IsPfx(file)
                     ? X509CertificateLoader.LoadPkcs12CollectionFromFile(file, null)
                     : [X509CertificateLoader.LoadCertificateFromFile(file)];
             }
 
             X509Certificate2Collection certificates = [];
-            certificates.ImportFromPemFile(file);
+            certificates.ImportFromPem(text);
             return certificates;
         });
         return all.Count > 0 ? all : throw Invalid("it holds no certificate");
     }
 
-    private static X509Certificate2 ReadPem(string file, string? password)
+    private static bool IsPem(string text) => text.Contains(PemStart, StringComparison.Ordinal);
+
+    private static bool IsPfx(string file) =>
+        X509Certificate2.GetCertContentType(file) == X509ContentType.Pkcs12;
+
+    private X509Certificate2 ReadPem(string text, string? password)
     {
-        using X509Certificate2 pem = password is null
-            ? X509Certificate2.CreateFromPemFile(file)
-            : X509Certificate2.CreateFromEncryptedPemFile(file, password);
+        if (!text.Contains(PemKey, StringComparison.Ordinal))
+        {
+            return X509Certificate2.CreateFromPem(text);
+        }
+
+        // The password may be that of another parameter's file.
+        bool isLocked = text.Contains(LockedPemKey, StringComparison.Ordinal);
+        if (isLocked && password is null)
+        {
+            throw Invalid("its private key needs a password");
+        }
+
+        using X509Certificate2 pem = isLocked
+            ? X509Certificate2.CreateFromEncryptedPem(text, text, password)
+            : X509Certificate2.CreateFromPem(text, text);
 
         // TLS of Windows does not take keys that are in memory alone.
         return X509CertificateLoader.LoadPkcs12(pem.Export(X509ContentType.Pkcs12), password: null);
@@ -120,17 +143,27 @@ public sealed class RpcCertificateSource
             + $"is in a store {string.Join(", ", names)} of this user or machine");
     }
 
-    private T Read<T>(PSCmdlet cmdlet, Func<string, bool, T> read)
+    // Reads by a file's name, which loaders of PFX want, and its text, which may be PEM.
+    private T Read<T>(PSCmdlet cmdlet, Func<string, string, T> read)
     {
+        if (_text.Length == 0)
+        {
+            throw Invalid("the path is empty");
+        }
+
         try
         {
             string file = cmdlet.GetUnresolvedProviderPathFromPSPath(_text);
-            return read(file, File.ReadAllText(file).Contains(PemStart, StringComparison.Ordinal));
+            return read(file, File.ReadAllText(file));
         }
         catch (Exception e)
             when (e is FileNotFoundException or DirectoryNotFoundException or SessionStateException)
         {
             throw NotFound(e.Message.TrimEnd('.'), e);
+        }
+        catch (CryptographicException e) when (e.HResult == WrongPassword)
+        {
+            throw Invalid("it needs a password, or another one", e);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or CryptographicException)
         {
