@@ -18,7 +18,6 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
     private const string ByConnection = "Connection";
     private const string ByMessage = "Message";
     private const string ByBytes = "Bytes";
-    private const string EndpointTag = "PSRpcEndpoint";
 
     private readonly List<FanOutCall> _jobCalls = [];
 
@@ -362,9 +361,9 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         }
 
         PSObject tagged = PSObject.AsPSObject(reply);
-        if (tagged.Properties[EndpointTag] is null)
+        if (tagged.Properties[EndpointTag.PropertyName] is null)
         {
-            tagged.Properties.Add(new PSNoteProperty(EndpointTag, result.Connection.Endpoint.ToString()));
+            tagged.Properties.Add(new EndpointTag(result.Connection.Endpoint));
         }
 
         return tagged;

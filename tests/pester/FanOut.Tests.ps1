@@ -35,6 +35,14 @@ Describe 'Invoke-RpcMethod over many connections' {
         $replies[0].PSTypeNames[0] | Should -Be 'demo.HelloReply'
     }
 
+    It 'takes a tagged reply as a message' {
+        $reply = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $many | Select-Object -First 1
+
+        $reply | ConvertTo-RpcMessage demo.HelloReply -Schema $many[0].Schema -Format Json | Should -Be '{"text":"hi Ann"}'
+        $reply.PSObject.Copy() | ConvertTo-RpcMessage demo.HelloReply -Schema $many[0].Schema -Format Json |
+            Should -Be '{"text":"hi Ann"}'
+    }
+
     It 'calls them at the same time' {
         (Invoke-RpcMethod SayHello @{ name = 'meet' } -Connection $many -Deadline 30).Count | Should -Be 4
     }

@@ -92,7 +92,7 @@ internal class PSObjectModel : IObjectModel
     {
         foreach (PSPropertyInfo property in value.Properties)
         {
-            if (property.IsGettable)
+            if (property.IsGettable && property is not EndpointTag)
             {
                 yield return new(property.Name, ValueOf(property));
             }
