@@ -43,7 +43,7 @@ public static class RpcStatusTable
         [0x1C000012] = (RpcStatusCode.Unknown, "unspecified fault"),
         [0x1C00001B] = (RpcStatusCode.ResourceExhausted, "the server is out of memory"),
         [0x1C00001C] = (RpcStatusCode.Internal, "invalid presentation context"),
-        [0x1C00001D] = (RpcStatusCode.Unauthenticated, "the authentication level is not supported"),
+        [0x1C00001D] = (RpcStatusCode.Unauthenticated, "the protection level is too low, or not supported"),
         [0x1C00001F] = (RpcStatusCode.DataLoss, "a signature is wrong"),
         [0x80004005] = (RpcStatusCode.Unknown, "the handler failed"),
     };

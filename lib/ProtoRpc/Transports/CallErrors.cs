@@ -44,8 +44,8 @@ internal static class CallErrors
 
     public static RpcException BindLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,
-        $"'{endpoint}' closed the connection instead of accepting it. "
-        + "Check that it is a DCE/RPC server, and that it is not stopping or full.",
+        $"'{endpoint}' closed the connection instead of accepting it. Check that it is a DCE/RPC server, "
+        + "that it is not stopping or full, and whether it speaks TLS (-Tls).",
         cause)
     {
         Endpoint = endpoint,

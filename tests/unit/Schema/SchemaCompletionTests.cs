@@ -47,6 +47,25 @@ public sealed class SchemaCompletionTests : IDisposable
     }
 
     [Fact]
+    public void What_does_not_fit_is_told_with_what_to_do()
+    {
+        RpcSchema ours = Load(
+            _ours, ("shop.proto", """syntax = "proto3"; package shop; message Item { }"""));
+        RpcSchema theirs = Load(_theirs, ("shop.proto", """
+            syntax = "proto3"; package shop;
+            message Item { message Size { } }
+            message Box { Item.Size size = 1; }
+            service Pack { rpc Do (Box) returns (Box); }
+            """));
+
+        RpcException error = Assert.Throws<RpcException>(() => ours.CompleteWith(theirs, "server"));
+
+        Assert.Equal("SchemaError", error.ErrorId);
+        Assert.Contains("shop.Item.Size", error.Message, StringComparison.Ordinal);
+        Assert.Contains("Bring the schema up to date", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Of_another_version_of_a_file_only_its_further_services_are_taken()
     {
         const string Newer = """

@@ -51,10 +51,24 @@ internal sealed class SchemaCompletion
         Dictionary<string, DescriptorFile> files = further.Select(Without).ToDictionary(
             file => file.Name, StringComparer.Ordinal);
         string[] roots = [.. files.Values.Where(file => file.Proto.Service.Count > 0).Select(file => file.Name)];
-        return new RpcSchema(
-            DescriptorLinker.Link([.. _schema.SchemaFiles.Select(Unlinked), .. Needed(roots, files)]),
-            [.. _schema.RootFiles, .. roots],
-            other.Warnings);
+        try
+        {
+            return new RpcSchema(
+                DescriptorLinker.Link([.. _schema.SchemaFiles.Select(Unlinked), .. Needed(roots, files)]),
+                [.. _schema.RootFiles, .. roots],
+                other.Warnings);
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(
+                e.Code,
+                $"The services of the {_label} do not fit the schema, which declares a type of theirs otherwise: "
+                + $"{e.Message} Bring the schema up to date, or use one of both alone.",
+                e)
+            {
+                ErrorId = e.ErrorId,
+            };
+        }
     }
 
     private bool IsShared(SchemaFile file) => _own.TryGetValue(file.Name, out SchemaFile? own)

@@ -22,7 +22,7 @@ internal sealed unsafe class GssCredential : SafeHandle
         uint major = Acquire(null, GssApi.Initiate, out nint credential, out uint minor);
         return (major & GssApi.Failures) == 0
             ? new GssCredential(credential)
-            : throw GssErrors.Refused(major, minor);
+            : throw GssErrors.NoTicket(major, minor);
     }
 
     /// <summary>The keys of a service, from the keytab.</summary>

@@ -14,6 +14,11 @@ internal static unsafe class GssErrors
     public static RpcException Refused(uint major, uint minor) =>
         SecurityErrors.Refused(Mechanism, Text(major, minor));
 
+    /// <summary>The account that this process runs as has no ticket.</summary>
+    public static RpcException NoTicket(uint major, uint minor) => SecurityErrors.Refused(
+        Mechanism,
+        $"{Text(major, minor)}. Get a ticket with kinit, or authenticate as User with a credential");
+
     /// <summary>The listener has no key to verify with.</summary>
     public static RpcException NoKey(string? service, uint major, uint minor) => new(
         RpcStatusCode.FailedPrecondition,
