@@ -189,6 +189,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             Limits = Limits,
             Security = CreateSecurity(),
             TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
+            TlsCertificateChain = TlsCertificate?.ReadChain(this, CertificatePassword),
             Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
@@ -234,6 +235,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         ErrorDetail = ErrorDetail,
         Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
         TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
+        TlsCertificateChain = TlsCertificate?.ReadChain(this, CertificatePassword),
         Security = CreateSecurity(),
     };
 
@@ -258,6 +260,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     private HttpEndpoints CreateHttp() => new()
     {
         Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
+        CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigin,
         EnableReflection = !NoReflection,

@@ -52,7 +52,14 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
         PosixSignalRegistration.Create(PosixSignal.SIGTERM, context =>
         {
             context.Cancel = true;
-            end.Cancel();
+            try
+            {
+                end.Cancel();
+            }
+            catch (ObjectDisposedException)
+            {
+                // The wait is over, and the script goes on as it would.
+            }
         });
 
     private TimeSpan Remaining(Stopwatch watch)

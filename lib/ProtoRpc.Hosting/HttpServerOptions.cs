@@ -8,6 +8,10 @@ public sealed record HttpServerOptions
     /// <summary>The certificate of <c>https://</c> endpoints, with its private key.</summary>
     public X509Certificate2? Certificate { get; init; }
 
+    /// <summary>The authorities between the certificate and its root, which are shown with it;
+    /// null for those that the machine knows.</summary>
+    public X509Certificate2Collection? CertificateChain { get; init; }
+
     /// <summary>Whom the endpoints let in.</summary>
     public HttpServerSecurity Security { get; init; } = new();
 

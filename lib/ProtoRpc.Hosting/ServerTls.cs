@@ -37,6 +37,7 @@ internal static class ServerTls
             ? new HttpsConnectionAdapterOptions
             {
                 ServerCertificate = options.Certificate,
+                ServerCertificateChain = options.CertificateChain,
                 SslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
                 ClientCertificateMode = options.Security.ClientCertificate is null
                     ? ClientCertificateMode.NoCertificate

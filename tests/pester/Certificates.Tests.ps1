@@ -35,6 +35,27 @@ Describe 'Certificate parameters' {
         Set-Content -LiteralPath $file['locked.pem'] $pem, $key.ExportEncryptedPkcs8PrivateKeyPem('hush', $parameters)
         Set-Content -LiteralPath $file['none.txt'] 'nothing'
 
+        # A root, an authority below it, and what that one signed.
+        $root, $middle, $leaf = foreach ($name in 'CN=root', 'CN=middle', 'CN=127.0.0.1') {
+            $next = [Security.Cryptography.X509Certificates.CertificateRequest]::new(
+                $name, ($nextKey = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))), 'SHA256')
+            $isLeaf = $name -eq 'CN=127.0.0.1'
+            $next.CertificateExtensions.Add([Security.Cryptography.X509Certificates.X509BasicConstraintsExtension]::new(-not $isLeaf, $false, 0, $true))
+            if ($isLeaf) { $next.CertificateExtensions.Add($names.Build()) }
+            $begin, $end = [datetimeoffset]::Now.AddHours(-1), [datetimeoffset]::Now.AddHours(1)
+            $issuer = if ($issuer) {
+                [Security.Cryptography.X509Certificates.ECDsaCertificateExtensions]::CopyWithPrivateKey(
+                    $next.Create($issuer, $begin, $end, [guid]::NewGuid().ToByteArray()), $nextKey)
+            }
+            else { $next.CreateSelfSigned($begin, $end) }
+            $issuer
+        }
+        'chain.pem', 'chain.pfx' | ForEach-Object { $file[$_] = Join-Path $TestDrive $_ }
+        Set-Content -LiteralPath $file['chain.pem'] $leaf.ExportCertificatePem(), $middle.ExportCertificatePem(), $nextKey.ExportPkcs8PrivateKeyPem()
+        $bare = [Security.Cryptography.X509Certificates.X509CertificateLoader]::LoadCertificate($middle.RawData)
+        [IO.File]::WriteAllBytes($file['chain.pfx'],
+            [Security.Cryptography.X509Certificates.X509Certificate2Collection]::new(@($leaf, $bare)).Export('Pfx'))
+
         function Get-As([string] $Form) {
             switch ($Form) {
                 'a certificate' { , $certificate }
@@ -133,6 +154,14 @@ Describe 'Certificate parameters' {
         { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $file[$_] } } |
             Should -Throw @id
         { Connect-RpcEndpoint @nowhere -ClientCertificate $file[$_] -ErrorAction Stop } | Should -Throw @id
+    }
+
+    It 'show the authorities that a <_> holds beside the certificate' -ForEach 'chain.pem', 'chain.pfx' {
+        $to = Get-To (Start-Tcp @{ TlsCertificate = $file[$_] })
+        $https = Get-To (Start-TestListener { @{ text = 'hi' } } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $file[$_] })
+
+        (Connect-RpcEndpoint @to -Tls -CACertificate $root | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+        (Connect-RpcEndpoint @https -CACertificate $root | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
     }
 
     It 'say that a path is empty' {

@@ -19,6 +19,8 @@ internal sealed class HttpEndpoints : IDisposable
 
     public X509Certificate2? Certificate { get; init; }
 
+    public X509Certificate2Collection? CertificateChain { get; init; }
+
     public bool AllowUnencrypted { get; init; }
 
     public string[] AllowedOrigins { get; init; } = [];
@@ -74,6 +76,7 @@ internal sealed class HttpEndpoints : IDisposable
     private RpcServerOptions Add(RpcServerOptions options) => options.WithHttp(new HttpServerOptions
     {
         Certificate = Certificate,
+        CertificateChain = CertificateChain,
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigins,
         EnableReflection = EnableReflection,

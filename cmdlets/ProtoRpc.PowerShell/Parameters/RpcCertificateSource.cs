@@ -48,7 +48,7 @@ public sealed class RpcCertificateSource
     /// key.</exception>
     internal X509Certificate2 ReadWithKey(PSCmdlet cmdlet, SecureString? secret = null)
     {
-        string? password = secret is null ? null : new NetworkCredential("", secret).Password;
+        string? password = TextOf(secret);
         X509Certificate2 certificate = _certificate
             ?? (IsThumbprint
                 ? Find(OfKeys, c => c.HasPrivateKey, " and a private key")
@@ -56,6 +56,28 @@ public sealed class RpcCertificateSource
                     : IsPfx(file) ? X509CertificateLoader.LoadPkcs12FromFile(file, password)
                     : X509CertificateLoader.LoadCertificateFromFile(file)));
         return certificate.HasPrivateKey ? certificate : throw Invalid("it has no private key");
+    }
+
+    /// <summary>The certificates of authorities that a file holds beside the one with the key; null where it
+    /// is no file.</summary>
+    /// <param name="cmdlet">Knows where the shell is.</param>
+    /// <param name="secret">The password of the file; null for none.</param>
+    /// <exception cref="RpcException">NotFound or InvalidArgument: the file cannot be read.</exception>
+    internal X509Certificate2Collection? ReadChain(PSCmdlet cmdlet, SecureString? secret)
+    {
+        if (_certificate is not null || IsThumbprint)
+        {
+            return null;
+        }
+
+        string? password = TextOf(secret);
+        return Read<X509Certificate2Collection>(cmdlet, (file, text) => IsPem(text)
+            ? [.. AllOfPem(text).Skip(1)]
+            :
+            [
+                .. X509CertificateLoader.LoadPkcs12CollectionFromFile(file, password)
+                    .Where(certificate => !certificate.HasPrivateKey),
+            ]);
     }
 
     /// <summary>The certificates, whose keys are not needed: a file may hold several.</summary>
@@ -73,19 +95,20 @@ public sealed class RpcCertificateSource
         }
 
         X509Certificate2Collection all = Read<X509Certificate2Collection>(cmdlet, static (file, text) =>
-        {
-            if (!IsPem(text))
-            {
-                return IsPfx(file)
-                    ? X509CertificateLoader.LoadPkcs12CollectionFromFile(file, null)
-                    : [X509CertificateLoader.LoadCertificateFromFile(file)];
-            }
-
-            X509Certificate2Collection certificates = [];
-            certificates.ImportFromPem(text);
-            return certificates;
-        });
+            IsPem(text) ? AllOfPem(text)
+            : IsPfx(file) ? X509CertificateLoader.LoadPkcs12CollectionFromFile(file, null)
+            : [X509CertificateLoader.LoadCertificateFromFile(file)]);
         return all.Count > 0 ? all : throw Invalid("it holds no certificate");
+    }
+
+    private static string? TextOf(SecureString? secret) =>
+        secret is null ? null : new NetworkCredential("", secret).Password;
+
+    private static X509Certificate2Collection AllOfPem(string text)
+    {
+        X509Certificate2Collection certificates = [];
+        certificates.ImportFromPem(text);
+        return certificates;
     }
 
     private static bool IsPem(string text) => text.Contains(PemStart, StringComparison.Ordinal);

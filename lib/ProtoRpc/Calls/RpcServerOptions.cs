@@ -25,6 +25,10 @@ public sealed record RpcServerOptions
     /// none. Nobody else sees what local endpoints carry, so they have none.</summary>
     public X509Certificate2? TlsCertificate { get; init; }
 
+    /// <summary>The authorities between the certificate and its root, which are shown with it;
+    /// null for those that the machine knows.</summary>
+    public X509Certificate2Collection? TlsCertificateChain { get; init; }
+
     /// <summary>Whom native endpoints let in.</summary>
     public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
 

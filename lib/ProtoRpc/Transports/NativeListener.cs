@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Security;
 using ProtoRpc.Wire;
@@ -23,6 +24,7 @@ public sealed class NativeListener : IAsyncDisposable
     private readonly ConcurrentDictionary<ServerConnection, bool> _connections = new();
     private readonly CancellationTokenSource _stopAccepting = new();
     private readonly X509Certificate2? _certificate;
+    private readonly SslStreamCertificateContext? _shown;
     private readonly Timer _watch;
     private readonly Task _accepting;
     private int _watching;
@@ -34,9 +36,11 @@ public sealed class NativeListener : IAsyncDisposable
 
     // It accepts at once, so the first interface must be there.
     private NativeListener(
-        RpcEndpoint endpoint, ServedInterface first, RpcLimits limits, X509Certificate2? certificate)
+        RpcEndpoint endpoint, ServedInterface first, RpcLimits limits,
+        X509Certificate2? certificate, X509Certificate2Collection? chain)
     {
         _certificate = certificate;
+        _shown = certificate is null ? null : SslStreamCertificateContext.Create(certificate, chain);
         Limits = limits;
         _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
@@ -68,7 +72,8 @@ public sealed class NativeListener : IAsyncDisposable
     /// or this interface is served there already; Unavailable or PermissionDenied
     /// where it cannot be bound.</exception>
     public static NativeListener Serve(
-        RpcEndpoint endpoint, ExecInterface service, RpcLimits limits, X509Certificate2? certificate = null)
+        RpcEndpoint endpoint, ExecInterface service, RpcLimits limits,
+        X509Certificate2? certificate = null, X509Certificate2Collection? chain = null)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(service);
@@ -83,7 +88,7 @@ public sealed class NativeListener : IAsyncDisposable
         {
             if (!Table.TryGetValue(endpoint, out NativeListener? listener))
             {
-                listener = new NativeListener(endpoint, served, limits, certificate);
+                listener = new NativeListener(endpoint, served, limits, certificate, chain);
                 Table.Add(listener.Endpoint, listener);
             }
             else if (!Equals(listener._certificate, certificate))
@@ -235,7 +240,7 @@ public sealed class NativeListener : IAsyncDisposable
             {
                 TransportConnection transport =
                     await _transport.AcceptAsync(_stopAccepting.Token).ConfigureAwait(false);
-                Admit(_certificate is null ? transport : TlsConnection.ForServer(transport, _certificate));
+                Admit(_shown is null ? transport : TlsConnection.ForServer(transport, _shown));
             }
             catch (Exception) when (_isClosing)
             {

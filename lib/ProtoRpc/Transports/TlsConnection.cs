@@ -1,5 +1,4 @@
 using System.Net.Security;
-using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.Transports;
@@ -28,9 +27,9 @@ internal sealed class TlsConnection : TransportConnection
     }
 
     /// <summary>A server's side.</summary>
-    public static TlsConnection ForServer(TransportConnection inner, X509Certificate2 certificate)
+    public static TlsConnection ForServer(TransportConnection inner, SslStreamCertificateContext certificate)
     {
-        SslServerAuthenticationOptions options = new() { ServerCertificate = certificate };
+        SslServerAuthenticationOptions options = new() { ServerCertificateContext = certificate };
         return new TlsConnection(
             inner, stream => stream.AuthenticateAsServer(options), stream => stream.AuthenticateAsServerAsync(options));
     }

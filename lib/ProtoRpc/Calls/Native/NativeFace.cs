@@ -27,7 +27,8 @@ internal sealed class NativeFace : IServerFace
                     listener?.Endpoint ?? endpoint,
                     exec,
                     host.Options.Limits,
-                    endpoint.Transport == RpcTransport.Tcp ? host.Options.TlsCertificate : null);
+                    endpoint.Transport == RpcTransport.Tcp ? host.Options.TlsCertificate : null,
+                    host.Options.TlsCertificateChain);
                 served.Add(service.InterfaceId);
             }
         }

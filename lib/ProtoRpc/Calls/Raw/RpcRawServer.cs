@@ -133,7 +133,8 @@ public sealed class RpcRawServer : IRpcServer
                     endpoint,
                     service,
                     _options.Limits,
-                    endpoint.Transport == RpcTransport.Tcp ? _options.TlsCertificate : null)));
+                    endpoint.Transport == RpcTransport.Tcp ? _options.TlsCertificate : null,
+                    _options.TlsCertificateChain)));
             }
             catch
             {

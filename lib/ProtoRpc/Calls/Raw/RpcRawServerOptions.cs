@@ -19,6 +19,10 @@ public sealed record RpcRawServerOptions
     /// null for plain TCP.</summary>
     public X509Certificate2? TlsCertificate { get; init; }
 
+    /// <summary>The authorities between the certificate and its root, which are shown with it;
+    /// null for those that the machine knows.</summary>
+    public X509Certificate2Collection? TlsCertificateChain { get; init; }
+
     /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
     public int MaxCalls { get; init; } = 255;
 
