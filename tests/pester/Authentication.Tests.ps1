@@ -57,7 +57,8 @@ Describe 'Authentication' {
     It 'refuses less protection than it wants' {
         $rpc = Connect-RpcEndpoint @to -Credential $bob -ProtectionLevel Connect
 
-        { $rpc | Invoke-RpcMethod SayHello -ErrorAction Stop } | Should -Throw -ExpectedMessage '*protection level is too low*'
+        { $rpc | Invoke-RpcMethod SayHello -ErrorAction Stop } |
+            Should -Throw -ExpectedMessage '*protection level is too low*'
     }
 
     It 'serves anonymous callers beside the others where None is allowed' {

@@ -36,22 +36,30 @@ Describe 'Certificate parameters' {
         Set-Content -LiteralPath $file['none.txt'] 'nothing'
 
         # A root, an authority below it, and what that one signed.
+        $curve = [Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256')
+        $begin, $end = [datetimeoffset]::Now.AddHours(-1), [datetimeoffset]::Now.AddHours(1)
         $root, $middle, $leaf = foreach ($name in 'CN=root', 'CN=middle', 'CN=127.0.0.1') {
-            $next = [Security.Cryptography.X509Certificates.CertificateRequest]::new(
-                $name, ($nextKey = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))), 'SHA256')
-            $isLeaf = $name -eq 'CN=127.0.0.1'
-            $next.CertificateExtensions.Add([Security.Cryptography.X509Certificates.X509BasicConstraintsExtension]::new(-not $isLeaf, $false, 0, $true))
-            if ($isLeaf) { $next.CertificateExtensions.Add($names.Build()) }
-            $begin, $end = [datetimeoffset]::Now.AddHours(-1), [datetimeoffset]::Now.AddHours(1)
+            $nextKey = [Security.Cryptography.ECDsa]::Create($curve)
+            $next = [Security.Cryptography.X509Certificates.CertificateRequest]::new($name, $nextKey, 'SHA256')
+            $isAuthority = $name -ne 'CN=127.0.0.1'
+            $next.CertificateExtensions.Add(
+                [Security.Cryptography.X509Certificates.X509BasicConstraintsExtension]::new(
+                    $isAuthority, $false, 0, $true))
+            if (-not $isAuthority) {
+                $next.CertificateExtensions.Add($names.Build())
+            }
             $issuer = if ($issuer) {
                 [Security.Cryptography.X509Certificates.ECDsaCertificateExtensions]::CopyWithPrivateKey(
                     $next.Create($issuer, $begin, $end, [guid]::NewGuid().ToByteArray()), $nextKey)
             }
-            else { $next.CreateSelfSigned($begin, $end) }
+            else {
+                $next.CreateSelfSigned($begin, $end)
+            }
             $issuer
         }
         'chain.pem', 'chain.pfx' | ForEach-Object { $file[$_] = Join-Path $TestDrive $_ }
-        Set-Content -LiteralPath $file['chain.pem'] $leaf.ExportCertificatePem(), $middle.ExportCertificatePem(), $nextKey.ExportPkcs8PrivateKeyPem()
+        Set-Content -LiteralPath $file['chain.pem'] $leaf.ExportCertificatePem(), $middle.ExportCertificatePem(),
+            $nextKey.ExportPkcs8PrivateKeyPem()
         $bare = [Security.Cryptography.X509Certificates.X509CertificateLoader]::LoadCertificate($middle.RawData)
         [IO.File]::WriteAllBytes($file['chain.pfx'],
             [Security.Cryptography.X509Certificates.X509Certificate2Collection]::new(@($leaf, $bare)).Export('Pfx'))
@@ -128,7 +136,7 @@ Describe 'Certificate parameters' {
     }
 
     It 'take a PEM file without a password beside a file that has one' {
-        $listener = Start-TestListener { @{ text = 'hi' } } -Endpoint 'tcp://127.0.0.1:0', 'https://127.0.0.1:0/' -With @{
+        $listener = Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0', 'https://127.0.0.1:0/' -With @{
             TlsCertificate = $file['locked.pfx']; Certificate = $file['key.pem']; CertificatePassword = $secret
         }
 
@@ -158,7 +166,9 @@ Describe 'Certificate parameters' {
 
     It 'show the authorities that a <_> holds beside the certificate' -ForEach 'chain.pem', 'chain.pfx' {
         $to = Get-To (Start-Tcp @{ TlsCertificate = $file[$_] })
-        $https = Get-To (Start-TestListener { @{ text = 'hi' } } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $file[$_] })
+        $https = Get-To (Start-TestListener { @{ text = 'hi' } } -Endpoint 'https://127.0.0.1:0/' -With @{
+                Certificate = $file[$_]
+            })
 
         (Connect-RpcEndpoint @to -Tls -CACertificate $root | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
         (Connect-RpcEndpoint @https -CACertificate $root | Invoke-RpcMethod SayHello).text | Should -Be 'hi'

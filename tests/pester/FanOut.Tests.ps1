@@ -38,9 +38,9 @@ Describe 'Invoke-RpcMethod over many connections' {
     It 'takes a tagged reply as a message' {
         $reply = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $many | Select-Object -First 1
 
-        $reply | ConvertTo-RpcMessage demo.HelloReply -Schema $many[0].Schema -Format Json | Should -Be '{"text":"hi Ann"}'
-        $reply.PSObject.Copy() | ConvertTo-RpcMessage demo.HelloReply -Schema $many[0].Schema -Format Json |
-            Should -Be '{"text":"hi Ann"}'
+        $as = @{ Type = 'demo.HelloReply'; Schema = $many[0].Schema; Format = 'Json' }
+        $reply | ConvertTo-RpcMessage @as | Should -Be '{"text":"hi Ann"}'
+        $reply.PSObject.Copy() | ConvertTo-RpcMessage @as | Should -Be '{"text":"hi Ann"}'
     }
 
     It 'calls them at the same time' {

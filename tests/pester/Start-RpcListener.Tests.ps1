@@ -428,7 +428,8 @@ Import-Module '$ModuleManifest'
             @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Needs = '-Certificate or -TlsCertificate' }
         ) {
             { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With @{ $Name = $Value } } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name means nothing without $Needs*"
+                Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                    -ExpectedMessage "-$Name means nothing without $Needs*"
         }
 
         It 'takes what means something to one of its endpoints' {

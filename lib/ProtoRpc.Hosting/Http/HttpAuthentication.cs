@@ -76,7 +76,9 @@ internal sealed class HttpAuthentication
     private HttpRefusal Refused(bool presented) => new(
         StatusCodes.Status401Unauthorized,
         RpcStatusCode.Unauthenticated,
-        presented ? "The user, password, token or certificate that came with the call is not accepted." : $"'{_endpoint}' wants to know who calls.");
+        presented
+            ? "The user, password, token or certificate that came with the call is not accepted."
+            : $"'{_endpoint}' wants to know who calls.");
 
     private async ValueTask<(bool Presented, IIdentity? User)> IdentifyAsync(HttpContext http)
     {
