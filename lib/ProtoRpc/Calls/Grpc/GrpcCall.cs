@@ -293,7 +293,8 @@ internal sealed class GrpcCall : IRpcStream
             return CallErrors.TimedOut(_channel.Endpoint, _timeout, sent);
         }
 
-        return exception is OperationCanceledException
+        // The HTTP client also cancels what it sends when the server ends the call.
+        return exception is OperationCanceledException && _end.IsCancellationRequested
             ? CallErrors.Cancelled(_channel.Endpoint, sent)
             : _channel.Explain(exception);
     }

@@ -58,7 +58,14 @@ internal sealed class GrpcMessageContent : HttpContent
         if (_come is { Task.IsCompleted: false })
         {
             // Lets the headers go before the message.
-            await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
+            try
+            {
+                await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
+            }
+            catch (OperationCanceledException) when (!_end.IsCancellationRequested)
+            {
+                // The server ended the call; the response says how, unless this fails before it.
+            }
 
             // Not until the handler cancels: the call would fail as cancelled,
             // and not with what the server says.

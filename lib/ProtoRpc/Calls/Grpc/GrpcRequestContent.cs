@@ -42,7 +42,14 @@ internal sealed class GrpcRequestContent : HttpContent
         }
 
         // Lets the headers go before the first message.
-        await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
+        try
+        {
+            await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (!_end.IsCancellationRequested)
+        {
+            // The server ended the call; the response says how, unless this fails before it.
+        }
 
         // Not until the handler cancels: the call would fail as cancelled, and not with what the server says.
         await _completed.Task.WaitAsync(_end).ConfigureAwait(false);

@@ -94,7 +94,7 @@ public static class BadGrpcServerTests
         {
             await p.SendGoodHeadersAsync(stream);
             await p.GoAwayAsync(stream, 0);
-            p.Close();
+            p.HangUp();
         });
 
         RpcException error = Assert.Throws<RpcException>(() => Call(peer));

@@ -195,7 +195,7 @@ public static class GrpcConnectionTests
         {
             await p.SendGoodHeadersAsync(stream);
             await p.GoAwayAsync(stream, code);
-            p.Close();
+            p.HangUp();
         });
 
         RpcException error = Assert.Throws<RpcException>(() => Call(peer));

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Net.Sockets;
 using System.Text;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
@@ -66,6 +67,9 @@ internal sealed class Http2PeerConnection(int number, Stream stream)
         SendAsync(GoAwayType, 0, 0, [.. BigEndian((uint)lastStream), .. BigEndian(code)]);
 
     public void Close() => stream.Dispose();
+
+    /// <summary>Ends the connection behind what was sent. Closing with bytes unread would take it back.</summary>
+    public void HangUp() => ((NetworkStream)stream).Socket.Shutdown(SocketShutdown.Send);
 
     /// <summary>Reads to the end, and tells of each request whose headers have come,
     /// and of each that the client takes back.</summary>
