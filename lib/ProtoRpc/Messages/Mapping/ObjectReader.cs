@@ -194,11 +194,11 @@ internal sealed class ObjectReader
 
     private RpcException UnknownField(MessageLayout layout, string name)
     {
-        IEnumerable<RpcFieldInfo> fields = layout.Type.Fields.Concat(layout.Type.Extensions);
-        string hint = NearestName.Hint(name, fields.Select(field => field.Name));
+        string[] names = [.. layout.Type.Fields.Concat(layout.Type.Extensions).Select(field => field.Name)];
+        string hint = NearestName.Hint(name, names);
         if (hint.Length == 0)
         {
-            hint = ValueText.OfNames(NamesOf(layout), " Its fields are", " It has none") + ".";
+            hint = ValueText.OfNames(names, " Its fields are", " It has none") + ".";
         }
         Path.PushField(name);
         return Error(
