@@ -1,3 +1,4 @@
+using System.Security.Cryptography;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Security;
 
@@ -71,8 +72,9 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
             End(connection);
             return connection.Identity;
         }
-        catch (Exception e) when (e is RpcException or FormatException)
+        catch (Exception e) when (e is RpcException or FormatException or CryptographicException)
         {
+            // The last one as where a system forbids MD5.
             End(connection);
             Challenge(http.Response);
             return null;
