@@ -108,7 +108,11 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
             client.GetMethod("StreamingOutputCall").RequestType,
             new
             {
-                response_parameters = new object[] { new { size = 1 }, new { size = 1, interval_us = 60_000_000 } },
+                response_parameters = new object[]
+                {
+                    new { size = 1 },
+                    new { size = 1, interval_us = 60_000_000 },
+                },
             });
         RpcStreamingCall call = client.Open(client.GetMethod("StreamingOutputCall"), options);
         call.SendAsync(request).AsTask().GetAwaiter().GetResult();

@@ -65,7 +65,8 @@ internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
             // Up to the end of the quantum with the first padding, where a piece ends.
             int padding = text.IndexOf((byte)'=');
             int end = padding < 0 ? text.Length : Math.Min(text.Length, ((padding / Quantum) + 1) * Quantum);
-            OperationStatus status = Base64.DecodeFromUtf8(text[..end], bytes.AsSpan(length), out _, out int written);
+            OperationStatus status = Base64.DecodeFromUtf8(
+                text[..end], bytes.AsSpan(length), out _, out int written);
             if (status != OperationStatus.Done)
             {
                 throw GrpcDefects.BadFrame("the body is not base64, as its media type says");

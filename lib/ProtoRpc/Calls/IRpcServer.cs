@@ -15,6 +15,7 @@ internal interface IRpcServer : IAsyncDisposable, IDisposable
     /// <summary>Ends when the server has stopped.</summary>
     Task Completion { get; }
 
-    /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest, closes.</summary>
+    /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest,
+    /// closes.</summary>
     Task StopAsync(TimeSpan? drain = null);
 }

@@ -178,7 +178,8 @@ public static class BadGrpcServerTests
         Assert.Contains("cannot be read", await ReflectAsync(list, notAFile), StringComparison.Ordinal);
         Assert.Contains("do not declare it", await ReflectAsync(list, empty), StringComparison.Ordinal);
         Assert.Contains(
-            "circle: a.proto -> b.proto -> a.proto", await ReflectAsync(list, cycle), StringComparison.Ordinal);
+            "circle: a.proto -> b.proto -> a.proto", await ReflectAsync(list, cycle),
+            StringComparison.Ordinal);
         Assert.Contains("'gone.proto'", await ReflectAsync(list, missing, refusal), StringComparison.Ordinal);
         Assert.Contains("ends the conversation", await ReflectAsync(list), StringComparison.Ordinal);
     }

@@ -68,7 +68,8 @@ internal sealed class Http2PeerConnection(int number, Stream stream)
 
     public void Close() => stream.Dispose();
 
-    /// <summary>Ends the connection behind what was sent. Closing with bytes unread would take it back.</summary>
+    /// <summary>Ends the connection behind what was sent.
+    /// Closing with bytes unread would take it back.</summary>
     public void HangUp() => ((NetworkStream)stream).Socket.Shutdown(SocketShutdown.Send);
 
     /// <summary>Reads to the end, and tells of each request whose headers have come,
