@@ -11,24 +11,28 @@ internal static class GrpcFrameWriter
 {
     public static void Write(IBufferWriter<byte> output, IMessage message, bool compress)
     {
-        if (compress)
-        {
-            byte[] body = GrpcEncoding.Compress(message.ToByteArray());
-            WritePrefix(output, isCompressed: true, body.Length);
-            output.Write(body);
-        }
-        else if (message is DynamicMessage dynamic)
+        if (message is DynamicMessage dynamic)
         {
             // Knows its size only when it is written.
             using WireWriter body = dynamic.Encode();
-            WritePrefix(output, isCompressed: false, body.Length);
-            output.Write(body.Written);
+            Write(output, body.Written, compress);
+        }
+        else if (compress)
+        {
+            Write(output, message.ToByteArray(), compress);
         }
         else
         {
             WritePrefix(output, isCompressed: false, message.CalculateSize());
             message.WriteTo(output);
         }
+    }
+
+    private static void Write(IBufferWriter<byte> output, ReadOnlySpan<byte> body, bool compress)
+    {
+        ReadOnlySpan<byte> sent = compress ? GrpcEncoding.Compress(body) : body;
+        WritePrefix(output, compress, sent.Length);
+        output.Write(sent);
     }
 
     private static void WritePrefix(IBufferWriter<byte> output, bool isCompressed, int length)
