@@ -3,7 +3,7 @@
 BeforeDiscovery {
     $forms = @(
         'a certificate', 'a PFX file', 'a PEM file', 'a relative path', 'a file object', 'a thumbprint'
-        'a SHA-256 thumbprint'
+        'a SHA-256 thumbprint', 'a thumbprint with colons'
     ) | ForEach-Object { @{ Form = $_ } }
 }
 
@@ -72,6 +72,7 @@ Describe 'Certificate parameters' {
                 'a relative path' { './key.pfx' }
                 'a file object' { Get-Item -LiteralPath $file['key.pem'] }
                 'a thumbprint' { $certificate.Thumbprint }
+                'a thumbprint with colons' { $certificate.Thumbprint -replace '..(?!$)', '$&:' }
                 'a SHA-256 thumbprint' { $certificate.GetCertHashString('SHA256').ToLowerInvariant() }
             }
         }

@@ -27,17 +27,22 @@ public sealed class RpcCertificateSource
 
     private readonly X509Certificate2? _certificate;
     private readonly string _text = "";
+    private readonly string? _thumbprint;
 
     /// <summary>A certificate that is there already.</summary>
     public RpcCertificateSource(X509Certificate2 certificate) => _certificate = certificate;
 
-    /// <summary>The path of a file, or a thumbprint: its 40 digits of SHA-1, or 64 of SHA-256.</summary>
-    public RpcCertificateSource(string pathOrThumbprint) => _text = pathOrThumbprint;
+    /// <summary>The path of a file, or a thumbprint: its 40 digits of SHA-1, or 64 of SHA-256, as they are or with
+    /// the colons or spaces that openssl and Windows show.</summary>
+    public RpcCertificateSource(string pathOrThumbprint)
+    {
+        _text = pathOrThumbprint;
+        string digits = pathOrThumbprint.Replace(":", "").Replace(" ", "");
+        _thumbprint = digits.Length is 40 or 64 && digits.All(char.IsAsciiHexDigit) ? digits : null;
+    }
 
     /// <summary>A file.</summary>
     public RpcCertificateSource(FileInfo file) => _text = file.FullName;
-
-    private bool IsThumbprint => _text.Length is 40 or 64 && _text.All(char.IsAsciiHexDigit);
 
     private string Name => _certificate?.Subject ?? _text;
 
@@ -50,7 +55,7 @@ public sealed class RpcCertificateSource
     {
         string? password = TextOf(secret);
         X509Certificate2 certificate = _certificate
-            ?? (IsThumbprint
+            ?? (_thumbprint is not null
                 ? Find(OfKeys, c => c.HasPrivateKey, " and a private key")
                 : Read(cmdlet, (file, text) => IsPem(text) ? ReadPem(text, password)
                     : IsPfx(file) ? X509CertificateLoader.LoadPkcs12FromFile(file, password)
@@ -65,7 +70,7 @@ public sealed class RpcCertificateSource
     /// <exception cref="RpcException">NotFound or InvalidArgument: the file cannot be read.</exception>
     internal X509Certificate2Collection? ReadChain(PSCmdlet cmdlet, SecureString? secret)
     {
-        if (_certificate is not null || IsThumbprint)
+        if (_certificate is not null || _thumbprint is not null)
         {
             return null;
         }
@@ -89,7 +94,7 @@ public sealed class RpcCertificateSource
             return [_certificate];
         }
 
-        if (IsThumbprint)
+        if (_thumbprint is not null)
         {
             return [Find(OfAuthorities, _ => true, "")];
         }
@@ -140,7 +145,7 @@ public sealed class RpcCertificateSource
 
     private X509Certificate2 Find(StoreName[] names, Predicate<X509Certificate2> isWanted, string condition)
     {
-        HashAlgorithmName hash = _text.Length == 40 ? HashAlgorithmName.SHA1 : HashAlgorithmName.SHA256;
+        HashAlgorithmName hash = _thumbprint!.Length == 40 ? HashAlgorithmName.SHA1 : HashAlgorithmName.SHA256;
         foreach (StoreName name in names)
         {
             foreach (StoreLocation location in Locations)
@@ -149,7 +154,7 @@ public sealed class RpcCertificateSource
                 {
                     using X509Store store = new(
                         name, location, OpenFlags.ReadOnly | OpenFlags.OpenExistingOnly);
-                    X509Certificate2Collection found = store.Certificates.FindByThumbprint(hash, _text);
+                    X509Certificate2Collection found = store.Certificates.FindByThumbprint(hash, _thumbprint!);
                     if (found.FirstOrDefault(c => isWanted(c)) is { } certificate)
                     {
                         return certificate;

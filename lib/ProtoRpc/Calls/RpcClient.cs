@@ -241,13 +241,14 @@ public sealed class RpcClient : IDisposable
     /// <summary>Calls a method with generated message types, without holding a thread;
     /// the method is named by the bare or full name.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
-    public Task<TReply> InvokeAsync<TReply>(
+    public async Task<TReply> InvokeAsync<TReply>(
         string method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
         where TReply : class, IMessage<TReply>, new()
     {
         RpcMethodInfo info = MethodOf(method, request);
-        return CallAsync(
-            info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation);
+        return await CallAsync(
+            info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation)
+            .ConfigureAwait(false);
     }
 
     /// <summary>Calls a method with a request whose bytes, a serialized message,
