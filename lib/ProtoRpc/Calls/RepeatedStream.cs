@@ -1,5 +1,6 @@
 using System.Buffers;
 using Google.Protobuf;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
@@ -16,6 +17,7 @@ internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueT
     private bool _compress;
     private bool _completed;
     private bool _began;
+    private bool _disposed;
 
     /// <inheritdoc/>
     public ReadOnlySequence<byte> Current => _current.Current;
@@ -46,7 +48,14 @@ internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueT
     public ValueTask<bool> ReadAsync() => _began ? _current.ReadAsync() : BeginAsync();
 
     /// <inheritdoc/>
-    public ValueTask DisposeAsync() => _current.DisposeAsync();
+    public ValueTask DisposeAsync()
+    {
+        lock (_gate)
+        {
+            _disposed = true;
+            return _current.DisposeAsync();
+        }
+    }
 
     private async ValueTask<bool> BeginAsync()
     {
@@ -59,29 +68,44 @@ internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueT
                 _sent = null;
                 return any;
             }
-            catch (RpcException e) when (e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false })
+            catch (RpcException e) when (CallErrors.IsUnreached(e))
             {
-                if (await next(e).ConfigureAwait(false) is not { } again)
+                if (_disposed || await next(e).ConfigureAwait(false) is not { } again)
                 {
                     throw;
                 }
 
-                await GoOnWithAsync(again).ConfigureAwait(false);
+                if (!await GoOnWithAsync(again).ConfigureAwait(false))
+                {
+                    throw;
+                }
             }
         }
     }
 
-    private async ValueTask GoOnWithAsync(IRpcStream again)
+    // False when the call was given up meanwhile: of the new try the server has no message then.
+    private async ValueTask<bool> GoOnWithAsync(IRpcStream again)
     {
         IRpcStream failed = _current;
         ValueTask<bool> sending = new(true);
+        bool disposed;
         lock (_gate)
         {
-            _current = again;
-            if (_sent is { } message)
+            disposed = _disposed;
+            if (!disposed)
             {
-                sending = again.SendAsync(message, _compress);
+                _current = again;
+                if (_sent is { } message)
+                {
+                    sending = again.SendAsync(message, _compress);
+                }
             }
+        }
+
+        if (disposed)
+        {
+            await again.DisposeAsync().ConfigureAwait(false);
+            return false;
         }
 
         await failed.DisposeAsync().ConfigureAwait(false);
@@ -89,5 +113,7 @@ internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueT
         {
             await again.CompleteAsync().ConfigureAwait(false);
         }
+
+        return true;
     }
 }

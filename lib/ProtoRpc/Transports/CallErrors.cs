@@ -6,6 +6,14 @@ internal static class CallErrors
     /// <summary>The error id of a connection that ended before its answer.</summary>
     public const string ConnectionLostId = "ConnectionLost";
 
+    /// <summary>The error id of a server that did not take the connection in time.</summary>
+    public const string ConnectTimeoutId = "ConnectTimeout";
+
+    /// <summary>Whether a call surely did not reach its server, so that it can be made again,
+    /// there or elsewhere.</summary>
+    public static bool IsUnreached(RpcException e) => !e.MayHaveExecuted
+        && (e.Code == RpcStatusCode.Unavailable || e.ErrorId == ConnectTimeoutId);
+
     public static RpcException Cancelled(RpcEndpoint endpoint, bool sent) => new(
         RpcStatusCode.Cancelled, $"The call to '{endpoint}' was cancelled by the caller.")
     {
@@ -57,7 +65,7 @@ internal static class CallErrors
         + "Check that it is a DCE/RPC server, "
         + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
     {
-        ErrorId = "ConnectTimeout",
+        ErrorId = ConnectTimeoutId,
         Endpoint = endpoint,
     };
 

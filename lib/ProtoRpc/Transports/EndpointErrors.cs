@@ -114,7 +114,7 @@ internal static class EndpointErrors
         $"'{endpoint}' did not accept the connection within {timeout.TotalSeconds:0.###} s. Check host and firewall, "
         + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
     {
-        ErrorId = "ConnectTimeout",
+        ErrorId = CallErrors.ConnectTimeoutId,
         Endpoint = endpoint,
     };
 

@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Schema;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls.Balancing;
 
@@ -67,9 +68,10 @@ internal sealed class BalancedChannel : IRpcChannel
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         TryAsync(Candidates(), [], async backend =>
         {
-            // Only connecting would hold the thread.
+            // Only connecting would hold the thread. It says itself, as an error of ours, that it was cancelled.
             IRpcChannel channel = backend.Opened
-                ?? await Task.Run(() => Open(backend, cancellation), cancellation).ConfigureAwait(false);
+                ?? await Task.Run(() => Open(backend, cancellation), CancellationToken.None)
+                    .ConfigureAwait(false);
             return await channel.InvokeAsync(call, request, read, cancellation).ConfigureAwait(false);
         }).AsTask();
 
@@ -104,7 +106,7 @@ internal sealed class BalancedChannel : IRpcChannel
             // Of a stream of requests, those that were sent are gone.
             return call.Method.IsClientStreaming
                 ? null
-                : await Task.Run(OpenNext, cancellation).ConfigureAwait(false);
+                : await Task.Run(OpenNext, CancellationToken.None).ConfigureAwait(false);
         });
 
         IRpcStream OpenNext() => Try(left, failures, candidate =>
@@ -132,9 +134,6 @@ internal sealed class BalancedChannel : IRpcChannel
         }
     }
 
-    private static bool IsUnreached(RpcException e) =>
-        e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false };
-
     private TResult Try<TResult>(Func<IRpcChannel, TResult> call, CancellationToken cancellation) =>
         Try(Candidates(), [], backend => call(Open(backend, cancellation)));
 
@@ -154,7 +153,7 @@ internal sealed class BalancedChannel : IRpcChannel
                 Succeeded(backend);
                 return result;
             }
-            catch (RpcException e) when (IsUnreached(e))
+            catch (RpcException e) when (CallErrors.IsUnreached(e))
             {
                 GiveUp(backend, e, failures);
             }

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls.Grpc;
 
@@ -27,8 +28,7 @@ internal sealed class GrpcRetries(int retries, TimeSpan timeout, CancellationTok
             {
                 return await call(left).ConfigureAwait(false);
             }
-            catch (RpcException e) when (e is { Code: RpcStatusCode.Unavailable, MayHaveExecuted: false }
-                && _made < retries)
+            catch (RpcException e) when (CallErrors.IsUnreached(e) && _made < retries)
             {
                 if (await WaitAsync().ConfigureAwait(false) is not { } rest)
                 {

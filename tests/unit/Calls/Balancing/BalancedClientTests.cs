@@ -1,3 +1,5 @@
+using System.Net;
+using System.Net.Sockets;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
 using ProtoRpc.Tests.Calls.Messages;
@@ -69,6 +71,41 @@ public static class BalancedClientTests
         {
             Assert.NotNull(await client.InvokeAsync(say, new EchoRequest { Text = "x" }));
         }
+    }
+
+    [Fact]
+    public static async Task A_call_that_was_cancelled_before_it_connects_fails_as_that()
+    {
+        using Servers servers = new(2);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.RoundRobin);
+
+        // One of them is the turn of a server that has no connection yet.
+        for (int i = 0; i < 2; i++)
+        {
+            RpcException error = await Assert.ThrowsAsync<RpcException>(() => client.InvokeAsync<EchoReply>(
+                "Say", new EchoRequest { Text = "x" }, cancellation: new CancellationToken(canceled: true)));
+
+            Assert.Equal(RpcStatusCode.Cancelled, error.Code);
+        }
+    }
+
+    [Fact]
+    public static void A_server_that_takes_connections_and_says_nothing_is_left_out()
+    {
+        using TcpListener silent = new(IPAddress.Loopback, 0);
+        silent.Start();
+        using RpcServer server = EchoServer.Start(RpcTransport.Tcp);
+        RpcEndpoint first = RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)silent.LocalEndpoint).Port);
+
+        using RpcClient client = RpcClient.Connect(
+            [first, server.Endpoints[0]], RpcLoadBalancing.PickFirst, EchoServer.Schema,
+            new RpcClientOptions
+            {
+                Service = "calls.Echo",
+                Limits = new() { ConnectTimeout = TimeSpan.FromSeconds(2) },
+            });
+
+        Assert.Equal("x", Call(client));
     }
 
     [Fact]
