@@ -69,7 +69,8 @@ internal sealed class GrpcCall : IRpcStream
         GrpcHeaders.AddStandard(_request.Headers, timeout, _compresses);
         if (channel.Context.CalculateSize() > 0)
         {
-            _request.Headers.TryAddWithoutValidation(GrpcCallContext.HeaderName, GrpcCallContext.Write(channel.Context));
+            _request.Headers.TryAddWithoutValidation(
+                GrpcCallContext.HeaderName, GrpcCallContext.Write(channel.Context));
         }
 
         if (timeout != Timeout.InfiniteTimeSpan)
@@ -163,9 +164,16 @@ internal sealed class GrpcCall : IRpcStream
         }
         catch (Exception e)
         {
+            RpcException failure = _over ? Cancelled() : Explain(e);
             _over = true;
-            RpcException failure = Explain(e);
-            await _end.CancelAsync().ConfigureAwait(false);
+            try
+            {
+                await _end.CancelAsync().ConfigureAwait(false);
+            }
+            catch (ObjectDisposedException)
+            {
+                // By who disposes of the call while it is read, which ends it as well.
+            }
 
             // Cancelling ends the wait for a message; this ends the stream.
             _response?.Dispose();
@@ -192,7 +200,10 @@ internal sealed class GrpcCall : IRpcStream
                 TaskContinuationOptions.OnlyOnRanToCompletion,
                 TaskScheduler.Default);
             _ = _sending.ContinueWith(
-                static sent => sent.Exception, CancellationToken.None, TaskContinuationOptions.OnlyOnFaulted, TaskScheduler.Default);
+                static sent => sent.Exception,
+                CancellationToken.None,
+                TaskContinuationOptions.OnlyOnFaulted,
+                TaskScheduler.Default);
         }
 
         _response?.Dispose();
@@ -200,25 +211,33 @@ internal sealed class GrpcCall : IRpcStream
         _end.Dispose();
     }
 
-    private bool SendOnly(IMessage message, bool compress) => _over || _sending.IsFaulted || _sending.IsCanceled
-        ? false
-        : _later is { } content && content.TrySet(message, _compresses && compress)
+    private bool SendOnly(IMessage message, bool compress)
+    {
+        if (_over || _sending.IsFaulted || _sending.IsCanceled)
+        {
+            return false;
+        }
+
+        return _later is { } content && content.TrySet(message, _compresses && compress)
             ? true
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument, "The method takes one request, and it was sent already.");
+    }
 
     private async Task<GrpcFrameReader> StartReadingAsync()
     {
         HttpResponseMessage response = _response = await _sending.ConfigureAwait(false);
         string? type = response.Content.Headers.ContentType?.MediaType;
         bool isGrpc = type is not null
-            && (type == GrpcHeaders.ContentType || type.StartsWith($"{GrpcHeaders.ContentType}+", StringComparison.Ordinal));
+            && (type == GrpcHeaders.ContentType
+                || type.StartsWith($"{GrpcHeaders.ContentType}+", StringComparison.Ordinal));
 
         // A status tells more than how it came.
         if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null
             && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
         {
-            throw GrpcStatus.OfHttp(response.StatusCode, type, await QuoteAsync(response).ConfigureAwait(false));
+            throw GrpcStatus.OfHttp(
+                response.StatusCode, type, await QuoteAsync(response).ConfigureAwait(false));
         }
 
         _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
@@ -238,10 +257,11 @@ internal sealed class GrpcCall : IRpcStream
         {
             byte[] bytes = new byte[QuotedBytes];
             Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);
-            int count = await body.ReadAtLeastAsync(bytes, bytes.Length, throwOnEndOfStream: false, _end.Token)
-                .ConfigureAwait(false);
-            string text = Encoding.UTF8.GetString(bytes, 0, count);
-            return string.Join(' ', text.Split([' ', '\r', '\n', '\t', '\0'], StringSplitOptions.RemoveEmptyEntries));
+            int count = await body.ReadAtLeastAsync(
+                bytes, bytes.Length, throwOnEndOfStream: false, _end.Token).ConfigureAwait(false);
+            string[] words = Encoding.UTF8.GetString(bytes, 0, count).Split(
+                [' ', '\r', '\n', '\t', '\0'], StringSplitOptions.RemoveEmptyEntries);
+            return string.Join(' ', words);
         }
         catch (Exception e) when (e is IOException or HttpRequestException)
         {
@@ -273,7 +293,8 @@ internal sealed class GrpcCall : IRpcStream
 
         _over = left == 0
             ? true
-            : throw GrpcDefects.BadFrame($"the stream ends in the middle of a message, {left:N0} bytes after its start");
+            : throw GrpcDefects.BadFrame(
+                $"the stream ends in the middle of a message, {left:N0} bytes after its start");
         _content?.Complete();
         _later?.Complete();
         return false;
@@ -282,22 +303,25 @@ internal sealed class GrpcCall : IRpcStream
     private RpcException Explain(Exception exception)
     {
         // In this order: what the server says of a call that was given up here is of no interest.
-        bool sent = _content?.Opened.IsCompleted ?? _channel.HasConnected;
         if (_caller.IsCancellationRequested && exception is not RpcException { MayHaveExecuted: true })
         {
-            return CallErrors.Cancelled(_channel.Endpoint, sent);
+            return Cancelled();
         }
 
         if (IsLate && exception is not RpcException)
         {
-            return CallErrors.TimedOut(_channel.Endpoint, _timeout, sent);
+            return CallErrors.TimedOut(_channel.Endpoint, _timeout, MayBeSent);
         }
 
         // The HTTP client also cancels what it sends when the server ends the call.
         return exception is OperationCanceledException && _end.IsCancellationRequested
-            ? CallErrors.Cancelled(_channel.Endpoint, sent)
-            : _channel.Explain(exception);
+            ? Cancelled()
+            : _channel.Explain(exception, isAnswered: _response is not null);
     }
+
+    private RpcException Cancelled() => CallErrors.Cancelled(_channel.Endpoint, MayBeSent);
+
+    private bool MayBeSent => _content?.Opened.IsCompleted ?? _channel.HasConnected;
 
     // The timer that cancels may be a little earlier than the clock, and what it cancelled later than both.
     private bool IsLate => _timeout != Timeout.InfiniteTimeSpan

@@ -75,10 +75,13 @@ internal sealed class GrpcChannel : IRpcChannel
     public bool HasConnected { get; private set; }
 
     /// <summary>The status of what went wrong below a call.</summary>
-    public RpcException Explain(Exception exception)
+    /// <param name="exception">What went wrong.</param>
+    /// <param name="isAnswered">Whether a reply had begun.</param>
+    public RpcException Explain(Exception exception, bool isAnswered)
     {
-        RpcException explained = GrpcFailures.Translate(exception, Endpoint);
-        return exception is HttpRequestException && explained.ErrorId == CallErrors.ConnectionLostId
+        RpcException explained = GrpcFailures.Translate(exception, Endpoint, isAnswered);
+        return !isAnswered && exception is HttpRequestException
+            && explained.ErrorId == CallErrors.ConnectionLostId
             ? _refusal ?? explained
             : explained;
     }
@@ -215,7 +218,7 @@ internal sealed class GrpcChannel : IRpcChannel
             {
                 return (await DialAsync(cancellation).ConfigureAwait(false)).Stream;
             }
-            catch (RpcException e) when (e.ErrorId is "RpcStatus.Unavailable" or "ConnectTimeout"
+            catch (RpcException e) when (e.ErrorId is "RpcStatus.Unavailable" or CallErrors.ConnectTimeoutId
                 && request.Options.TryGetValue(WaitsUntil, out CancellationToken patience)
                 && !patience.IsCancellationRequested)
             {

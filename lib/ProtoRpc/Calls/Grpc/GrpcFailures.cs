@@ -13,7 +13,11 @@ internal static class GrpcFailures
     private const long NoError = 0x0;
 
     /// <summary>The status of an exception of the HTTP client.</summary>
-    public static RpcException Translate(Exception exception, RpcEndpoint endpoint)
+    /// <param name="exception">The exception.</param>
+    /// <param name="endpoint">Who was called.</param>
+    /// <param name="isAnswered">Whether a reply had begun, so that the call ran whatever is said of it
+    /// later.</param>
+    public static RpcException Translate(Exception exception, RpcEndpoint endpoint, bool isAnswered)
     {
         for (Exception? e = exception; e is not null; e = e.InnerException)
         {
@@ -22,7 +26,7 @@ internal static class GrpcFailures
                 case RpcException known:
                     return known;
                 case HttpProtocolException reset:
-                    return OfErrorCode(reset, endpoint);
+                    return OfErrorCode(reset, endpoint, isAnswered);
                 case HttpRequestException limit
                     when limit.HttpRequestError == HttpRequestError.ConfigurationLimitExceeded:
                     return TooManyHeaders(limit, endpoint);
@@ -41,11 +45,13 @@ internal static class GrpcFailures
         MayHaveExecuted = true,
     };
 
-    private static RpcException OfErrorCode(HttpProtocolException reset, RpcEndpoint endpoint)
+    private static RpcException OfErrorCode(
+        HttpProtocolException reset, RpcEndpoint endpoint, bool isAnswered)
     {
         (RpcStatusCode code, string what) = reset.ErrorCode switch
         {
-            RefusedStream => (RpcStatusCode.Unavailable, "did not take the call"),
+            RefusedStream => (
+                RpcStatusCode.Unavailable, isAnswered ? "broke off the call" : "did not take the call"),
             Cancel => (RpcStatusCode.Cancelled, "cancelled the call"),
             EnhanceYourCalm => (RpcStatusCode.ResourceExhausted,
                 "closed the connection because it was asked too much (perhaps KeepAlive asks too often)"),
@@ -59,7 +65,7 @@ internal static class GrpcFailures
             ErrorId = reset.ErrorCode == NoError && code == RpcStatusCode.Unavailable
                 ? Transports.CallErrors.ConnectionLostId
                 : $"RpcStatus.{code}",
-            MayHaveExecuted = reset.ErrorCode != RefusedStream,
+            MayHaveExecuted = isAnswered || reset.ErrorCode != RefusedStream,
         };
     }
 

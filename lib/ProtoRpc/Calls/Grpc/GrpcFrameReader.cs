@@ -23,21 +23,23 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
 
     /// <summary>Waits for the next frame.</summary>
     /// <returns>False at the end of the body.</returns>
-    /// <exception cref="RpcException">ResourceExhausted for a message over the limit; Internal for what is no frame.</exception>
+    /// <exception cref="RpcException">ResourceExhausted for a message over the limit;
+    /// Internal for what is no frame.</exception>
     public async ValueTask<bool> ReadAsync(CancellationToken cancellation)
     {
         while (true)
         {
-            int wanted = GrpcFraming.PrefixLength;
+            long wanted = GrpcFraming.PrefixLength;
             if (Left >= GrpcFraming.PrefixLength)
             {
                 int length = GrpcFraming.ReadPrefix(_bytes.AsSpan(_start), maxBytes, out bool isCompressed);
                 wanted += length;
                 if (Left >= wanted)
                 {
+                    int start = _start + GrpcFraming.PrefixLength;
                     Current = new GrpcFrame(
-                        isCompressed, new ReadOnlySequence<byte>(_bytes, _start + GrpcFraming.PrefixLength, length));
-                    _start += wanted;
+                        isCompressed, new ReadOnlySequence<byte>(_bytes, start, length));
+                    _start = start + length;
                     return true;
                 }
             }
@@ -53,7 +55,8 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
         }
     }
 
-    /// <summary>Gives the memory back. Not while a read runs, which would write to what is somebody else's.</summary>
+    /// <summary>Gives the memory back. Not while a read runs,
+    /// which would write to what is somebody else's.</summary>
     public void Release()
     {
         byte[] bytes = _bytes;
@@ -63,7 +66,7 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
         ArrayPool<byte>.Shared.Return(bytes);
     }
 
-    private void MakeRoom(int wanted)
+    private void MakeRoom(long wanted)
     {
         int left = Left;
         if (_start > 0)
@@ -76,7 +79,8 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
         if (left == _bytes.Length)
         {
             // Twice what has come, or all of it where that is little.
-            byte[] larger = ArrayPool<byte>.Shared.Rent(Math.Min(wanted, Math.Max(TrustedSize, 2 * left)));
+            byte[] larger = ArrayPool<byte>.Shared.Rent(
+                (int)Math.Min(Math.Min(wanted, Array.MaxLength), Math.Max(TrustedSize, 2L * left)));
             _bytes.CopyTo(larger, 0);
             ArrayPool<byte>.Shared.Return(_bytes);
             _bytes = larger;

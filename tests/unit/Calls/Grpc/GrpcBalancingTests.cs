@@ -5,8 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 
-/// <summary>Streams of one client over servers of which some refuse every call,
-/// and a refused call made again.</summary>
+/// <summary>Streams of one client over servers of which some refuse every call, a refused call made again,
+/// and calls that are not.</summary>
 public static class GrpcBalancingTests
 {
     private const uint RefusedStream = 0x7;
@@ -69,6 +69,52 @@ public static class GrpcBalancingTests
             new RpcClientOptions { RetryCount = 10 });
 
         Assert.Equal(1, await CountAsync(client, "Watch", new HealthCheckRequest()));
+    }
+
+    [Fact]
+    public static async Task A_call_that_is_refused_after_its_reply_began_is_not_made_again()
+    {
+        int calls = 0;
+        await using Http2Peer peer = new(async (p, stream) =>
+        {
+            Interlocked.Increment(ref calls);
+            await p.SendGoodHeadersAsync(stream);
+            await p.SendDataAsync(stream, [0, 0, 0, 0, 0]);
+            await p.ResetAsync(stream, RefusedStream);
+        });
+        using RpcClient client = RpcClient.Connect(
+            peer.Endpoint, RpcSchema.FromDescriptors(HealthReflection.Descriptor),
+            new RpcClientOptions { RetryCount = 3 });
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("Check"), new HealthCheckRequest()));
+
+        Assert.True(error.MayHaveExecuted);
+        Assert.Equal(1, calls);
+    }
+
+    [Fact]
+    public static async Task A_call_that_is_disposed_of_while_it_is_read_ends_as_cancelled()
+    {
+        TaskCompletionSource came = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using Http2Peer peer = new((_, _) =>
+        {
+            came.TrySetResult();
+            return Task.CompletedTask;
+        });
+        using RpcClient client = RpcClient.Connect(
+            peer.Endpoint, RpcSchema.FromDescriptors(HealthReflection.Descriptor));
+        RpcStreamingCall call = client.Open(
+            client.GetMethod("Watch"), new RpcCallOptions { Timeout = TimeSpan.FromMinutes(1) });
+        await call.SendAsync(new HealthCheckRequest());
+        Task reading = call.ReadAsync().AsTask();
+        await came.Task.WaitAsync(TimeSpan.FromSeconds(20));
+
+        await call.DisposeAsync();
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => reading.WaitAsync(TimeSpan.FromSeconds(20)));
+        Assert.Equal(RpcStatusCode.Cancelled, error.Code);
     }
 
     private static Http2Peer Refusing() => new((p, stream) => p.ResetAsync(stream, RefusedStream));
