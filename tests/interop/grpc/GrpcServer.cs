@@ -25,13 +25,21 @@ internal sealed class GrpcServer : IInteropServer
     public static async Task<GrpcServer> StartAsync(Peer peer, params string[] arguments)
     {
         PeerProcess process = StartScript(peer, "interop_server", arguments);
-        string[] line = (await process.ReadLineAsync()).Split(' ');
-        int port = int.Parse(line[1], CultureInfo.InvariantCulture);
-        int unix = Array.IndexOf(arguments, "--unix");
-        return new GrpcServer(process, RpcEndpoint.Parse(
-            unix >= 0 ? $"grpc+unix://{arguments[unix + 1]}"
-            : arguments.Contains("--certificate") ? $"grpcs://127.0.0.1:{port}"
-            : $"grpc://127.0.0.1:{port}"));
+        try
+        {
+            string[] line = (await process.ReadLineAsync()).Split(' ');
+            int port = int.Parse(line[1], CultureInfo.InvariantCulture);
+            int unix = Array.IndexOf(arguments, "--unix");
+            return new GrpcServer(process, RpcEndpoint.Parse(
+                unix >= 0 ? $"grpc+unix://{arguments[unix + 1]}"
+                : arguments.Contains("--certificate") ? $"grpcs://127.0.0.1:{port}"
+                : $"grpc://127.0.0.1:{port}"));
+        }
+        catch
+        {
+            process.Dispose();
+            throw;
+        }
     }
 
     /// <summary>Starts a script that the peers have each in their language.</summary>

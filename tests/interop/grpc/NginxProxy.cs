@@ -64,8 +64,13 @@ internal sealed class NginxProxy : IInteropServer
         }
     }
 
-    public RpcClient Connect(RpcClientOptions? options = null) => RpcClient.Connect(
-        Endpoint, GrpcServer.Schema, (options ?? new()) with { Service = "grpc.testing.TestService" });
+    /// <summary>A client for a test, which shares the proxy with those before it.</summary>
+    public RpcClient Connect(RpcClientOptions? options = null)
+    {
+        _server.ForgetEvents();
+        return RpcClient.Connect(
+            Endpoint, GrpcServer.Schema, (options ?? new()) with { Service = "grpc.testing.TestService" });
+    }
 
     public Task WaitForAsync(string what) => _server.WaitForAsync(what);
 

@@ -53,6 +53,14 @@ internal sealed class OwnInteropServer : IInteropServer
         }
     }
 
+    /// <summary>Forgets what calls did until now, so that the next to wait does not take it for its own.</summary>
+    public void ForgetEvents()
+    {
+        while (_events.Reader.TryRead(out _))
+        {
+        }
+    }
+
     public void Dispose() => _server.Dispose();
 
     private RpcStreamHandler Told(RpcStreamHandler handle) => async (context, stream) =>
