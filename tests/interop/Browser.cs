@@ -24,9 +24,11 @@ internal sealed class Browser : IAsyncDisposable
 
         // Root, as which the tests may run, has no sandbox.
         PeerProcess process = PeerProcess.Start(
-            "sh", "-c", "exec \"$@\" 2>&1", "sh", Peers.FindProgram("chromium")!, "--headless", "--no-sandbox", "--disable-gpu",
-            "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run", "--no-proxy-server",
-            "--remote-debugging-port=0", $"--user-data-dir={profile.FullName}", "--window-size=900,700", "about:blank");
+            "sh", "-c", "exec \"$@\" 2>&1", "sh", Peers.FindProgram("chromium")!,
+            "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            "--disable-background-networking", "--no-first-run", "--no-proxy-server",
+            "--remote-debugging-port=0", $"--user-data-dir={profile.FullName}",
+            "--window-size=900,700", "about:blank");
         Browser browser = new(profile, process);
         try
         {
@@ -44,7 +46,8 @@ internal sealed class Browser : IAsyncDisposable
     public async Task OpenAsync(string address)
     {
         await CallAsync("Page.navigate", new JsonObject { ["url"] = address });
-        await EvaluateAsync("new Promise(r => document.readyState === 'complete' ? r(1) : addEventListener('load', r))");
+        await EvaluateAsync(
+            "new Promise(r => document.readyState === 'complete' ? r(1) : addEventListener('load', r))");
     }
 
     /// <summary>The value of an expression in the page, of a promise when it is kept, as text.</summary>

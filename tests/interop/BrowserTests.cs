@@ -66,9 +66,12 @@ public static class BrowserTests
 
         // A page that may run what it likes; ours has a policy that forbids even the attempt.
         await browser.OpenAsync($"{others.Endpoint.Uri}ProtoService.proto");
-        string refused = await browser.EvaluateAsync($"{Fetch}('{MethodOf(closed)}', {{'Content-Type': 'text/plain'}})");
-        string asked = await browser.EvaluateAsync($"{Fetch}('{MethodOf(closed)}', {{'Content-Type': 'application/json'}})");
-        string allowed = await browser.EvaluateAsync($"{Fetch}('{MethodOf(open)}', {{'Content-Type': 'application/json'}})");
+        string refused = await browser.EvaluateAsync(
+            $"{Fetch}('{MethodOf(closed)}', {{'Content-Type': 'text/plain'}})");
+        string asked = await browser.EvaluateAsync(
+            $"{Fetch}('{MethodOf(closed)}', {{'Content-Type': 'application/json'}})");
+        string allowed = await browser.EvaluateAsync(
+            $"{Fetch}('{MethodOf(open)}', {{'Content-Type': 'application/json'}})");
 
         Assert.Equal("blocked", refused);
         Assert.Equal("blocked", asked);

@@ -23,7 +23,8 @@ public static class ConformanceTesteeTests
     [InlineData("no.Such", "jsonPayload", "{}", "JSON", """{"skipped":"The schema has no message 'no.Such'."}""")]
     public static void Converts_a_payload(string type, string field, string payload, string output, string expected)
     {
-        string request = $$"""{"messageType":"{{type}}","{{field}}":"{{payload}}","requestedOutputFormat":"{{output}}"}""";
+        string request =
+            $$"""{"messageType":"{{type}}","{{field}}":"{{payload}}","requestedOutputFormat":"{{output}}"}""";
 
         Assert.Equal(expected, Assert.Single(Ask(request)));
     }

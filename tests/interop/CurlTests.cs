@@ -21,9 +21,13 @@ public sealed class CurlTests(KerberosRealm realm)
     private static readonly NetworkCredential Bob = new("bob", "Pa55word", "CORP");
 
     [PeerTheory(Peer.Curl)]
-    [InlineData("200 {\"result\":[{\"url\":\"http://example.com/a\"}]}", "-H", "Content-Type: application/json", "-d", "{\"query\":\"a\"}")]
+    [InlineData(
+        "200 {\"result\":[{\"url\":\"http://example.com/a\"}]}",
+        "-H", "Content-Type: application/json", "-d", "{\"query\":\"a\"}")]
     [InlineData("200 <root><result><url>http://example.com/a</url></result></root>", "-d", "query=a")]
-    [InlineData("200 {\"result\":[{\"url\":\"http://example.com/a\"}]}", "-H", "Accept: application/json", "-d", "query=a")]
+    [InlineData(
+        "200 {\"result\":[{\"url\":\"http://example.com/a\"}]}",
+        "-H", "Accept: application/json", "-d", "query=a")]
     [InlineData("200 ", "-I")]
     [InlineData("204 ", "-X", "OPTIONS")]
     public static async Task Calls_in_every_format_that_it_writes(string expected, params string[] arguments)
@@ -103,7 +107,9 @@ public sealed class CurlTests(KerberosRealm realm)
         DynamicMessage reply = client.Invoke(
             client.GetMethod("Who"), MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}"""));
 
-        Assert.Contains($"{KerberosRealm.User}@{KerberosRealm.Realm}", MessageFormats.Json.ToText(reply), StringComparison.Ordinal);
+        Assert.Contains(
+            $"{KerberosRealm.User}@{KerberosRealm.Realm}", MessageFormats.Json.ToText(reply),
+            StringComparison.Ordinal);
     }
 
     [PeerFact(Peer.Curl)]
@@ -152,13 +158,18 @@ public sealed class CurlTests(KerberosRealm realm)
         },
     };
 
-    private static ValueTask<IIdentity?> Name(string? name) => new(name is null ? null : new GenericIdentity(name, "Test"));
+    private static ValueTask<IIdentity?> Name(string? name) =>
+        new(name is null ? null : new GenericIdentity(name, "Test"));
 
     private static async Task<string> RunAsync(SearchServer server, string path, params string[] arguments)
     {
         string body = arguments.Contains("-I") ? "/dev/null" : "-";
         using PeerProcess curl = PeerProcess.Start(
-            "curl", ["-s", "-S", "--noproxy", "*", "-o", body, "-w", "\n%{http_code}", .. arguments, $"{server.Endpoint.Uri}{path}"]);
+            "curl",
+            [
+                "-s", "-S", "--noproxy", "*", "-o", body, "-w", "\n%{http_code}",
+                .. arguments, $"{server.Endpoint.Uri}{path}",
+            ]);
         string said = await curl.ReadToEndAsync();
         int end = said.LastIndexOf('\n');
         return $"{said[(end + 1)..]} {said[..end]}";

@@ -48,7 +48,8 @@ public static class OldPeerTests
         foreach (RpcErrorDetail detail in Enum.GetValues<RpcErrorDetail>())
         {
             using RpcServer server = ShopSchema.Start(
-                (_, _) => throw new ArgumentException("Cannot save.", new IOException("Full.") { HResult = 7 }), detail);
+                (_, _) => throw new ArgumentException("Cannot save.", new IOException("Full.") { HResult = 7 }),
+                detail);
             using OldClient client = await OldClient.ConnectAsync(server.Endpoints[0]);
 
             OldReply reply = await client.CallAsync("Send", OldClient.Field(1, "x"));
@@ -277,7 +278,8 @@ public static class OldPeerTests
                 ShopSchema.Interface.ToString());
             int port = int.Parse(await peer.ReadLineAsync(), CultureInfo.InvariantCulture);
             options = (options ?? new RpcClientOptions()) with { InterfaceId = ShopSchema.Interface };
-            return new OldServer(peer, RpcClient.Connect(RpcEndpoint.Tcp("127.0.0.1", port), ShopSchema.Schema, options));
+            return new OldServer(
+                peer, RpcClient.Connect(RpcEndpoint.Tcp("127.0.0.1", port), ShopSchema.Schema, options));
         }
 
         public Task<string> ReadHeaderAsync() => _peer.ReadLineAsync();

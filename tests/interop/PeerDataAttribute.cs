@@ -3,8 +3,8 @@ using Xunit.Sdk;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>Gives a theory a peer, alone or with each case of a list; skipped, with what to install, where it is
-/// missing.</summary>
+/// <summary>Gives a theory a peer, alone or with each case of a list;
+/// skipped, with what to install, where it is missing.</summary>
 /// <param name="peer">Who it talks to.</param>
 /// <param name="cases">The member of the test class that lists the cases; null for none.</param>
 [AttributeUsage(AttributeTargets.Method, AllowMultiple = true)]

@@ -15,7 +15,8 @@ internal sealed class PeerProcess : IDisposable
         _errors = process.StandardError.ReadToEndAsync();
     }
 
-    public static PeerProcess Start(string program, params string[] arguments) => Start(program, [], arguments);
+    public static PeerProcess Start(string program, params string[] arguments) =>
+        Start(program, [], arguments);
 
     /// <summary>The same, with variables of its environment.</summary>
     public static PeerProcess Start(

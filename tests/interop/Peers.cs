@@ -22,28 +22,37 @@ internal static class Peers
             : $"impacket is not installed for {Python}: apt-get install python3-impacket",
         Peer.PythonGrpc => Works(Python, "-c", "import grpc, google.protobuf") && Works("protoc", "--version")
             ? null
-            : $"grpc is not installed for {Python}: apt-get install python3-grpcio python3-protobuf protobuf-compiler",
+            : $"grpc is not installed for {Python}: "
+                + "apt-get install python3-grpcio python3-protobuf protobuf-compiler",
         Peer.NodeGrpc => Works(Node, Path.Combine(AppContext.BaseDirectory, "node", "interop.js"))
             ? null
-            : "Node's gRPC is not installed: cp tests/interop/node/package*.json artifacts && npm ci --prefix artifacts",
-        Peer.Kdc => FindProgram("krb5kdc") is null || FindProgram("kadmin.local") is null || FindProgram("kinit") is null
+            : "Node's gRPC is not installed: "
+                + "cp tests/interop/node/package*.json artifacts && npm ci --prefix artifacts",
+        Peer.Kdc => new[] { "krb5kdc", "kadmin.local", "kinit" }.Any(name => FindProgram(name) is null)
             ? "there is no KDC: apt-get install krb5-kdc krb5-admin-server krb5-user"
             : null,
         Peer.GssNtlm => Works(
-            Python, "-c", "import gssapi; assert any('311.2.2.10' in m.dotted_form for m in gssapi.raw.indicate_mechs())")
+            Python,
+            "-c",
+            "import gssapi; "
+            + "assert any('311.2.2.10' in m.dotted_form for m in gssapi.raw.indicate_mechs())")
             ? null
             : $"gss-ntlmssp is not installed for {Python}: apt-get install gss-ntlmssp python3-gssapi",
         Peer.PythonProtobuf => Works(Python, "-c", "import google.protobuf.json_format")
             ? null
             : $"protobuf is not installed for {Python}: apt-get install python3-protobuf",
-        Peer.Chromium => FindProgram("chromium") is null ? "there is no browser: apt-get install chromium" : null,
+        Peer.Chromium => FindProgram("chromium") is null
+            ? "there is no browser: apt-get install chromium"
+            : null,
         Peer.ImpacketKerberos => WhyMissing(Peer.Kdc) ?? WhyMissing(Peer.Impacket),
         Peer.WineKerberos => WhyMissing(Peer.Kdc)
             ?? (FindProgram("wine") is null ? "wine is not installed: apt-get install wine wine64"
                 : File.Exists(SspiPeer.Program) ? null
                 : "tests/sspi was not built; it is where wine is installed in /usr/bin"),
         Peer.Curl => FindProgram("curl") is null ? "curl is not installed: apt-get install curl" : null,
-        Peer.Nginx => FindProgram("nginx") is null ? "nginx is not installed: apt-get install nginx-light" : null,
+        Peer.Nginx => FindProgram("nginx") is null
+            ? "nginx is not installed: apt-get install nginx-light"
+            : null,
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });
 

@@ -20,7 +20,11 @@ public static class TsharkTests
             PcapFile.Write(file, port, said);
             string[] decode = ["-r", file, "-d", $"tcp.port=={port},dcerpc"];
             using PeerProcess types = PeerProcess.Start(
-                Peers.Tshark, [.. decode, "-Y", "dcerpc", "-T", "fields", "-e", "dcerpc.pkt_type", "-e", "dcerpc.cn_status"]);
+                Peers.Tshark,
+                [
+                    .. decode, "-Y", "dcerpc", "-T", "fields",
+                    "-e", "dcerpc.pkt_type", "-e", "dcerpc.cn_status",
+                ]);
             using PeerProcess details = PeerProcess.Start(Peers.Tshark, [.. decode, "-V"]);
 
             string[] values = (await types.ReadToEndAsync())

@@ -19,7 +19,12 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
     /// <param name="output">Where those of the reply go.</param>
     /// <param name="response">What goes around them.</param>
     public async Task HandleAsync(
-        HttpContext http, ServerMethod method, PeerIdentity peer, PipeReader input, PipeWriter output, GrpcResponse response)
+        HttpContext http,
+        ServerMethod method,
+        PeerIdentity peer,
+        PipeReader input,
+        PipeWriter output,
+        GrpcResponse response)
     {
         RpcCallContext? context = null;
         GrpcServerStream? stream = null;
@@ -29,7 +34,13 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
         {
             HttpRequest request = http.Request;
             context = new RpcCallContext(
-                host, method.Info, endpoint, peer, GrpcRequest.ContextOf(request), GrpcRequest.DeadlineOf(request), http.RequestAborted)
+                host,
+                method.Info,
+                endpoint,
+                peer,
+                GrpcRequest.ContextOf(request),
+                GrpcRequest.DeadlineOf(request),
+                http.RequestAborted)
             {
                 HeaderSource = () => GrpcRequest.MetadataOf(request),
             };
@@ -54,7 +65,8 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
 
             if (!http.RequestAborted.IsCancellationRequested)
             {
-                await response.FailAsync(context?.Explain(e) ?? e, host.DetailFor(peer), context).ConfigureAwait(false);
+                await response.FailAsync(context?.Explain(e) ?? e, host.DetailFor(peer), context)
+                    .ConfigureAwait(false);
                 await response.EndAsync(output).ConfigureAwait(false);
             }
         }
@@ -76,6 +88,7 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
 
         // Without the machinery of streams.
         IMessage request = (await stream.ReadAsync().ConfigureAwait(false))!;
-        await stream.WriteAsync(await host.InvokeAsync(method, context, request).ConfigureAwait(false)).ConfigureAwait(false);
+        IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
+        await stream.WriteAsync(reply).ConfigureAwait(false);
     }
 }

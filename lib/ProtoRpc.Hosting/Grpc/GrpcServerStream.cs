@@ -8,8 +8,8 @@ using ProtoRpc.Wire.Grpc;
 namespace ProtoRpc.Hosting.Grpc;
 
 /// <summary>The messages of a call in the body of its request and of its reply.</summary>
-/// <remarks>A handler that was given up may still read or write when the call ends: <see cref="CloseAsync"/> ends that
-/// first, for the connection uses its buffers again.</remarks>
+/// <remarks>A handler that was given up may still read or write when the call ends:
+/// <see cref="CloseAsync"/> ends that first, for the connection uses its buffers again.</remarks>
 internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 {
     private readonly RpcCallContext _context;
@@ -29,7 +29,8 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     /// <param name="output">The body of the reply.</param>
     /// <param name="response">What goes around the reply's messages.</param>
     public GrpcServerStream(
-        ServerMethod method, RpcCallContext context, PipeReader input, PipeWriter output, GrpcResponse response)
+        ServerMethod method, RpcCallContext context,
+        PipeReader input, PipeWriter output, GrpcResponse response)
         : base(method)
     {
         _context = context;
@@ -156,7 +157,8 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
             _input.AdvanceTo(buffer.End);
             if (left > 0)
             {
-                throw GrpcDefects.BadFrame($"the stream ends in the middle of a message, {left:N0} bytes after its start");
+                throw GrpcDefects.BadFrame(
+                    $"the stream ends in the middle of a message, {left:N0} bytes after its start");
             }
         }
 
