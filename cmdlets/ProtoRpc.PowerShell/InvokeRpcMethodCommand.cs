@@ -23,7 +23,7 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
 
     private MessageMapper? _mapper;
     private StreamingInvocation? _stream;
-    private RpcResponseInfo _info = new();
+    private RpcResponseInfo? _info;
     private bool _sawInput;
     private bool _streamEnded;
     private FanOut? _fanOut;
@@ -175,11 +175,11 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
 
     private void CallUnary(RpcClient client, RpcMethodInfo method)
     {
-        RpcResponseInfo info = new();
-        using TransferProgress progress = new($"Sending to {method.FullName}", WriteProgress);
+        RpcResponseInfo? info = NewInfo();
+        using TransferProgress progress = new(method, WriteProgress);
         try
         {
-            RpcCallOptions options = Options(info) with { Progress = progress };
+            RpcCallOptions options = Options(info, progress);
             Write(client.Invoke(method, ToRequest(method, Message), options, Cancellation));
         }
         finally
@@ -231,7 +231,7 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
 
     private void Begin(RpcClient client)
     {
-        _info = new RpcResponseInfo();
+        _info = NewInfo();
         _stream = new StreamingInvocation(
             client.Open(client.GetMethod(Method), Options(_info), Cancellation), Write);
     }
@@ -323,7 +323,7 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         }
 
         List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
-        RpcCallOptions options = Options(new RpcResponseInfo());
+        RpcCallOptions options = Options(info: null);
         return method.IsUnary
             ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
             : cancellation => client.InvokeStreamAsync(
@@ -392,26 +392,31 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
 
     private MessageMapper Mapper => _mapper ??= MapperFor(AsHashtable, AllowUnknownField);
 
-    private RpcCallOptions Options(RpcResponseInfo info) => new()
+    // What nobody asked for is not read.
+    private RpcResponseInfo? NewInfo() =>
+        ResponseHeadersVariable is null && TrailersVariable is null ? null : new RpcResponseInfo();
+
+    private RpcCallOptions Options(RpcResponseInfo? info, IProgress<RpcProgress>? progress = null) => new()
     {
         Timeout = Deadline,
         Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
         Response = info,
+        Progress = progress,
         WaitForReady = WaitForReady,
     };
 
     private void Write(DynamicMessage reply) => WriteObject(Raw ? reply : Mapper.ToObject(reply));
 
-    private void SetVariables(RpcResponseInfo info)
+    private void SetVariables(RpcResponseInfo? info)
     {
         if (ResponseHeadersVariable is not null)
         {
-            SessionState.PSVariable.Set(ResponseHeadersVariable, HeaderMapping.ToHashtable(info.Headers));
+            SessionState.PSVariable.Set(ResponseHeadersVariable, HeaderMapping.ToHashtable(info!.Headers));
         }
 
         if (TrailersVariable is not null)
         {
-            SessionState.PSVariable.Set(TrailersVariable, HeaderMapping.ToHashtable(info.Trailers));
+            SessionState.PSVariable.Set(TrailersVariable, HeaderMapping.ToHashtable(info!.Trailers));
         }
     }
 }

@@ -1,13 +1,14 @@
 using System.Diagnostics;
 using System.Management.Automation;
 using ProtoRpc.Calls;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
 /// <summary>Shows a progress bar for a message that goes in parts,
 /// once that takes longer than a second.</summary>
 /// <remarks>Told by the calling thread alone, for only the cmdlet's own may write to the host.</remarks>
-internal sealed class TransferProgress(string activity, Action<ProgressRecord> show)
+internal sealed class TransferProgress(RpcMethodInfo method, Action<ProgressRecord> show)
     : IProgress<RpcProgress>, IDisposable
 {
     private const int ActivityId = 1;
@@ -16,6 +17,8 @@ internal sealed class TransferProgress(string activity, Action<ProgressRecord> s
 
     private readonly long _start = Stopwatch.GetTimestamp();
     private TimeSpan _next = Patience;
+
+    private string Activity => $"Sending to {method.FullName}";
 
     private bool IsShown => _next > Patience;
 
@@ -30,7 +33,7 @@ internal sealed class TransferProgress(string activity, Action<ProgressRecord> s
 
         _next = elapsed + Period;
         double share = value.TotalBytes == 0 ? 1 : (double)value.SentBytes / value.TotalBytes;
-        show(new ProgressRecord(ActivityId, activity, $"{value.SentBytes:N0} of {value.TotalBytes:N0} bytes")
+        show(new ProgressRecord(ActivityId, Activity, $"{value.SentBytes:N0} of {value.TotalBytes:N0} bytes")
         {
             PercentComplete = (int)(100 * share),
             SecondsRemaining = share > 0 ? (int)(elapsed.TotalSeconds * (1 - share) / share) : -1,
@@ -42,7 +45,7 @@ internal sealed class TransferProgress(string activity, Action<ProgressRecord> s
     {
         if (IsShown)
         {
-            show(new ProgressRecord(ActivityId, activity, "Done")
+            show(new ProgressRecord(ActivityId, Activity, "Done")
             {
                 RecordType = ProgressRecordType.Completed,
             });
