@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Schema;
 using ProtoRpc.Transports;
@@ -61,19 +62,33 @@ internal sealed class BalancedChannel : IRpcChannel
     public void Connect(CancellationToken cancellation) => Try(static _ => true, cancellation);
 
     public TReply Invoke<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        Try(channel => channel.Invoke(call, request, read, cancellation), cancellation);
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        List<RpcException> failures = [];
+        Func<CallSpec> next = Tries(call, failures);
+        return Try(Candidates(), failures, backend =>
+        {
+            CallSpec spec = next();
+            return Open(backend, cancellation).Invoke(spec, request, read, cancellation);
+        });
+    }
 
     public Task<TReply> InvokeAsync<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        TryAsync(Candidates(), [], async backend =>
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        List<RpcException> failures = [];
+        Func<CallSpec> next = Tries(call, failures);
+        return TryAsync(Candidates(), failures, async backend =>
         {
+            CallSpec spec = next();
+
             // Only connecting would hold the thread. It says itself, as an error of ours, that it was cancelled.
             IRpcChannel channel = backend.Opened
                 ?? await Task.Run(() => Open(backend, cancellation), CancellationToken.None)
                     .ConfigureAwait(false);
-            return await channel.InvokeAsync(call, request, read, cancellation).ConfigureAwait(false);
+            return await channel.InvokeAsync(spec, request, read, cancellation).ConfigureAwait(false);
         }).AsTask();
+    }
 
     public TReply Upload<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
@@ -98,6 +113,7 @@ internal sealed class BalancedChannel : IRpcChannel
     {
         Queue<Backend> left = Candidates();
         List<RpcException> failures = [];
+        Func<CallSpec> next = Tries(call, failures);
         Backend? backend = null;
         return new RepeatedStream(OpenNext(), async failure =>
         {
@@ -112,7 +128,8 @@ internal sealed class BalancedChannel : IRpcChannel
         IRpcStream OpenNext() => Try(left, failures, candidate =>
         {
             backend = candidate;
-            return Open(candidate, cancellation).Open(call, cancellation);
+            CallSpec spec = next();
+            return Open(candidate, cancellation).Open(spec, cancellation);
         });
     }
 
@@ -133,6 +150,31 @@ internal sealed class BalancedChannel : IRpcChannel
             }
         }
     }
+
+    // One deadline for all tries: a further one has what is left of it, or is not made.
+    private static Func<CallSpec> Tries(CallSpec call, List<RpcException> failures)
+    {
+        long start = Stopwatch.GetTimestamp();
+        return () =>
+        {
+            if (failures.Count == 0 || call.Timeout == Timeout.InfiniteTimeSpan)
+            {
+                return call;
+            }
+
+            TimeSpan left = call.Timeout - Stopwatch.GetElapsedTime(start);
+            return left > TimeSpan.Zero ? call with { Timeout = left } : throw OutOfTime(call, failures);
+        };
+    }
+
+    private static RpcException OutOfTime(CallSpec call, List<RpcException> failures) => new(
+        RpcStatusCode.DeadlineExceeded,
+        $"No server was reached within {call.Timeout.TotalSeconds:0.###} s. "
+        + string.Join(' ', failures.Select(failure => failure.Message)),
+        failures[0])
+    {
+        ErrorId = "NoServerReached",
+    };
 
     private TResult Try<TResult>(Func<IRpcChannel, TResult> call, CancellationToken cancellation) =>
         Try(Candidates(), [], backend => call(Open(backend, cancellation)));

@@ -109,6 +109,38 @@ public static class BalancedClientTests
     }
 
     [Fact]
+    public static void No_further_server_is_tried_after_the_deadline()
+    {
+        using TcpListener first = new(IPAddress.Loopback, 0);
+        using TcpListener second = new(IPAddress.Loopback, 0);
+        first.Start();
+        second.Start();
+        using RpcServer server = EchoServer.Start(RpcTransport.Tcp);
+        int[] silent = [((IPEndPoint)first.LocalEndpoint).Port, ((IPEndPoint)second.LocalEndpoint).Port];
+        using RpcClient client = RpcClient.Connect(
+            [server.Endpoints[0], .. silent.Select(port => RpcEndpoint.Tcp("127.0.0.1", port))],
+            RpcLoadBalancing.PickFirst, EchoServer.Schema,
+            new RpcClientOptions
+            {
+                Service = "calls.Echo",
+                Limits = new() { ConnectTimeout = TimeSpan.FromSeconds(2) },
+            });
+        server.Dispose();
+        RpcException error = null!;
+
+        // The first may still be lost over the connection that the server closed.
+        for (int i = 0; i < 2; i++)
+        {
+            error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
+                "Say", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(1)));
+        }
+
+        Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
+        Assert.Equal("NoServerReached", error.ErrorId);
+        Assert.Single(silent, port => error.Message.Contains($"[{port}]", StringComparison.Ordinal));
+    }
+
+    [Fact]
     public static void A_call_that_may_have_run_is_not_repeated()
     {
         using Servers servers = new(2);
