@@ -1,7 +1,6 @@
 using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Calls;
-using ProtoRpc.Calls.Raw;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
@@ -13,20 +12,17 @@ namespace ProtoRpc.PowerShell;
     typeof(System.Collections.Specialized.OrderedDictionary),
     typeof(byte[]),
     typeof(RpcCallJob))]
-public sealed class InvokeRpcMethodCommand : RpcCmdlet
+public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
     private const string ByMessage = "Message";
     private const string ByBytes = "Bytes";
-
-    private readonly List<FanOutCall> _jobCalls = [];
 
     private MessageMapper? _mapper;
     private StreamingInvocation? _stream;
     private RpcResponseInfo? _info;
     private bool _sawInput;
     private bool _streamEnded;
-    private FanOut? _fanOut;
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByMessage)]
@@ -92,10 +88,6 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
 
     [Parameter]
     public SwitchParameter AsJob { get; set; }
-
-    // Several calls at the same time; without, each waits for the one before.
-    private bool FansOut => AsJob || Connection is { Length: > 1 }
-        || MyInvocation.BoundParameters.ContainsKey(nameof(ThrottleLimit));
 
     // Objects of the pipeline feed one call of a method that takes a stream,
     // and make a call each of other methods.
@@ -269,104 +261,6 @@ public sealed class InvokeRpcMethodCommand : RpcCmdlet
         client = connection.Client;
         EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
         return client.Schema is null ? throw RpcErrors.NoSchema(connection) : client.GetMethod(Method);
-    }
-
-    private void StartCall(RpcConnection connection)
-    {
-        FanOutCall call = new(
-            connection, ParameterSetName == ByBytes ? ExecuteOver(connection) : InvokeOver(connection));
-        if (AsJob)
-        {
-            _jobCalls.Add(call);
-            return;
-        }
-
-        _fanOut ??= new FanOut(ThrottleLimit, WriteResult, Cancellation);
-        _fanOut.Start(call);
-    }
-
-    private void FinishCalls()
-    {
-        if (AsJob)
-        {
-            RpcCallJob job = new(MyInvocation.Line.Trim(), _jobCalls, Tagged);
-            JobRepository.Add(job);
-            job.Start(ThrottleLimit);
-            WriteObject(job);
-        }
-
-        _fanOut?.Finish();
-    }
-
-    private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
-    {
-        RpcRawClient client = connection.Raw;
-        return cancellation => OneOf(client.ExecuteAsync(Bytes, Deadline, cancellation));
-    }
-
-    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(RpcConnection connection)
-    {
-        RpcMethodInfo method = FindMethod(connection, out RpcClient client);
-        if (ResponseHeadersVariable is not null
-            || TrailersVariable is not null
-            || (IsFed && method.IsClientStreaming))
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                "Calls at the same time have no common headers, trailers or stream of requests. "
-                + "Leave out -ThrottleLimit, -AsJob and all but one -Connection, "
-                + "or -ResponseHeadersVariable and -TrailersVariable; "
-                + "the messages of a stream can be given as a list with -Message.")
-            {
-                ErrorId = "NotForManyCalls",
-            };
-        }
-
-        List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
-        RpcCallOptions options = Options(info: null);
-        return method.IsUnary
-            ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
-            : cancellation => client.InvokeStreamAsync(
-                method, requests.ToAsyncEnumerable(), options, cancellation);
-    }
-
-    private static async IAsyncEnumerable<object> OneOf<T>(Task<T> reply)
-        where T : class
-    {
-        yield return await reply.ConfigureAwait(false);
-    }
-
-    private void WriteResult(FanOutResult result)
-    {
-        if (result.Error is { } error)
-        {
-            WriteError(RpcErrors.ToRecord(error, result.Connection));
-        }
-        else
-        {
-            WriteObject(Tagged(result));
-        }
-    }
-
-    // As Invoke-Command does with PSComputerName, so that one knows who answered.
-    // Null, which a Value may hold, has no place for that.
-    private PSObject? Tagged(FanOutResult result)
-    {
-        object? reply = result.Reply is DynamicMessage message && !Raw
-            ? Mapper.ToObject(message)
-            : result.Reply;
-        if (reply is null)
-        {
-            return null;
-        }
-
-        PSObject tagged = PSObject.AsPSObject(reply);
-        if (tagged.Properties[EndpointTag.PropertyName] is null)
-        {
-            tagged.Properties.Add(new EndpointTag(result.Connection.Endpoint));
-        }
-
-        return tagged;
     }
 
     private IEnumerable<object?> Requests(RpcMethodInfo method)

@@ -8,7 +8,7 @@ namespace ProtoRpc.Calls;
 /// <summary>Calls services at one endpoint. Safe for use by many threads.</summary>
 /// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
 /// never sent twice.</remarks>
-public sealed class RpcClient : IDisposable
+public sealed partial class RpcClient : IDisposable
 {
     private readonly IRpcChannel _channel;
     private readonly RpcLimits _limits;
@@ -55,65 +55,6 @@ public sealed class RpcClient : IDisposable
 
     /// <summary>Calls that ended, failed ones included.</summary>
     public long CallCount => Volatile.Read(ref _calls);
-
-    /// <summary>Connects, and binds where the service is known.</summary>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented;
-    /// InvalidArgument for the endpoint.</exception>
-    public static RpcClient Connect(
-        RpcEndpoint endpoint, RpcSchema? schema = null,
-        RpcClientOptions? options = null, CancellationToken cancellation = default)
-    {
-        ArgumentNullException.ThrowIfNull(endpoint);
-        options ??= new RpcClientOptions();
-        ClientOptionsCheck.Check(endpoint, options);
-        RpcServiceInfo? service = FirstService(endpoint, schema, options);
-        IRpcChannel channel = RpcChannels.Open(endpoint, service, options, cancellation);
-        return new RpcClient(endpoint, schema, service, channel, options);
-    }
-
-    /// <summary>Connects to several servers that serve the same: a call that does not reach one goes to the
-    /// next, and each address of a host name is a server. The names are looked up again every 30 s.</summary>
-    /// <param name="endpoints">The endpoints, all of the same kind.</param>
-    /// <param name="balancing">Which server gets a call.</param>
-    /// <param name="schema">The schema; of gRPC servers it can be asked for.</param>
-    /// <param name="options">How the client behaves.</param>
-    /// <param name="cancellation">Gives up.</param>
-    /// <exception cref="RpcException">Unavailable when none can be reached;
-    /// InvalidArgument for endpoints of several kinds.</exception>
-    public static RpcClient Connect(
-        IReadOnlyList<RpcEndpoint> endpoints,
-        RpcLoadBalancing balancing,
-        RpcSchema? schema = null,
-        RpcClientOptions? options = null,
-        CancellationToken cancellation = default)
-    {
-        ArgumentNullException.ThrowIfNull(endpoints);
-        ArgumentOutOfRangeException.ThrowIfZero(endpoints.Count);
-        ArgumentOutOfRangeException.ThrowIfEqual(balancing, RpcLoadBalancing.None);
-        RpcEndpoint first = endpoints[0];
-        if (endpoints.FirstOrDefault(endpoint => endpoint.Transport != first.Transport) is { } other)
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"'{first}' and '{other}' are of different kinds; "
-                + "one connection balances between endpoints of one kind.")
-            {
-                ErrorId = "MixedEndpoints",
-                Endpoint = other,
-            };
-        }
-
-        options ??= new RpcClientOptions();
-        ClientOptionsCheck.Check(first, options);
-        RpcServiceInfo? service = FirstService(first, schema, options);
-        IRpcChannel channel = RpcChannels.OpenBalanced(endpoints, balancing, service, options, cancellation);
-        return new RpcClient(first, schema, service, channel, options);
-    }
-
-    /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
-    public static RpcClient Connect(
-        string endpoint, RpcSchema? schema = null, RpcClientOptions? options = null) =>
-        Connect(RpcEndpoint.Parse(endpoint), schema, options);
 
     /// <summary>Asks the server for its schema, which names are looked up in from then on:
     /// gRPC servers tell it by their reflection service. A schema that the client was given is kept,
@@ -309,27 +250,6 @@ public sealed class RpcClient : IDisposable
             _channel.Dispose();
         }
     }
-
-    private static RpcServiceInfo? ServiceOf(RpcSchema? schema, string? name)
-    {
-        if (schema is null)
-        {
-            return name is null
-                ? null
-                : throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
-                    $"Service '{name}' cannot be looked up without a schema.");
-        }
-
-        return name is not null ? schema.GetService(name)
-            : schema.Services.Count == 1 ? schema.Services[0]
-            : null;
-    }
-
-    // A gRPC server is asked for its schema once there is a connection.
-    private static RpcServiceInfo? FirstService(
-        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
-        schema is null && endpoint.IsGrpc ? null : ServiceOf(schema, options.Service);
 
     private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
         new(method, options?.Timeout ?? (method.IsUnary ? _limits.CallTimeout : Timeout.InfiniteTimeSpan))
