@@ -12,8 +12,9 @@ namespace ProtoRpc.Hosting.Grpc;
 /// <summary>What is sent before the first message of a reply, and after the last.</summary>
 internal class GrpcResponse(HttpContext http)
 {
-    // Clients bound what they take as headers, many at 8 KiB for all of them.
-    private const int MaxTextLength = 4096;
+    // Clients bound what they take as headers, many at 8 KiB for all of them. The text goes twice where there are
+    // details.
+    private const int MaxTextLength = 3072;
 
     private bool _hasBody;
 
@@ -79,11 +80,11 @@ internal class GrpcResponse(HttpContext http)
 
         RpcStatusCode code = ExceptionInfoCodec.StatusOf(error);
         code = code == RpcStatusCode.OK ? RpcStatusCode.Unknown : code;
-        string text = TextFor(error, detail);
+        string text = GrpcMessageText.Encode(TextFor(error, detail), MaxTextLength);
         Append(GrpcHeaders.Status, ((int)code).ToString(CultureInfo.InvariantCulture));
-        Append(GrpcMessageText.HeaderName, GrpcMessageText.Encode(text));
+        Append(GrpcMessageText.HeaderName, text);
         if (error is RpcException { Details: { Count: > 0 } details }
-            && GrpcStatusDetails.Write(code, text, details) is { } written)
+            && GrpcStatusDetails.Write(code, GrpcMessageText.Decode(text), details) is { } written)
         {
             Append(GrpcHeaders.StatusDetails, written);
         }
@@ -187,13 +188,8 @@ internal class GrpcResponse(HttpContext http)
         }
     }
 
-    private static string TextFor(Exception error, RpcErrorDetail detail)
-    {
-        string text = detail >= RpcErrorDetail.Message
-            ? error.Message
-            : detail == RpcErrorDetail.Type
-                ? $"The call failed with {error.GetType().FullName}."
-                : "The call failed.";
-        return text.Length <= MaxTextLength ? text : $"{text[..MaxTextLength]}...";
-    }
+    private static string TextFor(Exception error, RpcErrorDetail detail) =>
+        detail >= RpcErrorDetail.Message ? error.Message
+        : detail == RpcErrorDetail.Type ? $"The call failed with {error.GetType().FullName}."
+        : "The call failed.";
 }

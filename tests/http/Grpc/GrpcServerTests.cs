@@ -150,6 +150,20 @@ public static class GrpcServerTests
     }
 
     [Fact]
+    public static void A_failure_with_a_long_text_fits_into_the_headers_that_clients_take()
+    {
+        using WordsServer server = new();
+        using RpcClient client = server.Connect();
+
+        RpcException error = Assert.Throws<RpcException>(() => Say(client, "overlong"));
+
+        Assert.Equal(RpcStatusCode.DataLoss, error.Code);
+        Assert.Matches("^\u6F22{300,}\\.\\.\\.$", error.Message);
+        Assert.InRange(Uri.EscapeDataString(error.Message).Length, 1, 3072);
+        Assert.Single(error.Details);
+    }
+
+    [Fact]
     public static async Task A_failure_after_replies_comes_behind_them()
     {
         using WordsServer server = new();

@@ -118,6 +118,11 @@ internal sealed class WordsServer : IDisposable
                 {
                     Details = [Text("a detail")],
                 };
+            case "overlong":
+                throw new RpcException(RpcStatusCode.DataLoss, new string('\u6F22', 5000))
+                {
+                    Details = [Text("a detail")],
+                };
             case "unavailable":
                 throw new RpcException(RpcStatusCode.Unavailable, "not now");
             case "throw":

@@ -8,24 +8,35 @@ internal static class GrpcMessageText
 {
     public const string HeaderName = "grpc-message";
 
+    // What stands for the end of a text that is cut off.
+    private const string More = "...";
+
     /// <summary>Writes a text.</summary>
-    public static string Encode(string text)
+    /// <param name="text">The text.</param>
+    /// <param name="maxLength">How many characters the header has at the most: peers bound their headers. A longer
+    /// text is cut off, between characters.</param>
+    public static string Encode(string text, int maxLength = int.MaxValue)
     {
-        if (text.All(static c => IsPlain(c)))
+        if (text.Length <= maxLength && text.All(static c => IsPlain(c)))
         {
             return text;
         }
 
-        StringBuilder encoded = new(text.Length + 16);
-        foreach (byte octet in Encoding.UTF8.GetBytes(text))
+        StringBuilder encoded = new(Math.Min(text.Length + 16, maxLength));
+        int whole = 0;
+        foreach (Rune rune in text.EnumerateRunes())
         {
-            if (IsPlain((char)octet))
+            Append(encoded, rune);
+            if (encoded.Length > maxLength)
             {
-                encoded.Append((char)octet);
+                encoded.Length = whole;
+                return encoded.Append(More).ToString();
             }
-            else
+
+            // Where there is still room for what says that there was more.
+            if (encoded.Length <= maxLength - More.Length)
             {
-                encoded.Append(CultureInfo.InvariantCulture, $"%{octet:X2}");
+                whole = encoded.Length;
             }
         }
 
@@ -60,6 +71,22 @@ internal static class GrpcMessageText
         }
 
         return Encoding.UTF8.GetString(octets, 0, length);
+    }
+
+    private static void Append(StringBuilder encoded, Rune rune)
+    {
+        Span<byte> octets = stackalloc byte[4];
+        foreach (byte octet in octets[..rune.EncodeToUtf8(octets)])
+        {
+            if (IsPlain((char)octet))
+            {
+                encoded.Append((char)octet);
+            }
+            else
+            {
+                encoded.Append(CultureInfo.InvariantCulture, $"%{octet:X2}");
+            }
+        }
     }
 
     private static bool IsPlain(char c) => c is >= ' ' and <= '~' and not '%';

@@ -52,6 +52,19 @@ public static class GrpcHeaderTests
     }
 
     [Theory]
+    [InlineData("abcdef", 6, "abcdef")]
+    [InlineData("abcdefg", 6, "abc...")]
+    [InlineData("aä", 7, "a%C3%A4")]
+    [InlineData("aäb", 7, "a...")]
+    [InlineData("ää", 12, "%C3%A4%C3%A4")]
+    [InlineData("ääa", 12, "%C3%A4...")]
+    [InlineData("abc😀", 14, "abc...")]
+    public static void A_message_that_is_too_long_is_cut_between_characters(string text, int max, string escaped)
+    {
+        Assert.Equal(escaped, GrpcMessageText.Encode(text, max));
+    }
+
+    [Theory]
     [InlineData("50 % off", "50 % off")]
     [InlineData("cut %4", "cut %4")]
     [InlineData("%zz", "%zz")]
