@@ -24,4 +24,39 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
             throw SchemaError.Invalid($"A file descriptor in {origin} cannot be read: {e.Message}", e);
         }
     }
+
+    /// <summary>A name for a file whose own name another one has, since a name is only unique among files that
+    /// were made together.</summary>
+    /// <param name="name">Its own name.</param>
+    /// <param name="label">Goes before it.</param>
+    /// <param name="isTaken">Whether a file has a name already.</param>
+    public static string FreeName(string name, string label, Func<string, bool> isTaken)
+    {
+        string free = $"{label}/{name}";
+        for (int i = 2; isTaken(free); i++)
+        {
+            free = $"{label}{i}/{name}";
+        }
+
+        return free;
+    }
+
+    /// <summary>A copy of the parsed file with its new name and those of what it imports, or null when none of them
+    /// has a new one.</summary>
+    public FileDescriptorProto? Renamed(IReadOnlyDictionary<string, string> names)
+    {
+        if (!names.ContainsKey(Name) && !Proto.Dependency.Any(names.ContainsKey))
+        {
+            return null;
+        }
+
+        FileDescriptorProto proto = Proto.Clone();
+        proto.Name = names.GetValueOrDefault(proto.Name, proto.Name);
+        for (int i = 0; i < proto.Dependency.Count; i++)
+        {
+            proto.Dependency[i] = names.GetValueOrDefault(proto.Dependency[i], proto.Dependency[i]);
+        }
+
+        return proto;
+    }
 }

@@ -35,13 +35,16 @@ internal sealed class DescriptorFileMerge
         {
             if (_files.TryGetValue(file.Name, out DescriptorFile? known) && !IsSame(known, file))
             {
-                renamed[file.Name] = FreeName(file.Name, label, files);
+                renamed[file.Name] = DescriptorFile.FreeName(
+                    file.Name, label, name => _files.ContainsKey(name) || files.Any(f => f.Name == name));
             }
         }
 
         foreach (DescriptorFile file in files)
         {
-            DescriptorFile added = Rename(file, renamed);
+            DescriptorFile added = file.Renamed(renamed) is { } proto
+                ? new DescriptorFile(proto.ToByteString(), proto, file.Origin)
+                : file;
             _files.TryAdd(added.Name, added);
         }
 
@@ -56,33 +59,5 @@ internal sealed class DescriptorFileMerge
         FileDescriptorProto copy = file.Clone();
         copy.SourceCodeInfo = null;
         return copy;
-    }
-
-    private static DescriptorFile Rename(DescriptorFile file, Dictionary<string, string> renamed)
-    {
-        if (!renamed.ContainsKey(file.Name) && !file.Proto.Dependency.Any(renamed.ContainsKey))
-        {
-            return file;
-        }
-
-        FileDescriptorProto proto = file.Proto.Clone();
-        proto.Name = renamed.GetValueOrDefault(proto.Name, proto.Name);
-        for (int i = 0; i < proto.Dependency.Count; i++)
-        {
-            proto.Dependency[i] = renamed.GetValueOrDefault(proto.Dependency[i], proto.Dependency[i]);
-        }
-
-        return new DescriptorFile(proto.ToByteString(), proto, file.Origin);
-    }
-
-    private string FreeName(string name, string label, IReadOnlyList<DescriptorFile> files)
-    {
-        string free = $"{label}/{name}";
-        for (int i = 2; _files.ContainsKey(free) || files.Any(f => f.Name == free); i++)
-        {
-            free = $"{label}{i}/{name}";
-        }
-
-        return free;
     }
 }

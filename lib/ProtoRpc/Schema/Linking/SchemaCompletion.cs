@@ -44,7 +44,8 @@ internal sealed class SchemaCompletion
         {
             if (_own.ContainsKey(file.Name) || NamesIn(file.Proto).Any(_declared.ContainsKey))
             {
-                _renamed.Add(file.Name, FreeName(file.Name, other));
+                _renamed.Add(file.Name, DescriptorFile.FreeName(
+                    file.Name, _label, name => _own.ContainsKey(name) || other.SchemaFiles.Any(f => f.Name == name)));
             }
         }
 
@@ -74,30 +75,13 @@ internal sealed class SchemaCompletion
     private bool IsShared(SchemaFile file) => _own.TryGetValue(file.Name, out SchemaFile? own)
         && DescriptorFileMerge.IsSame(Unlinked(own), Unlinked(file));
 
-    private string FreeName(string name, RpcSchema other)
-    {
-        string free = $"{_label}/{name}";
-        for (int i = 2; _own.ContainsKey(free) || other.SchemaFiles.Any(file => file.Name == free); i++)
-        {
-            free = $"{_label}{i}/{name}";
-        }
-
-        return free;
-    }
-
     // A file of the other without what the schema declares.
     private DescriptorFile Without(SchemaFile file)
     {
-        if (!_renamed.ContainsKey(file.Name) && !file.Proto.Dependency.Any(_renamed.ContainsKey))
+        DescriptorFile whole = Unlinked(file);
+        if (whole.Renamed(_renamed) is not { } proto)
         {
-            return Unlinked(file);
-        }
-
-        FileDescriptorProto proto = file.Proto.Clone();
-        proto.Name = _renamed.GetValueOrDefault(file.Name, file.Name);
-        for (int i = 0; i < proto.Dependency.Count; i++)
-        {
-            proto.Dependency[i] = _renamed.GetValueOrDefault(proto.Dependency[i], proto.Dependency[i]);
+            return whole;
         }
 
         foreach (string name in NamesIn(file.Proto))
@@ -115,7 +99,7 @@ internal sealed class SchemaCompletion
 
         // It counts what is gone.
         proto.SourceCodeInfo = null;
-        return new DescriptorFile(proto.ToByteString(), proto, $"'{file.Name}'");
+        return new DescriptorFile(proto.ToByteString(), proto, whole.Origin);
 
         void Keep<T>(ICollection<T> all, Func<T, string> nameOf)
         {
