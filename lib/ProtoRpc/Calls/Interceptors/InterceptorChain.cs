@@ -6,43 +6,30 @@ namespace ProtoRpc.Calls.Interceptors;
 internal static class InterceptorChain
 {
     /// <summary>The handler with the interceptors around it, the first one outermost.</summary>
-    public static RpcHandler Around(RpcHandler handler, IReadOnlyList<IRpcInterceptor> interceptors)
-    {
-        RpcHandler chain = handler;
-        for (int i = interceptors.Count - 1; i >= 0; i--)
-        {
-            IRpcInterceptor interceptor = interceptors[i];
-            RpcHandler next = chain;
-            chain = (context, request) => interceptor.InvokeAsync(context, request, next);
-        }
-
-        return chain;
-    }
+    public static RpcHandler Around(RpcHandler handler, IReadOnlyList<IRpcInterceptor> interceptors) =>
+        Link(handler, interceptors, static (interceptor, next) =>
+            (context, request) => interceptor.InvokeAsync(context, request, next));
 
     /// <summary>The same on the raw layer.</summary>
-    public static RpcRawHandler Around(RpcRawHandler handler, IReadOnlyList<IRpcRawInterceptor> interceptors)
-    {
-        RpcRawHandler chain = handler;
-        for (int i = interceptors.Count - 1; i >= 0; i--)
-        {
-            IRpcRawInterceptor interceptor = interceptors[i];
-            RpcRawHandler next = chain;
-            chain = (client, request) => interceptor.InvokeAsync(client, request, next);
-        }
-
-        return chain;
-    }
+    public static RpcRawHandler Around(RpcRawHandler handler, IReadOnlyList<IRpcRawInterceptor> interceptors) =>
+        Link(handler, interceptors, static (interceptor, next) =>
+            (client, request) => interceptor.InvokeAsync(client, request, next));
 
     /// <summary>The same for a handler of streams.</summary>
     public static RpcStreamHandler Around(
-        RpcStreamHandler handler, IReadOnlyList<IRpcInterceptor> interceptors)
+        RpcStreamHandler handler, IReadOnlyList<IRpcInterceptor> interceptors) =>
+        Link(handler, interceptors, static (interceptor, next) =>
+            (context, stream) => interceptor.InvokeStreamAsync(context, stream, next));
+
+    private static THandler Link<THandler, TInterceptor>(
+        THandler handler,
+        IReadOnlyList<TInterceptor> interceptors,
+        Func<TInterceptor, THandler, THandler> around)
     {
-        RpcStreamHandler chain = handler;
+        THandler chain = handler;
         for (int i = interceptors.Count - 1; i >= 0; i--)
         {
-            IRpcInterceptor interceptor = interceptors[i];
-            RpcStreamHandler next = chain;
-            chain = (context, stream) => interceptor.InvokeStreamAsync(context, stream, next);
+            chain = around(interceptors[i], chain);
         }
 
         return chain;
