@@ -92,6 +92,13 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public string[] AllowedOrigin { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNullOrEmpty]
+    public string[] AllowedHost { get; set; } = [];
+
+    [Parameter(ParameterSetName = ByHandler)]
+    public SwitchParameter AllowGet { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
     public ScriptBlock? BasicCheck { get; set; }
 
@@ -263,6 +270,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigin,
+        AllowedHosts = AllowedHost,
+        AllowGet = AllowGet,
         EnableReflection = !NoReflection,
         EnableHealth = !NoHealth,
         Basic = BasicCheck,

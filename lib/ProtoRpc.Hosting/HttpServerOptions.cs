@@ -23,6 +23,16 @@ public sealed record HttpServerOptions
     /// of the endpoint itself always may; programs that are not browsers are not asked.</summary>
     public IReadOnlyList<string> AllowedOrigins { get; init; } = [];
 
+    /// <summary>The host names by which clients call the endpoints, beside those of loopback on loopback:
+    /// <c>rpc.example.com</c>, <c>*.example.com</c> for all names under it, <c>*</c> for every name. Requests with
+    /// other names get 403. Without any, loopback endpoints answer to <c>localhost</c>, <c>*.localhost</c> and
+    /// loopback addresses, and other endpoints to every name. Unix sockets answer to every name.</summary>
+    public IReadOnlyList<string> AllowedHosts { get; init; } = [];
+
+    /// <summary>Whether GET calls every method also off loopback. Without it, GET calls there only methods with
+    /// <c>idempotency_level = NO_SIDE_EFFECTS</c>, because any web page can make a browser send a GET.</summary>
+    public bool AllowGet { get; init; }
+
     /// <summary>Whether gRPC endpoints tell their schema, by grpc.reflection.v1 and v1alpha.</summary>
     public bool EnableReflection { get; init; } = true;
 

@@ -23,29 +23,29 @@ public static class HostileRequestTests
     [Theory]
     [InlineData("GET {path}?query=x HTTP/1.1\r\n\r\n", "400")]
     [InlineData("GET {path}\r\n\r\n", "400")]
-    [InlineData("POST {path} HTTP/1.1\r\nHost: x\r\nContent Type: a\r\n\r\n", "400")]
-    [InlineData("GET /{huge} HTTP/1.1\r\nHost: x\r\n\r\n", "414")]
-    [InlineData("GET {path}?query={huge} HTTP/1.1\r\nHost: x\r\n\r\n", "414")]
-    [InlineData("GET {path}?query=x HTTP/1.1\r\nHost: x\r\nX: {huge}\r\n\r\n", "431")]
-    [InlineData("GET {path}?query=x HTTP/1.1\r\nHost: x\r\n{many}\r\n", "431")]
+    [InlineData("POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent Type: a\r\n\r\n", "400")]
+    [InlineData("GET /{huge} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "414")]
+    [InlineData("GET {path}?query={huge} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "414")]
+    [InlineData("GET {path}?query=x HTTP/1.1\r\nHost: 127.0.0.1\r\nX: {huge}\r\n\r\n", "431")]
+    [InlineData("GET {path}?query=x HTTP/1.1\r\nHost: 127.0.0.1\r\n{many}\r\n", "431")]
     [InlineData(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n"
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n"
         + "\r\n0\r\n{many}\r\n",
         "400|431")]
     [InlineData(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n"
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n"
         + "\r\n",
         "413")]
     [InlineData(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n"
         + "Content-Length: 3\r\n\r\n\"\u00ff\"",
         "400")]
     [InlineData(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n"
         + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
         "400")]
     [InlineData(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n"
         + "Content-Encoding: zip\r\nContent-Length: 2\r\n\r\n{}",
         "415")]
     [InlineData("\u0016\u0003\u0001\u0000\u00a5", "400|408")]
@@ -69,7 +69,7 @@ public static class HostileRequestTests
     {
         using SearchServer server = new(options: Impatient);
 
-        string reply = await BareClient.ExchangeAsync(server, $"GET {Path} HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+        string reply = await BareClient.ExchangeAsync(server, $"GET {Path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
 
         Assert.StartsWith("HTTP/1.1 408", reply, StringComparison.Ordinal);
     }
@@ -122,5 +122,5 @@ public static class HostileRequestTests
     }
 
     private static string Head(string length, string mediaType = "application/json") =>
-        $"POST {Path} HTTP/1.1\r\nHost: x\r\nContent-Type: {mediaType}\r\n{length}\r\n\r\n";
+        $"POST {Path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {mediaType}\r\n{length}\r\n\r\n";
 }

@@ -18,7 +18,8 @@ internal sealed class Browser : IAsyncDisposable
 
     private Browser(DirectoryInfo profile, PeerProcess process) => (_profile, _process) = (profile, process);
 
-    public static async Task<Browser> StartAsync()
+    /// <param name="hosts">Names that lead to other addresses, as <c>MAP a.example 127.0.0.1</c>.</param>
+    public static async Task<Browser> StartAsync(string hosts = "")
     {
         DirectoryInfo profile = Directory.CreateTempSubdirectory("browser");
 
@@ -28,7 +29,7 @@ internal sealed class Browser : IAsyncDisposable
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--disable-background-networking", "--no-first-run", "--no-proxy-server",
             "--remote-debugging-port=0", $"--user-data-dir={profile.FullName}",
-            "--window-size=900,700", "about:blank");
+            "--window-size=900,700", $"--host-resolver-rules={hosts}", "about:blank");
         Browser browser = new(profile, process);
         try
         {

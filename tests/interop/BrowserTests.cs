@@ -30,6 +30,9 @@ public static class BrowserTests
         })
         """;
 
+    private const string Get =
+        "(async path => { const reply = await fetch(path); return reply.status + ' ' + await reply.text(); })";
+
     [PeerFact(Peer.Chromium)]
     public static async Task A_method_can_be_tried_on_the_page()
     {
@@ -78,6 +81,41 @@ public static class BrowserTests
         Assert.Equal(0, closed.Server.Counters.Calls);
         Assert.StartsWith("200 ", allowed, StringComparison.Ordinal);
         Assert.Equal(1, open.Server.Counters.Calls);
+    }
+
+    // The attacker's page is served by the attacker at first, and then its name leads to this machine.
+    [PeerFact(Peer.Chromium)]
+    public static async Task A_page_under_a_name_that_leads_to_this_machine_gets_nothing()
+    {
+        using SearchServer server = new();
+        using SearchServer named = new(new HttpServerOptions { AllowedHosts = ["rebound.example"] });
+        await using Browser browser = await Browser.StartAsync("MAP rebound.example 127.0.0.1");
+        string foreign = $"http://rebound.example:{server.Endpoint.Port}";
+        string allowed = $"http://rebound.example:{named.Endpoint.Port}";
+
+        foreach (string path in new[] { "/", "/ProtoService.proto", "/ProtoService.SearchService/Search?query=x" })
+        {
+            await browser.OpenAsync(foreign + path);
+            string shown = await browser.EvaluateAsync("document.documentElement.outerHTML");
+            string read = await browser.EvaluateAsync($"{Get}('{path}')");
+            string posted = await browser.EvaluateAsync(
+                $"{Fetch}('/ProtoService.SearchService/Search', {{'Content-Type': 'application/json'}})");
+
+            Assert.DoesNotContain("SearchService", shown, StringComparison.Ordinal);
+            Assert.StartsWith("403 ", read, StringComparison.Ordinal);
+            Assert.StartsWith("403 ", posted, StringComparison.Ordinal);
+            Assert.DoesNotContain("SearchService", read + posted, StringComparison.Ordinal);
+        }
+
+        Assert.Equal(0, server.Server.Counters.Calls);
+        await browser.OpenAsync($"{allowed}/ProtoService.proto");
+        Assert.StartsWith(
+            "200 ", await browser.EvaluateAsync($"{Get}('/ProtoService.SearchService/Search?query=x')"),
+            StringComparison.Ordinal);
+        await browser.OpenAsync($"http://shop.localhost:{server.Endpoint.Port}/ProtoService.proto");
+        Assert.StartsWith(
+            "200 ", await browser.EvaluateAsync($"{Get}('/ProtoService.SearchService/Search?query=x')"),
+            StringComparison.Ordinal);
     }
 
     private static string MethodOf(SearchServer server) => $"{server.Endpoint.Uri}ProtoService.SearchService/Search";

@@ -25,6 +25,10 @@ internal sealed class HttpEndpoints : IDisposable
 
     public string[] AllowedOrigins { get; init; } = [];
 
+    public string[] AllowedHosts { get; init; } = [];
+
+    public bool AllowGet { get; init; }
+
     public bool EnableReflection { get; init; }
 
     public bool EnableHealth { get; init; }
@@ -79,6 +83,8 @@ internal sealed class HttpEndpoints : IDisposable
         CertificateChain = CertificateChain,
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigins,
+        AllowedHosts = AllowedHosts,
+        AllowGet = AllowGet,
         EnableReflection = EnableReflection,
         EnableHealth = EnableHealth,
         Security = new HttpServerSecurity

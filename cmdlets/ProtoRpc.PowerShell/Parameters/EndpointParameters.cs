@@ -37,6 +37,8 @@ internal static class EndpointParameters
         ["BearerCheck"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["AllowUnencrypted"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["AllowedOrigin"] = [EndpointKind.Http],
+        ["AllowedHost"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["AllowGet"] = [EndpointKind.Http],
         ["NoReflection"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["NoHealth"] = [EndpointKind.Http, EndpointKind.Grpc],
     };

@@ -13,6 +13,7 @@ internal sealed class GrpcService(
     ServerHost host, HttpServerOptions options, GrpcRoutes routes, RpcEndpoint endpoint)
 {
     private readonly GrpcCalls _calls = new(host, endpoint);
+    private readonly HostPolicy _hosts = new(options.AllowedHosts, endpoint);
     private readonly HttpAuthentication _authentication = new(
         options.Security, SecurityPolicy.Open, endpoint);
 
@@ -29,6 +30,13 @@ internal sealed class GrpcService(
     public async Task HandleAsync(HttpContext http)
     {
         HttpResponse reply = http.Response;
+        bool isAllowed = _hosts.Allows(http.Request);
+        if (!isAllowed && !(IsGrpc(http.Request) && HttpProtocol.IsHttp2(http.Request.Protocol)))
+        {
+            reply.StatusCode = StatusCodes.Status403Forbidden;
+            return;
+        }
+
         if (!HttpMethods.IsPost(http.Request.Method))
         {
             reply.StatusCode = StatusCodes.Status405MethodNotAllowed;
@@ -56,6 +64,11 @@ internal sealed class GrpcService(
         ServerMethod? method = null;
         try
         {
+            if (!isAllowed)
+            {
+                throw _hosts.Refusal(http.Request);
+            }
+
             peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
             method = routes.Find(http.Request.Path.Value ?? "");
         }

@@ -1,7 +1,6 @@
 using System.Collections.Frozen;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Calls.Http;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -20,15 +19,13 @@ internal sealed class BrowserPolicy
 
     private readonly FrozenSet<string> _origins;
     private readonly bool _all;
-    private readonly bool _isLoopback;
 
-    public BrowserPolicy(IReadOnlyList<string> origins, RpcEndpoint endpoint)
+    public BrowserPolicy(IReadOnlyList<string> origins)
     {
         _all = origins.Contains("*");
         _origins = origins
             .Select(origin => origin.TrimEnd('/'))
             .ToFrozenSet(StringComparer.OrdinalIgnoreCase);
-        _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
     }
 
     /// <summary>Refuses pages that may not call, and tells the browser of others that they may.</summary>
@@ -70,18 +67,8 @@ internal sealed class BrowserPolicy
         }
     }
 
-    // Our own pages, and what the user himself opens. A name that somebody else's name server gives
-    // for this machine makes a page of theirs look like one of ours, so on loopback the name
-    // must be one of this machine.
-    private bool IsOwn(HttpRequest request, string origin, string site)
-    {
-        if (_isLoopback && !HttpTransport.IsLoopback(request.Host.Host.Trim('[', ']')))
-        {
-            return false;
-        }
-
-        return origin.Length > 0
-            ? origin.Equals($"{request.Scheme}://{request.Host.Value}", StringComparison.OrdinalIgnoreCase)
-            : site is "same-origin" or "none";
-    }
+    // Our own pages, and what the user himself opens. The name in Host is one of ours: it was checked before.
+    private static bool IsOwn(HttpRequest request, string origin, string site) => origin.Length > 0
+        ? origin.Equals($"{request.Scheme}://{request.Headers.Host}", StringComparison.OrdinalIgnoreCase)
+        : site is "same-origin" or "none";
 }

@@ -21,9 +21,6 @@ internal sealed class HttpRoute
     /// <summary>What is not there.</summary>
     public string Missing { get; private init; } = "";
 
-    /// <summary>The HTTP methods that are understood there.</summary>
-    public string Allow => Method is null ? "GET, HEAD, OPTIONS" : "GET, HEAD, POST, OPTIONS";
-
     public static HttpRoute NotFound(string what) => new() { Missing = what };
 
     public static HttpRoute Nothing(string path) => NotFound(

@@ -3,6 +3,7 @@ using Microsoft.AspNetCore.Http;
 using ProtoRpc.Calls;
 using ProtoRpc.Hosting.Grpc;
 using ProtoRpc.Security;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -12,18 +13,22 @@ internal sealed class HttpService
     private readonly HttpRoutes _routes;
     private readonly HttpCalls _calls;
     private readonly ServicePage _page;
+    private readonly HostPolicy _hosts;
     private readonly BrowserPolicy _browsers;
     private readonly HttpAuthentication _authentication;
     private readonly GrpcWebService _grpcWeb;
+    private readonly bool _allowsGet;
 
     public HttpService(ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
     {
         _routes = new HttpRoutes(host.Services, endpoint.Name);
         _calls = new HttpCalls(host, options, endpoint);
         _page = new ServicePage(host.Services, endpoint.Name);
-        _browsers = new BrowserPolicy(options.AllowedOrigins, endpoint);
+        _hosts = new HostPolicy(options.AllowedHosts, endpoint);
+        _browsers = new BrowserPolicy(options.AllowedOrigins);
         _authentication = new HttpAuthentication(options.Security, policy, endpoint);
         _grpcWeb = new GrpcWebService(host, endpoint);
+        _allowsGet = options.AllowGet || HttpTransport.IsLoopback(endpoint.Host);
     }
 
     public async Task HandleAsync(HttpContext http)
@@ -31,6 +36,7 @@ internal sealed class HttpService
         PeerIdentity peer = ConnectionPeer.IdentityOf(http);
         try
         {
+            _hosts.Check(http.Request);
             HttpRoute route = _routes.Find(http.Request.Path.Value ?? "/");
             if (route.Method is not null)
             {
@@ -41,7 +47,7 @@ internal sealed class HttpService
             {
                 // A browser asks without saying for whom.
                 http.Response.StatusCode = StatusCodes.Status204NoContent;
-                http.Response.Headers.Allow = route.Allow;
+                http.Response.Headers.Allow = AllowOf(route);
             }
             else
             {
@@ -67,18 +73,18 @@ internal sealed class HttpService
         }
         else if (route.Method is { } method)
         {
-            RequireMethod(http, route, HttpMethods.IsPost);
+            RequireMethod(http, route);
             await _calls.HandleAsync(http, method, peer).ConfigureAwait(false);
         }
         else if (route.FileName is { } file)
         {
-            RequireMethod(http, route, _ => false);
+            RequireMethod(http, route);
             await WriteTextAsync(http, "text/plain; charset=utf-8", route.Schema!.ToProtoText(file))
                 .ConfigureAwait(false);
         }
         else if (route.IsPage)
         {
-            RequireMethod(http, route, _ => false);
+            RequireMethod(http, route);
             http.Response.Headers.ContentSecurityPolicy = ServicePage.ContentSecurityPolicy;
             await WriteTextAsync(http, "text/html; charset=utf-8", _page.Text).ConfigureAwait(false);
         }
@@ -88,18 +94,34 @@ internal sealed class HttpService
         }
     }
 
-    private static void RequireMethod(HttpContext http, HttpRoute route, Func<string, bool> further)
+    private void RequireMethod(HttpContext http, HttpRoute route)
     {
         string method = http.Request.Method;
-        if (!HttpMethods.IsGet(method) && !HttpMethods.IsHead(method) && !further(method))
+        bool isGet = HttpMethods.IsGet(method) || HttpMethods.IsHead(method);
+        if (isGet ? TakesGet(route) : HttpMethods.IsPost(method) && route.Method is not null)
         {
-            http.Response.Headers.Allow = route.Allow;
-            throw new HttpRefusal(
-                StatusCodes.Status405MethodNotAllowed,
-                RpcStatusCode.Unimplemented,
-                $"{method} is not understood here; use one of {route.Allow}.");
+            return;
         }
+
+        string allow = AllowOf(route);
+        http.Response.Headers.Allow = allow;
+        throw new HttpRefusal(
+            StatusCodes.Status405MethodNotAllowed,
+            RpcStatusCode.Unimplemented,
+            isGet
+                ? $"{method} calls only methods with idempotency_level = NO_SIDE_EFFECTS here, which "
+                    + $"'{route.Method!.Info.FullName}' does not have. Use POST, or allow GET on the listener (AllowGet)."
+                : $"{method} is not understood here; use one of {allow}.");
     }
+
+    // A link or image of any page makes a browser send a GET, often without a word on where it comes from.
+    private bool TakesGet(HttpRoute route) =>
+        _allowsGet || route.Method is null || route.Method.Info.HasNoSideEffects;
+
+    private string AllowOf(HttpRoute route) =>
+        route.Method is null ? "GET, HEAD, OPTIONS"
+        : TakesGet(route) ? "GET, HEAD, POST, OPTIONS"
+        : "POST, OPTIONS";
 
     private static Task WriteTextAsync(HttpContext http, string mediaType, string text)
     {

@@ -47,6 +47,10 @@ public sealed class RpcMethodInfo
     /// <summary>Whether one message goes each way.</summary>
     public bool IsUnary => !IsClientStreaming && !IsServerStreaming;
 
+    /// <summary>Whether the .proto says <c>idempotency_level = NO_SIDE_EFFECTS</c>: calls change nothing.</summary>
+    public bool HasNoSideEffects =>
+        _proto.Options?.IdempotencyLevel == MethodOptions.Types.IdempotencyLevel.NoSideEffects;
+
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(Service.Schema, "MethodOptions", _proto.Options);

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using ProtoRpc.Calls;
+using ProtoRpc.Hosting;
 
 namespace ProtoRpc.Interop;
 
@@ -10,7 +11,10 @@ internal sealed class NginxProxy : IInteropServer
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
 
-    private readonly OwnInteropServer _server = new("grpc://127.0.0.1:0", further: "http://127.0.0.1:0/");
+    private readonly OwnInteropServer _server = new(
+        "grpc://127.0.0.1:0",
+        new HttpServerOptions { AllowedHosts = ["grpc_listeners"] },
+        "http://127.0.0.1:0/");
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-nginx-");
     private readonly TlsFiles _tls = new();
     private readonly PeerProcess _process;

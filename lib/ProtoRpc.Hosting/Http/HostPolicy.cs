@@ -1,0 +1,119 @@
+using System.Globalization;
+using System.Net;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Hosting.Http;
+
+/// <summary>The names by which an endpoint is called, as the Host header or :authority gives them.</summary>
+/// <remarks>
+/// A page under any name can have its name server answer with 127.0.0.1 (DNS rebinding). To the browser such a
+/// page and a loopback endpoint have the same origin, so only the name in the request tells them apart.
+/// </remarks>
+internal sealed class HostPolicy
+{
+    private const string AllNames = "*";
+    private const string Subdomains = "*.";
+
+    private readonly StringSegment[] _allowed;
+    private readonly bool _isLoopback;
+    private readonly bool _takesAll;
+
+    /// <exception cref="RpcException">InvalidArgument: an allowed host is not a host name.</exception>
+    public HostPolicy(IReadOnlyList<string> allowed, RpcEndpoint endpoint)
+    {
+        _allowed = [.. allowed.Select(name => new StringSegment(Normalize(name, endpoint)))];
+        _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
+
+        // Browsers cannot open Unix sockets, and gRPC clients send all kinds of names there.
+        _takesAll = endpoint.IsLocalOnly || (!_isLoopback && _allowed.Length == 0);
+    }
+
+    /// <summary>Whether a request calls the endpoint by one of its names.</summary>
+    public bool Allows(HttpRequest request)
+    {
+        if (_takesAll)
+        {
+            return true;
+        }
+
+        string name = WithoutRootDot(HostOf(request));
+        return (_isLoopback && IsLoopbackName(name))
+            || (name.Length > 0 && HostString.MatchesAny(name, _allowed));
+    }
+
+    /// <summary>Refuses a request that calls the endpoint by another name.</summary>
+    /// <exception cref="HttpRefusal">403.</exception>
+    public void Check(HttpRequest request)
+    {
+        if (!Allows(request))
+        {
+            throw Refusal(request);
+        }
+    }
+
+    /// <summary>What the caller of a request that is not allowed is told.</summary>
+    public HttpRefusal Refusal(HttpRequest request) => new(
+        StatusCodes.Status403Forbidden,
+        RpcStatusCode.PermissionDenied,
+        (HostOf(request) is { Length: > 0 } name
+            ? $"This listener does not answer to the host name '{name}'. "
+            : "The request names no host. ")
+        + (_isLoopback ? "Call it as localhost or 127.0.0.1, or add" : "Add")
+        + " the name to the allowed hosts of the listener (AllowedHost).");
+
+    // As it was sent: HttpRequest.Host has international names in Unicode.
+    private static string HostOf(HttpRequest request) => new HostString(request.Headers.Host.ToString()).Host;
+
+    private static bool IsLoopbackName(string name) =>
+        HttpTransport.IsLoopback(name.Trim('[', ']'))
+        || name.EndsWith(".localhost", StringComparison.OrdinalIgnoreCase);
+
+    // The dot at the end stands for the root of the name system and changes nothing else.
+    private static string WithoutRootDot(string name) => name.EndsWith('.') ? name[..^1] : name;
+
+    private static string Normalize(string name, RpcEndpoint endpoint)
+    {
+        string host = WithoutRootDot(name.Trim());
+        if (host == AllNames)
+        {
+            return host;
+        }
+
+        bool hasSubdomains = host.StartsWith(Subdomains, StringComparison.Ordinal);
+        string bare = hasSubdomains ? host[Subdomains.Length..] : host;
+        if (!hasSubdomains && IPAddress.TryParse(bare.Trim('[', ']'), out IPAddress? address))
+        {
+            // Host headers have brackets around IPv6 addresses.
+            return address.ToString().Contains(':') ? $"[{address}]" : address.ToString();
+        }
+
+        if (ToAscii(bare) is { } ascii && Uri.CheckHostName(ascii) == UriHostNameType.Dns)
+        {
+            return hasSubdomains ? Subdomains + ascii : ascii;
+        }
+
+        throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            $"'{name}' is not a host name. Write it without scheme, port and path, as 'rpc.example.com', "
+            + "'*.example.com' for all names under it, or '*' for every name.")
+        {
+            ErrorId = "InvalidAllowedHost",
+            Endpoint = endpoint,
+        };
+    }
+
+    // Browsers send international names in their ASCII form.
+    private static string? ToAscii(string name)
+    {
+        try
+        {
+            return new IdnMapping().GetAscii(name);
+        }
+        catch (ArgumentException)
+        {
+            return null;
+        }
+    }
+}
