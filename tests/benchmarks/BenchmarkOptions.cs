@@ -5,6 +5,9 @@ namespace ProtoRpc.Benchmarks;
 /// <summary>What is measured, and for how long.</summary>
 internal sealed record BenchmarkOptions
 {
+    /// <summary>What can be measured.</summary>
+    public static IReadOnlyList<string> KnownTransports { get; } = ["ncalrpc", "np", "tcp"];
+
     public IReadOnlyList<string> Transports { get; private init; } = ["ncalrpc", "tcp"];
 
     public IReadOnlyList<int> Records { get; private init; } = [0];
@@ -20,7 +23,8 @@ internal sealed record BenchmarkOptions
 
     public TimeSpan Round { get; private init; } = TimeSpan.FromSeconds(2);
 
-    /// <exception cref="ArgumentException">An option that is not known, or lacks its value.</exception>
+    /// <exception cref="ArgumentException">An option that is not known, lacks its value, or has one that makes no
+    /// sense; the message says which.</exception>
     public static BenchmarkOptions Parse(IReadOnlyList<string> arguments)
     {
         BenchmarkOptions options = new();
@@ -31,7 +35,7 @@ internal sealed record BenchmarkOptions
                 : throw new ArgumentException($"{arguments[i]} lacks its value.");
             options = arguments[i] switch
             {
-                "--transports" => options with { Transports = value.Split(',') },
+                "--transports" => options with { Transports = [.. value.Split(',').Select(Transport)] },
                 "--records" => options with { Records = [.. value.Split(',').Select(Number)] },
                 "--clients" => options with { Clients = Number(value) },
                 "--callers" => options with { Callers = Number(value) },
@@ -45,8 +49,18 @@ internal sealed record BenchmarkOptions
         return options;
     }
 
-    private static int Number(string text) => int.Parse(text, CultureInfo.InvariantCulture);
+    private static string Transport(string name) => KnownTransports.Contains(name)
+        ? name
+        : throw new ArgumentException(
+            $"The transport '{name}' is not measured. Use {string.Join(", ", KnownTransports)}.");
+
+    private static int Number(string text) =>
+        int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int number)
+            ? number
+            : throw new ArgumentException($"'{text}' is not a whole number of 0 or more.");
 
     private static TimeSpan Seconds(string text) =>
-        TimeSpan.FromSeconds(double.Parse(text, CultureInfo.InvariantCulture));
+        double.TryParse(text, NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double seconds)
+            ? TimeSpan.FromSeconds(seconds)
+            : throw new ArgumentException($"'{text}' is not a number of seconds.");
 }

@@ -9,7 +9,7 @@ using ProtoRpc.Benchmarks.Transport;
 const string Usage = """
     dotnet run -c Release --project tests/benchmarks -- transport|security|codec|http|grpc|all [options]
 
-      --transports ncalrpc,tcp   the transports to measure
+      --transports ncalrpc,tcp   the transports to measure, of ncalrpc, np and tcp
       --records 0                records in each message, as 0,10,100,1000
       --clients 5 --callers 3    client processes, and blocking callers in each
       --warmup 10                seconds, for each stack
@@ -28,40 +28,48 @@ if (args.Length == 0)
     return 2;
 }
 
-switch (args[0])
+try
 {
-    case "transport":
-        TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
-        return 0;
-    case "security":
-        SecurityBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
-        return 0;
-    case "codec":
-        CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
-        return 0;
-    case "http":
-        HttpBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
-        return 0;
-    case "grpc":
-        GrpcBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
-        return 0;
-    case "transfer":
-        return TransferBenchmark.Run();
-    case "all":
-        TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
-        CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
-        HttpBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
-        return 0;
-    case "callers":
-        TransportBenchmark.Call(args[1], BenchmarkOptions.Parse(args[2..]));
-        return 0;
+    switch (args[0])
+    {
+        case "transport":
+            TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "security":
+            SecurityBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "codec":
+            CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "http":
+            HttpBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "grpc":
+            GrpcBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "transfer":
+            return TransferBenchmark.Run();
+        case "all":
+            TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            HttpBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "callers":
+            TransportBenchmark.Call(args[1], BenchmarkOptions.Parse(args[2..]));
+            return 0;
 
-    // The parts that run as processes of their own.
-    case WorkerRole.Server:
-        return WorkerRole.Serve(args[1], args[2..]);
-    case WorkerRole.Client:
-        return WorkerRole.Call(args[1], args[2..]);
-    default:
-        Console.WriteLine(Usage);
-        return 2;
+        // The parts that run as processes of their own.
+        case WorkerRole.Server:
+            return WorkerRole.Serve(args[1], args[2..]);
+        case WorkerRole.Client:
+            return WorkerRole.Call(args[1], args[2..]);
+        default:
+            Console.WriteLine(Usage);
+            return 2;
+    }
+}
+catch (ArgumentException e)
+{
+    Console.Error.WriteLine(e.Message);
+    return 2;
 }

@@ -57,8 +57,9 @@ internal static class TransportBenchmark
         {
             "ncalrpc" =>
                 (Path.Combine(folder.FullName, "raw"), $"ncalrpc:[ProtoRpcBench{Environment.ProcessId}]"),
-            "tcp" => ("127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]"),
-            _ => throw new ArgumentException($"'{transport}' is not measured; ncalrpc and tcp are."),
+            "np" =>
+                (Path.Combine(folder.FullName, "raw"), $@"ncacn_np:[\pipe\ProtoRpcBench{Environment.ProcessId}]"),
+            _ => ("127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]"),
         };
 
         try
