@@ -14,4 +14,7 @@ public enum RpcClientAuthentication
 
     /// <summary>The user of a credential.</summary>
     User,
+
+    /// <summary>The holder of a bearer token, on HTTP and gRPC endpoints.</summary>
+    Bearer,
 }

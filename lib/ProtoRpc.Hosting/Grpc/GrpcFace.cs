@@ -45,16 +45,21 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
             services.Add(health.Service);
         }
 
-        if (!options.EnableReflection || IsServed(host, ReflectionName))
+        List<(string Path, ServerMethod Method)> further = [];
+        if (!IsServed(host, ServerPing.Info.Service.FullName))
         {
-            return new GrpcRoutes(services);
+            further.Add(($"/{ServerPing.Info.FullName}", ServerPing.MethodOf(host)));
         }
 
-        ServerService reflection = new ReflectionService(services).Service;
-        reflection.Complete(host.Options.Interceptors);
-        services.Add(reflection);
-        return new GrpcRoutes(
-            services, (ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
+        if (options.EnableReflection && !IsServed(host, ReflectionName))
+        {
+            ServerService reflection = new ReflectionService(services).Service;
+            reflection.Complete(host.Options.Interceptors);
+            services.Add(reflection);
+            further.Add((ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
+        }
+
+        return new GrpcRoutes(services, [.. further]);
     }
 
     // NTLM and Kerberos prove who a connection is, and HTTP/2 lets many callers share one.

@@ -17,9 +17,14 @@ internal sealed class HttpRoutes
     private readonly FrozenDictionary<string, ServerService> _services;
     private readonly FrozenDictionary<string, RpcServiceInfo> _files;
     private readonly ILookup<string, ServerService> _servicesByFile;
+    private readonly ServerMethod _ping;
 
-    public HttpRoutes(IReadOnlyList<ServerService> services, string basePath)
+    /// <param name="services">The services.</param>
+    /// <param name="ping">The ping of the server, which no file and no page shows.</param>
+    /// <param name="basePath">What all paths begin with.</param>
+    public HttpRoutes(IReadOnlyList<ServerService> services, ServerMethod ping, string basePath)
     {
+        _ping = ping;
         _base = basePath.TrimEnd('/');
         _services = services.ToFrozenDictionary(
             service => service.Info.FullName, StringComparer.OrdinalIgnoreCase);
@@ -56,6 +61,12 @@ internal sealed class HttpRoutes
         }
 
         int slash = inside.LastIndexOf('/');
+        if (inside.Equals(_ping.Info.FullName, StringComparison.OrdinalIgnoreCase)
+            && !_services.ContainsKey(_ping.Info.Service.FullName))
+        {
+            return new HttpRoute { Method = _ping };
+        }
+
         return slash < 0 ? HttpRoute.Nothing(path) : FindMethod(inside[..slash], inside[(slash + 1)..], path);
     }
 

@@ -21,7 +21,7 @@ internal sealed class HttpService
 
     public HttpService(ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
     {
-        _routes = new HttpRoutes(host.Services, endpoint.Name);
+        _routes = new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name);
         _calls = new HttpCalls(host, options, endpoint);
         _page = new ServicePage(host.Services, endpoint.Name);
         _hosts = new HostPolicy(options.AllowedHosts, endpoint);

@@ -35,9 +35,6 @@ internal static class ClientOptionsCheck
             };
         }
 
-        if (endpoint.IsGrpc && options.Security.Authentication > RpcClientAuthentication.Anonymous)
-        {
-            throw ClientSecurityErrors.NotNative(endpoint);
-        }
+        ClientAuthorization.Check(endpoint, options);
     }
 }

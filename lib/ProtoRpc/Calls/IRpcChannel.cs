@@ -9,6 +9,11 @@ internal interface IRpcChannel : IDisposable
     /// <summary>The side channel: sent with every call, and replaced by what a reply brings.</summary>
     Headers.RpcCallContext Context { get; set; }
 
+    /// <summary>Reaches the server, so that it is found out now when it is not there. Without, the first call
+    /// connects.</summary>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, and what the server refuses.</exception>
+    void Connect(CancellationToken cancellation);
+
     /// <summary>Makes one call and blocks for the reply.</summary>
     TReply Invoke<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
@@ -28,9 +33,18 @@ internal interface IRpcChannel : IDisposable
     /// <exception cref="RpcException">Unimplemented where it cannot tell.</exception>
     RpcSchema FetchSchema(CancellationToken cancellation);
 
-    /// <summary>Pings the server through a service; null asks only whether a server is there.</summary>
-    RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation);
+    /// <summary>Pings the server.</summary>
+    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service
+    /// that is asked for.</exception>
+    RpcPingResult Ping(PingSpec ping, CancellationToken cancellation);
 }
+
+/// <summary>What a ping asks.</summary>
+/// <param name="Through">The service that native endpoints are pinged through; null asks only whether a server
+/// is there.</param>
+/// <param name="Service">The full name of the service that the server must have; null for any.</param>
+/// <param name="Timeout">How long the caller waits.</param>
+internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Service, TimeSpan Timeout);
 
 /// <summary>What is called, and how long the caller waits.</summary>
 internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout)

@@ -10,22 +10,41 @@ namespace ProtoRpc.Calls;
 /// <summary>Which channel reaches which kind of endpoint.</summary>
 internal static class RpcChannels
 {
-    /// <summary>Opens a channel; a server that is not there is found out now.</summary>
+    /// <summary>Makes a channel, which connects with its first call.</summary>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="service">The service that is called first, or null.</param>
     /// <param name="options">How the client behaves.</param>
-    /// <param name="cancellation">Gives up.</param>
-    public static IRpcChannel Open(
-        RpcEndpoint endpoint, RpcServiceInfo? service,
-        RpcClientOptions options, CancellationToken cancellation) =>
+    public static IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        new RetryingChannel(CreateSingle(endpoint, service, options), endpoint, options.RetryCount);
+
+    /// <summary>Makes a channel over several servers of the same kind.</summary>
+    /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
+    /// <param name="policy">Which server gets a call.</param>
+    /// <param name="service">The service that is called first, or null.</param>
+    /// <param name="options">How the client behaves.</param>
+    public static IRpcChannel CreateBalanced(
+        IReadOnlyList<RpcEndpoint> endpoints,
+        RpcLoadBalancing policy,
+        RpcServiceInfo? service,
+        RpcClientOptions options)
+    {
+        BalancedChannel channel = new(
+            policy,
+            new AddressResolver(endpoints, Dns.GetHostAddresses),
+            resolved => CreateSingle(resolved.Endpoint, service, ForHost(options, resolved)));
+        return new RetryingChannel(channel, endpoints[0], options.RetryCount);
+    }
+
+    private static IRpcChannel CreateSingle(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
         endpoint.Transport switch
         {
             RpcTransport.Tcp or RpcTransport.NamedPipe or RpcTransport.Local =>
-                NativeChannel.Open(endpoint, service, options, cancellation),
+                NativeChannel.Create(endpoint, service, options),
             RpcTransport.Grpc or RpcTransport.Grpcs or RpcTransport.GrpcUnix =>
-                GrpcChannel.Open(endpoint, options, cancellation),
-            RpcTransport.Http or RpcTransport.Https =>
-                HttpChannel.Open(endpoint, options, cancellation),
+                new GrpcChannel(endpoint, options),
+            RpcTransport.Http or RpcTransport.Https => new HttpChannel(endpoint, options),
             _ => throw new RpcException(
                 RpcStatusCode.Unimplemented,
                 $"No part of this client reaches {endpoint.Transport} endpoints.")
@@ -33,36 +52,6 @@ internal static class RpcChannels
                 Endpoint = endpoint,
             },
         };
-
-    /// <summary>Opens a channel over several servers of the same kind;
-    /// that none is there is found out now.</summary>
-    /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
-    /// <param name="policy">Which server gets a call.</param>
-    /// <param name="service">The service that is called first, or null.</param>
-    /// <param name="options">How the client behaves.</param>
-    /// <param name="cancellation">Gives up.</param>
-    public static IRpcChannel OpenBalanced(
-        IReadOnlyList<RpcEndpoint> endpoints,
-        RpcLoadBalancing policy,
-        RpcServiceInfo? service,
-        RpcClientOptions options,
-        CancellationToken cancellation)
-    {
-        BalancedChannel channel = new(
-            policy,
-            new AddressResolver(endpoints, Dns.GetHostAddresses),
-            (resolved, end) => Open(resolved.Endpoint, service, ForHost(options, resolved), end));
-        try
-        {
-            channel.Connect(cancellation);
-            return channel;
-        }
-        catch
-        {
-            channel.Dispose();
-            throw;
-        }
-    }
 
     // Certificates and tickets are for names, not for the address that is behind one at the moment.
     private static RpcClientOptions ForHost(RpcClientOptions options, ResolvedEndpoint resolved) =>

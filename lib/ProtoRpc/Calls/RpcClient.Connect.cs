@@ -15,9 +15,10 @@ public sealed partial class RpcClient
         ArgumentNullException.ThrowIfNull(endpoint);
         options ??= new RpcClientOptions();
         ClientOptionsCheck.Check(endpoint, options);
+        options = ClientAuthorization.Apply(endpoint, options);
         RpcServiceInfo? service = FirstService(endpoint, schema, options);
-        IRpcChannel channel = RpcChannels.Open(endpoint, service, options, cancellation);
-        return new RpcClient(endpoint, schema, service, channel, options);
+        IRpcChannel channel = RpcChannels.Create(endpoint, service, options);
+        return Connect(new RpcClient(endpoint, schema, service, channel, options), cancellation);
     }
 
     /// <summary>Connects to several servers that serve the same: a call that does not reach one goes to the
@@ -53,16 +54,40 @@ public sealed partial class RpcClient
         }
 
         options ??= new RpcClientOptions();
-        ClientOptionsCheck.Check(first, options);
+        foreach (RpcEndpoint endpoint in endpoints)
+        {
+            ClientOptionsCheck.Check(endpoint, options);
+        }
+
+        options = ClientAuthorization.Apply(first, options);
         RpcServiceInfo? service = FirstService(first, schema, options);
-        IRpcChannel channel = RpcChannels.OpenBalanced(endpoints, balancing, service, options, cancellation);
-        return new RpcClient(first, schema, service, channel, options);
+        IRpcChannel channel = RpcChannels.CreateBalanced(endpoints, balancing, service, options);
+        return Connect(new RpcClient(first, schema, service, channel, options), cancellation);
     }
 
     /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
     public static RpcClient Connect(
         string endpoint, RpcSchema? schema = null, RpcClientOptions? options = null) =>
         Connect(RpcEndpoint.Parse(endpoint), schema, options);
+
+    private static RpcClient Connect(RpcClient client, CancellationToken cancellation)
+    {
+        if (client._options.Lazy)
+        {
+            return client;
+        }
+
+        try
+        {
+            client._channel.Connect(cancellation);
+            return client;
+        }
+        catch
+        {
+            client.Dispose();
+            throw;
+        }
+    }
 
     // A gRPC server is asked for its schema once there is a connection.
     private static RpcServiceInfo? FirstService(

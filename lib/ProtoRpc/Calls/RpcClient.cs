@@ -61,12 +61,20 @@ public sealed partial class RpcClient : IDisposable
     /// and gets the services that it lacks.</summary>
     /// <exception cref="RpcException">Unimplemented where the server or the protocol cannot tell;
     /// Internal when what it tells makes no sense.</exception>
-    public RpcSchema FetchSchema(CancellationToken cancellation = default)
+    public RpcSchema FetchSchema(CancellationToken cancellation = default) =>
+        FetchSchema(options: null, cancellation);
+
+    /// <summary>The same, for as long as the options say that a server is waited for.</summary>
+    /// <exception cref="RpcException">As there, and DeadlineExceeded when the server did not come.</exception>
+    public RpcSchema FetchSchema(RpcCallOptions? options, CancellationToken cancellation = default)
     {
         ObjectDisposedException.ThrowIf(!IsOpen, this);
+        CallRetries retries = new(
+            Endpoint, _options.RetryCount, options is { WaitForReady: true },
+            options?.Timeout ?? _limits.CallTimeout, cancellation);
         try
         {
-            RpcSchema told = _channel.FetchSchema(cancellation);
+            RpcSchema told = retries.Run(_ => _channel.FetchSchema(cancellation));
             RpcSchema schema = _given is null ? told : _given.CompleteWith(told, "reflection");
             _service = ServiceOf(schema, _options.Service);
             _schema = schema;
@@ -130,9 +138,16 @@ public sealed partial class RpcClient : IDisposable
     {
         ArgumentNullException.ThrowIfNull(method);
         ObjectDisposedException.ThrowIf(!IsOpen, this);
-        Interlocked.Increment(ref _calls);
-        return new RpcStreamingCall(
-            method, Located(method, () => _channel.Open(SpecOf(method, options), cancellation)), Endpoint);
+        try
+        {
+            return new RpcStreamingCall(
+                method, _channel.Open(SpecOf(method, options), cancellation), Endpoint, CountCall);
+        }
+        catch (RpcException e)
+        {
+            CountCall();
+            throw Locate(e, method);
+        }
     }
 
     /// <summary>Calls a method that streams: requests go as they come, replies come as they are.</summary>
@@ -226,14 +241,32 @@ public sealed partial class RpcClient : IDisposable
 
     /// <summary>Pings the server through the client's service.
     /// Without a schema only that a server of the native protocol answers there is found out.</summary>
-    /// <exception cref="RpcException">The server did not answer.</exception>
-    public RpcPingResult Ping(TimeSpan? timeout = null, CancellationToken cancellation = default)
+    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service
+    /// of the client's options.</exception>
+    public RpcPingResult Ping(TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        Ping(service: null, timeout, cancellation);
+
+    /// <summary>Pings the server, and asks it for a service.</summary>
+    /// <param name="service">The full name of the service, or the bare one where the schema has it;
+    /// null for that of the client's options.</param>
+    /// <param name="timeout">Null for the limit's call timeout.</param>
+    /// <param name="cancellation">Gives up.</param>
+    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the
+    /// service.</exception>
+    public RpcPingResult Ping(
+        string? service, TimeSpan? timeout = null, CancellationToken cancellation = default)
     {
         ObjectDisposedException.ThrowIf(!IsOpen, this);
         try
         {
+            RpcServiceInfo? through = service is null
+                ? Service ?? _schema?.Services.FirstOrDefault()
+                : _schema?.GetService(service);
+            service ??= _options.Service is { } name ? Service?.FullName ?? name : null;
             return _channel.Ping(
-                Service ?? _schema?.Services.FirstOrDefault(), timeout ?? _limits.CallTimeout, cancellation);
+                new PingSpec(through, through is null ? service : service is null ? null : through.FullName,
+                    timeout ?? _limits.CallTimeout),
+                cancellation);
         }
         catch (RpcException e)
         {
@@ -257,6 +290,8 @@ public sealed partial class RpcClient : IDisposable
             Options = options,
             Progress = options?.Progress,
         };
+
+    private void CountCall() => Interlocked.Increment(ref _calls);
 
     private static RpcCallOptions? OptionsOf(TimeSpan? timeout) =>
         timeout is null ? null : new RpcCallOptions { Timeout = timeout };
@@ -291,7 +326,7 @@ public sealed partial class RpcClient : IDisposable
         }
         finally
         {
-            Interlocked.Increment(ref _calls);
+            CountCall();
         }
     }
 
@@ -315,7 +350,7 @@ public sealed partial class RpcClient : IDisposable
         }
         finally
         {
-            Interlocked.Increment(ref _calls);
+            CountCall();
         }
     }
 

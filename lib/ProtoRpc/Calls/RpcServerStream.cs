@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 
@@ -11,6 +12,7 @@ namespace ProtoRpc.Calls;
 public abstract class RpcServerStream
 {
     private IMessage? _waiting;
+    private ExceptionDispatchInfo? _failure;
     private bool _replied;
 
     internal RpcServerStream(ServerMethod method) => Method = method;
@@ -21,13 +23,16 @@ public abstract class RpcServerStream
     /// <summary>Waits for the next request.</summary>
     /// <returns>A DynamicMessage, or the generated type that the method was registered with;
     /// null when no further request comes.</returns>
-    /// <exception cref="RpcException">What came is no request, or too large.</exception>
+    /// <exception cref="RpcException">What came is no request, or too large, now or at an earlier
+    /// read.</exception>
     /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
     public ValueTask<IMessage?> ReadAsync()
     {
+        _failure?.Throw();
         if (_waiting is not { } waiting)
         {
-            return ReceiveAsync();
+            ValueTask<IMessage?> request = ReceiveAsync();
+            return request.IsCompletedSuccessfully ? request : KeepFailureAsync(request);
         }
 
         _waiting = null;
@@ -95,6 +100,20 @@ public abstract class RpcServerStream
                 RpcStatusCode.Internal,
                 $"The handler of {Method.Info.FullName} ended without a reply; "
                 + "write one, even an empty one.");
+        }
+    }
+
+    // A handler that reads on must not take a stream that broke for one that ended well.
+    private async ValueTask<IMessage?> KeepFailureAsync(ValueTask<IMessage?> request)
+    {
+        try
+        {
+            return await request.ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            _failure = ExceptionDispatchInfo.Capture(e);
+            throw;
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
@@ -11,13 +12,20 @@ public sealed class RpcStreamingCall : IAsyncDisposable
 {
     private readonly IRpcStream _stream;
     private readonly RpcEndpoint _endpoint;
+    private Action? _ended;
+    private ExceptionDispatchInfo? _failure;
     private DynamicMessage? _current;
 
-    internal RpcStreamingCall(RpcMethodInfo method, IRpcStream stream, RpcEndpoint endpoint)
+    /// <param name="method">The method.</param>
+    /// <param name="stream">The call below.</param>
+    /// <param name="endpoint">For errors.</param>
+    /// <param name="ended">Told once that the call has ended, however it did.</param>
+    internal RpcStreamingCall(RpcMethodInfo method, IRpcStream stream, RpcEndpoint endpoint, Action ended)
     {
         Method = method;
         _stream = stream;
         _endpoint = endpoint;
+        _ended = ended;
     }
 
     /// <summary>The method.</summary>
@@ -52,13 +60,16 @@ public sealed class RpcStreamingCall : IAsyncDisposable
 
     /// <summary>Waits for the next reply, which is then <see cref="Current"/>.</summary>
     /// <returns>False when the call has ended well.</returns>
-    /// <exception cref="RpcException">The call failed.</exception>
+    /// <exception cref="RpcException">The call failed, now or at an earlier read.</exception>
     public async ValueTask<bool> ReadAsync()
     {
+        // A second reader must not take a call that failed for one that ended well.
+        _failure?.Throw();
         try
         {
             if (!await _stream.ReadAsync().ConfigureAwait(false))
             {
+                End();
                 return false;
             }
 
@@ -69,12 +80,20 @@ public sealed class RpcStreamingCall : IAsyncDisposable
         {
             e.Endpoint ??= _endpoint;
             e.MethodName ??= Method.FullName;
+            _failure = ExceptionDispatchInfo.Capture(e);
+            End();
             throw;
         }
     }
 
     /// <inheritdoc/>
-    public ValueTask DisposeAsync() => _stream.DisposeAsync();
+    public ValueTask DisposeAsync()
+    {
+        End();
+        return _stream.DisposeAsync();
+    }
+
+    private void End() => Interlocked.Exchange(ref _ended, null)?.Invoke();
 
     // Sends what comes, and ends the whole call when its source fails.
     internal async Task SendAllAsync(IAsyncEnumerable<IMessage> requests, CancellationTokenSource end)

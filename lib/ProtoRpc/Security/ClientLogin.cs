@@ -87,6 +87,12 @@ internal sealed class ClientLogin
         {
             throw ClientSecurityErrors.Credential(security.Authentication);
         }
+
+        bool needsToken = security.Authentication == RpcClientAuthentication.Bearer;
+        if (needsToken != security.Token is { Length: > 0 })
+        {
+            throw ClientSecurityErrors.Token(security.Authentication);
+        }
     }
 
     [SupportedOSPlatform("windows")]

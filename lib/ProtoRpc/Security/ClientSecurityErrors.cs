@@ -18,6 +18,40 @@ internal static class ClientSecurityErrors
         ErrorId = "InvalidCredential",
     };
 
+    public static RpcException Token(RpcClientAuthentication authentication) => new(
+        RpcStatusCode.InvalidArgument,
+        authentication == RpcClientAuthentication.Bearer
+            ? "Authentication as Bearer needs a token."
+            : $"A token is for authentication as Bearer, not as {authentication}.")
+    {
+        ErrorId = "InvalidCredential",
+    };
+
+    /// <summary>What cannot be sent as a header.</summary>
+    public static RpcException NotSendable(RpcEndpoint endpoint, string what) => new(
+        RpcStatusCode.InvalidArgument, $"Cannot authenticate to '{endpoint}': {what}.")
+    {
+        ErrorId = "InvalidCredential",
+        Endpoint = endpoint,
+    };
+
+    public static RpcException Readable(RpcEndpoint endpoint, string what) => new(
+        RpcStatusCode.InvalidArgument,
+        $"{what} would go to '{endpoint}' in clear, and others on the network could read it. "
+        + $"Use TLS ({(endpoint.IsGrpc ? "grpcs" : "https")}://), or an endpoint of this machine.")
+    {
+        ErrorId = "UnencryptedEndpoint",
+        Endpoint = endpoint,
+    };
+
+    public static RpcException NoTokens(RpcEndpoint endpoint) => new(
+        RpcStatusCode.InvalidArgument,
+        $"A bearer token is for HTTP and gRPC endpoints, and '{endpoint}' is neither. Use a credential there.")
+    {
+        ErrorId = "AuthenticationNotSupported",
+        Endpoint = endpoint,
+    };
+
     public static RpcException NothingToCall(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition,
         $"Who calls is proved to a service, and none of '{endpoint}' is known. Give a schema.")
@@ -47,7 +81,8 @@ internal static class ClientSecurityErrors
 
     public static RpcException NotNative(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
-        $"Nobody can be authenticated to '{endpoint}': NTLM and Kerberos are for native endpoints.")
+        $"gRPC knows neither NTLM nor Kerberos, and so not the own account: '{endpoint}' takes a user with a "
+        + "password, a bearer token, or a client certificate.")
     {
         ErrorId = "AuthenticationNotSupported",
         Endpoint = endpoint,

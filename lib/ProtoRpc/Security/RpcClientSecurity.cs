@@ -2,7 +2,7 @@ using System.Net;
 
 namespace ProtoRpc.Security;
 
-/// <summary>As whom a client calls on native endpoints, and how that is proved and protected.</summary>
+/// <summary>As whom a client calls, and how that is proved and, on native endpoints, protected.</summary>
 public sealed record RpcClientSecurity
 {
     /// <summary>As nobody; local transports tell the server anyhow.</summary>
@@ -14,6 +14,9 @@ public sealed record RpcClientSecurity
 
     /// <summary>The user of <see cref="RpcClientAuthentication.User"/>.</summary>
     public NetworkCredential? Credential { get; init; }
+
+    /// <summary>The token of <see cref="RpcClientAuthentication.Bearer"/>.</summary>
+    public string? Token { get; init; }
 
     /// <summary>How it is proved.</summary>
     public RpcMechanism Mechanism { get; init; }

@@ -9,10 +9,27 @@ internal static class CallErrors
     /// <summary>The error id of a server that did not take the connection in time.</summary>
     public const string ConnectTimeoutId = "ConnectTimeout";
 
+    /// <summary>The error id of a balanced call that reached none of its servers.</summary>
+    public const string NoServerReachedId = "NoServerReached";
+
     /// <summary>Whether a call surely did not reach its server, so that it can be made again,
     /// there or elsewhere.</summary>
     public static bool IsUnreached(RpcException e) => !e.MayHaveExecuted
         && (e.Code == RpcStatusCode.Unavailable || e.ErrorId == ConnectTimeoutId);
+
+    /// <summary>Whether nobody was there to take a call. A server that is there and cannot be used, because of its
+    /// protocol or its certificate, is not absent: waiting for it is of no use.</summary>
+    public static bool IsAbsent(RpcException e) => IsUnreached(e)
+        && (e.ErrorId is ConnectTimeoutId or NoServerReachedId or ConnectionLostId
+            || e.ErrorId == $"RpcStatus.{RpcStatusCode.Unavailable}");
+
+    public static RpcException NotReached(RpcEndpoint endpoint, TimeSpan timeout, RpcException last) => new(
+        RpcStatusCode.DeadlineExceeded,
+        $"'{endpoint}' was not reached within {timeout.TotalSeconds:0.###} s; the call did not run. {last.Message}",
+        last)
+    {
+        Endpoint = endpoint,
+    };
 
     public static RpcException Cancelled(RpcEndpoint endpoint, bool sent) => new(
         RpcStatusCode.Cancelled, $"The call to '{endpoint}' was cancelled by the caller.")

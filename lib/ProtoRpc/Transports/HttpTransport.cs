@@ -59,7 +59,10 @@ internal static class HttpTransport
     }
 
     /// <summary>What went wrong before a reply came.</summary>
-    public static RpcException Failure(RpcEndpoint endpoint, HttpRequestException error)
+    /// <param name="endpoint">Who was called.</param>
+    /// <param name="error">What the HTTP client says.</param>
+    /// <param name="sent">Whether the server may have the request.</param>
+    public static RpcException Failure(RpcEndpoint endpoint, HttpRequestException error, bool sent)
     {
         if (error.HttpRequestError == HttpRequestError.SecureConnectionError)
         {
@@ -89,7 +92,7 @@ internal static class HttpTransport
             error)
         {
             Endpoint = endpoint,
-            MayHaveExecuted = !isOther,
+            MayHaveExecuted = sent && !isOther,
         };
     }
 

@@ -61,6 +61,25 @@ public sealed class NativeClient : IDisposable
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions? tls,
         CancellationToken cancellation)
     {
+        NativeClient client = Create(endpoint, interfaceId, limits, security, tls);
+        try
+        {
+            client.Reach(limits.ConnectTimeout, cancellation);
+            return client;
+        }
+        catch
+        {
+            client.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>A client that connects with its first call.</summary>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented for what cannot be proved, and for TLS on
+    /// another transport than TCP.</exception>
+    public static NativeClient Create(
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions? tls = null)
+    {
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(security);
         NativeLimits.Check(limits);
@@ -69,23 +88,19 @@ public sealed class NativeClient : IDisposable
             throw EndpointErrors.NoTls(endpoint);
         }
 
-        NativeClient client = new(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
+        return new NativeClient(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
         {
             Tls = tls,
         };
-        ClientSlot slot = new(client);
-        try
-        {
-            slot.GetBlocking(limits.ConnectTimeout, cancellation, out _);
-            client._idle.Push(slot);
-            return client;
-        }
-        catch
-        {
-            slot.Dispose();
-            client.Dispose();
-            throw;
-        }
+    }
+
+    /// <summary>Connects and binds, unless a connection is there.</summary>
+    /// <exception cref="RpcException">As of <see cref="Connect(RpcEndpoint, Guid, RpcLimits, CancellationToken)"/>.
+    /// </exception>
+    public void Reach(TimeSpan timeout, CancellationToken cancellation = default)
+    {
+        using NativeExchange exchange = Begin(cancellation);
+        exchange.Connect(timeout, cancellation);
     }
 
     /// <summary>Begins a call. When as many calls run as there may be connections, waits for one to end.</summary>

@@ -24,6 +24,11 @@ public sealed class NativeExchange : IDisposable
 
     private ClientSlot Slot => _slot ?? throw new ObjectDisposedException(nameof(NativeExchange));
 
+    /// <summary>Connects, so that a server that is not there is found out before there is a request.</summary>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled, and what the server refuses.</exception>
+    internal void Connect(TimeSpan timeout, CancellationToken cancellation) =>
+        Slot.GetBlocking(timeout, cancellation, out _);
+
     /// <summary>Sends the request and blocks for the reply.</summary>
     /// <param name="timeout">How long to wait, connecting included; InfiniteTimeSpan for ever.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>

@@ -3,9 +3,9 @@ namespace ProtoRpc.Calls.Balancing;
 /// <summary>One of the servers: its channel, opened when it is first called,
 /// and whether it is worth a try.</summary>
 /// <param name="resolved">Where it is.</param>
-/// <param name="open">Opens its channel.</param>
+/// <param name="create">Makes its channel, which connects with its first call.</param>
 internal sealed class Backend(
-    ResolvedEndpoint resolved, Func<ResolvedEndpoint, CancellationToken, IRpcChannel> open) : IDisposable
+    ResolvedEndpoint resolved, Func<ResolvedEndpoint, IRpcChannel> create) : IDisposable
 {
     // As gRPC's connection back-off has it, without its jitter: a client has few servers.
     private static readonly TimeSpan FirstPause = TimeSpan.FromSeconds(1);
@@ -26,14 +26,21 @@ internal sealed class Backend(
     /// <summary>Its channel, if it was opened.</summary>
     public IRpcChannel? Opened => Volatile.Read(ref _channel);
 
-    /// <summary>Its channel.</summary>
-    /// <exception cref="RpcException">Unavailable when it cannot be reached.</exception>
-    public IRpcChannel Open(CancellationToken cancellation)
+    /// <summary>Its channel. Nothing is contacted here.</summary>
+    /// <param name="context">The side channel that a new one begins with.</param>
+    public IRpcChannel Open(Headers.RpcCallContext context)
     {
         lock (_gate)
         {
             ObjectDisposedException.ThrowIf(_disposed, this);
-            return _channel ??= open(resolved, cancellation);
+            if (_channel is null)
+            {
+                IRpcChannel channel = create(resolved);
+                channel.Context = context;
+                Volatile.Write(ref _channel, channel);
+            }
+
+            return _channel;
         }
     }
 

@@ -13,9 +13,12 @@ internal sealed class BalancedChannel : IRpcChannel
     // of so many of them the connections are kept.
     private const int MostKnown = 64;
 
+    // A try that timed out may have ended a little before the clock says so.
+    private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(20);
+
     private readonly RpcLoadBalancing _policy;
     private readonly AddressResolver _resolver;
-    private readonly Func<ResolvedEndpoint, CancellationToken, IRpcChannel> _open;
+    private readonly Func<ResolvedEndpoint, IRpcChannel> _create;
     private readonly Lock _gate = new();
     private readonly Dictionary<ResolvedEndpoint, Backend> _known = [];
     private Backend[] _backends = [];
@@ -27,14 +30,15 @@ internal sealed class BalancedChannel : IRpcChannel
 
     /// <param name="policy">Which one gets a call.</param>
     /// <param name="resolver">Which there are.</param>
-    /// <param name="open">Opens a channel to one of them.</param>
+    /// <param name="create">Makes a channel to one of them, which connects with its first call: within the call's
+    /// time, and without holding up other calls.</param>
     public BalancedChannel(
         RpcLoadBalancing policy, AddressResolver resolver,
-        Func<ResolvedEndpoint, CancellationToken, IRpcChannel> open)
+        Func<ResolvedEndpoint, IRpcChannel> create)
     {
         _policy = policy;
         _resolver = resolver;
-        _open = open;
+        _create = create;
     }
 
     /// <summary>The context that calls to servers that have answered nothing yet begin with; each has its
@@ -59,35 +63,32 @@ internal sealed class BalancedChannel : IRpcChannel
 
     /// <summary>Reaches one of them, so that it is found out now when none is there.</summary>
     /// <exception cref="RpcException">Unavailable, with what is wrong with each.</exception>
-    public void Connect(CancellationToken cancellation) => Try(static _ => true, cancellation);
+    public void Connect(CancellationToken cancellation) => Try(channel =>
+    {
+        channel.Connect(cancellation);
+        return true;
+    });
 
     public TReply Invoke<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        Func<CallSpec> next = Tries(call, failures);
-        return Try(Candidates(), failures, backend =>
-        {
-            CallSpec spec = next();
-            return Open(backend, cancellation).Invoke(spec, request, read, cancellation);
-        });
+        Func<TimeSpan> next = Tries(call.Timeout, failures);
+        return Try(
+            Candidates(), failures,
+            backend => Open(backend).Invoke(call with { Timeout = next() }, request, read, cancellation));
     }
 
     public Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        Func<CallSpec> next = Tries(call, failures);
-        return TryAsync(Candidates(), failures, async backend =>
-        {
-            CallSpec spec = next();
-
-            // Only connecting would hold the thread. It says itself, as an error of ours, that it was cancelled.
-            IRpcChannel channel = backend.Opened
-                ?? await Task.Run(() => Open(backend, cancellation), CancellationToken.None)
-                    .ConfigureAwait(false);
-            return await channel.InvokeAsync(spec, request, read, cancellation).ConfigureAwait(false);
-        }).AsTask();
+        Func<TimeSpan> next = Tries(call.Timeout, failures);
+        return TryAsync(
+            Candidates(), failures,
+            async backend => await Open(backend)
+                .InvokeAsync(call with { Timeout = next() }, request, read, cancellation).ConfigureAwait(false))
+            .AsTask();
     }
 
     public TReply Upload<TReply>(
@@ -96,48 +97,49 @@ internal sealed class BalancedChannel : IRpcChannel
         if (!request.CanSeek)
         {
             // What was read of it cannot be sent to another.
-            return Open(Candidates().Peek(), cancellation).Upload(call, request, read, cancellation);
+            return Open(Candidates().Peek()).Upload(call, request, read, cancellation);
         }
 
         long start = request.Position;
-        return Try(
-            channel =>
-            {
-                request.Position = start;
-                return channel.Upload(call, request, read, cancellation);
-            },
-            cancellation);
+        return Try(channel =>
+        {
+            request.Position = start;
+            return channel.Upload(call, request, read, cancellation);
+        });
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation)
     {
         Queue<Backend> left = Candidates();
         List<RpcException> failures = [];
-        Func<CallSpec> next = Tries(call, failures);
+        Func<TimeSpan> next = Tries(call.Timeout, failures);
         Backend? backend = null;
-        return new RepeatedStream(OpenNext(), async failure =>
+        return new RepeatedStream(OpenNext(), failure =>
         {
             GiveUp(backend!, failure, failures);
 
             // Of a stream of requests, those that were sent are gone.
-            return call.Method.IsClientStreaming
-                ? null
-                : await Task.Run(OpenNext, CancellationToken.None).ConfigureAwait(false);
+            return ValueTask.FromResult(call.Method.IsClientStreaming ? null : OpenNext());
         });
 
         IRpcStream OpenNext() => Try(left, failures, candidate =>
         {
             backend = candidate;
-            CallSpec spec = next();
-            return Open(candidate, cancellation).Open(spec, cancellation);
+            return Open(candidate).Open(call with { Timeout = next() }, cancellation);
         });
     }
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
-        Try(channel => channel.FetchSchema(cancellation), cancellation);
+        Try(channel => channel.FetchSchema(cancellation));
 
-    public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation) =>
-        Try(channel => channel.Ping(service, timeout, cancellation), cancellation);
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
+    {
+        List<RpcException> failures = [];
+        Func<TimeSpan> next = Tries(ping.Timeout, failures);
+        return Try(
+            Candidates(), failures,
+            backend => Open(backend).Ping(ping with { Timeout = next() }, cancellation));
+    }
 
     public void Dispose()
     {
@@ -152,32 +154,32 @@ internal sealed class BalancedChannel : IRpcChannel
     }
 
     // One deadline for all tries: a further one has what is left of it, or is not made.
-    private static Func<CallSpec> Tries(CallSpec call, List<RpcException> failures)
+    private static Func<TimeSpan> Tries(TimeSpan timeout, List<RpcException> failures)
     {
         long start = Stopwatch.GetTimestamp();
         return () =>
         {
-            if (failures.Count == 0 || call.Timeout == Timeout.InfiniteTimeSpan)
+            if (failures.Count == 0 || timeout == Timeout.InfiniteTimeSpan)
             {
-                return call;
+                return timeout;
             }
 
-            TimeSpan left = call.Timeout - Stopwatch.GetElapsedTime(start);
-            return left > TimeSpan.Zero ? call with { Timeout = left } : throw OutOfTime(call, failures);
+            TimeSpan left = timeout - Stopwatch.GetElapsedTime(start);
+            return left > LeastTime ? left : throw OutOfTime(timeout, failures);
         };
     }
 
-    private static RpcException OutOfTime(CallSpec call, List<RpcException> failures) => new(
+    private static RpcException OutOfTime(TimeSpan timeout, List<RpcException> failures) => new(
         RpcStatusCode.DeadlineExceeded,
-        $"No server was reached within {call.Timeout.TotalSeconds:0.###} s. "
+        $"No server was reached within {timeout.TotalSeconds:0.###} s. "
         + string.Join(' ', failures.Select(failure => failure.Message)),
         failures[0])
     {
-        ErrorId = "NoServerReached",
+        ErrorId = CallErrors.NoServerReachedId,
     };
 
-    private TResult Try<TResult>(Func<IRpcChannel, TResult> call, CancellationToken cancellation) =>
-        Try(Candidates(), [], backend => call(Open(backend, cancellation)));
+    private TResult Try<TResult>(Func<IRpcChannel, TResult> call) =>
+        Try(Candidates(), [], backend => call(Open(backend)));
 
     // Nothing waits in here, so that it has ended when it returns, on the thread of the caller.
     private TResult Try<TResult>(
@@ -204,17 +206,7 @@ internal sealed class BalancedChannel : IRpcChannel
         throw NoneReached(failures);
     }
 
-    private IRpcChannel Open(Backend backend, CancellationToken cancellation)
-    {
-        if (backend.Opened is { } channel)
-        {
-            return channel;
-        }
-
-        channel = backend.Open(cancellation);
-        channel.Context = _context;
-        return channel;
-    }
+    private IRpcChannel Open(Backend backend) => backend.Opened ?? backend.Open(_context);
 
     private void Succeeded(Backend backend)
     {
@@ -237,7 +229,7 @@ internal sealed class BalancedChannel : IRpcChannel
             + string.Join(' ', failures.Select(failure => failure.Message)),
             failures[0])
         {
-            ErrorId = "NoServerReached",
+            ErrorId = CallErrors.NoServerReachedId,
         };
 
     // Those that rest come last, in case that nobody else is there.
@@ -292,7 +284,7 @@ internal sealed class BalancedChannel : IRpcChannel
         {
             if (!_known.ContainsKey(one))
             {
-                _known[one] = new Backend(one, _open);
+                _known[one] = new Backend(one, _create);
             }
         }
 

@@ -23,7 +23,7 @@ internal sealed class GrpcCall : IRpcStream
     private readonly CancellationTokenSource _end;
     private readonly HttpRequestMessage _request;
     private readonly GrpcRequestContent? _content;
-    private readonly GrpcMessageContent? _later;
+    private readonly GrpcMessageContent? _single;
     private readonly long _started = Stopwatch.GetTimestamp();
     private readonly Task<HttpResponseMessage> _sending;
 
@@ -58,8 +58,8 @@ internal sealed class GrpcCall : IRpcStream
         _request = channel.NewRequest(path);
         _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
-            : only is null ? _later = new GrpcMessageContent(_end.Token)
-            : new GrpcMessageContent(only, _compresses);
+            : only is null ? _single = new GrpcMessageContent(_end.Token)
+            : _single = new GrpcMessageContent(only, _compresses);
         GrpcHeaders.Add(_request, channel.Options.Headers);
         if (options?.Headers is { } headers)
         {
@@ -78,7 +78,7 @@ internal sealed class GrpcCall : IRpcStream
             _end.CancelAfter(timeout);
         }
 
-        if (options is { WaitForReady: true })
+        if (options is { WaitForReady: true } && streamsRequests)
         {
             _request.Options.Set(GrpcChannel.WaitsUntil, _end.Token);
         }
@@ -129,7 +129,7 @@ internal sealed class GrpcCall : IRpcStream
     public ValueTask CompleteAsync()
     {
         _content?.Complete();
-        _later?.Complete();
+        _single?.Complete();
         return ValueTask.CompletedTask;
     }
 
@@ -218,7 +218,7 @@ internal sealed class GrpcCall : IRpcStream
             return false;
         }
 
-        return _later is { } content && content.TrySet(message, _compresses && compress)
+        return _single is { } content && content.TrySet(message, _compresses && compress)
             ? true
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument, "The method takes one request, and it was sent already.");
@@ -296,7 +296,7 @@ internal sealed class GrpcCall : IRpcStream
             : throw GrpcDefects.BadFrame(
                 $"the stream ends in the middle of a message, {left:N0} bytes after its start");
         _content?.Complete();
-        _later?.Complete();
+        _single?.Complete();
         return false;
     }
 
@@ -321,7 +321,7 @@ internal sealed class GrpcCall : IRpcStream
 
     private RpcException Cancelled() => CallErrors.Cancelled(_channel.Endpoint, MayBeSent);
 
-    private bool MayBeSent => _content?.Opened.IsCompleted ?? _channel.HasConnected;
+    private bool MayBeSent => _content?.Opened.IsCompleted ?? _single!.IsSent;
 
     // The timer that cancels may be a little earlier than the clock, and what it cancelled later than both.
     private bool IsLate => _timeout != Timeout.InfiniteTimeSpan

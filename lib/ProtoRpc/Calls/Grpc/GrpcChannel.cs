@@ -24,7 +24,8 @@ internal sealed class GrpcChannel : IRpcChannel
     private RpcException? _refusal;
     private long _freshUntil;
 
-    private GrpcChannel(RpcEndpoint endpoint, RpcClientOptions options)
+    /// <summary>A channel that connects with its first call.</summary>
+    public GrpcChannel(RpcEndpoint endpoint, RpcClientOptions options)
     {
         Endpoint = endpoint;
         Options = options;
@@ -55,8 +56,8 @@ internal sealed class GrpcChannel : IRpcChannel
         Http = new HttpMessageInvoker(handler, disposeHandler: true);
     }
 
-    /// <summary>On a request that waits for a server that is not there:
-    /// for as long as this is not cancelled.</summary>
+    /// <summary>On a stream of requests that waits for a server that is not there: for as long as this is not
+    /// cancelled. It cannot be sent again, so its connection waits; other calls are made again.</summary>
     public static HttpRequestOptionsKey<CancellationToken> WaitsUntil { get; } = new("ProtoRpc.WaitsUntil");
 
     /// <summary>The side channel, which goes with every call and comes
@@ -70,9 +71,6 @@ internal sealed class GrpcChannel : IRpcChannel
     public int MaxMessageBytes => Options.Limits.MaxMessageBytes;
 
     public HttpMessageInvoker Http { get; }
-
-    /// <summary>Whether there ever was a connection, so that a call may have been sent.</summary>
-    public bool HasConnected { get; private set; }
 
     /// <summary>The status of what went wrong below a call.</summary>
     /// <param name="exception">What went wrong.</param>
@@ -88,21 +86,11 @@ internal sealed class GrpcChannel : IRpcChannel
 
     /// <summary>Connects once, so that a server that is not there, or not trusted,
     /// is found out now.</summary>
-    public static GrpcChannel Open(
-        RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
+    public void Connect(CancellationToken cancellation)
     {
-        GrpcChannel channel = new(endpoint, options);
-        try
-        {
-            channel._fresh = channel.DialAsync(cancellation).GetAwaiter().GetResult();
-            channel._freshUntil = Environment.TickCount64 + (long)FreshFor.TotalMilliseconds;
-            return channel;
-        }
-        catch
-        {
-            channel.Dispose();
-            throw;
-        }
+        DialedConnection fresh = DialAsync(cancellation).GetAwaiter().GetResult();
+        _freshUntil = Environment.TickCount64 + (long)FreshFor.TotalMilliseconds;
+        Interlocked.Exchange(ref _fresh, fresh)?.Dispose();
     }
 
     /// <summary>A request to a method, without body.</summary>
@@ -130,8 +118,7 @@ internal sealed class GrpcChannel : IRpcChannel
     {
         RpcMethodInfo method = call.Method;
         return method.IsUnary
-            ? new GrpcRetries(Options.RetryCount, call.Timeout, cancellation).RunAsync(
-                left => CallAsync(method.FullName, left, call.Options, request, read, cancellation))
+            ? CallAsync(method.FullName, call.Timeout, call.Options, request, read, cancellation)
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
@@ -145,29 +132,15 @@ internal sealed class GrpcChannel : IRpcChannel
             $"gRPC sends a message in one piece. Send {call.Method.FullName} a stream of smaller ones, "
             + "or use a native endpoint.");
 
-    public IRpcStream Open(CallSpec call, CancellationToken cancellation)
-    {
-        // A stream of requests is sent once: what was sent of it is gone.
-        if (Options.RetryCount == 0 || call.Method.IsClientStreaming)
-        {
-            return Begin(call.Timeout);
-        }
-
-        GrpcRetries retries = new(Options.RetryCount, call.Timeout, cancellation);
-        return new RepeatedStream(
-            Begin(call.Timeout),
-            async _ => await retries.WaitAsync().ConfigureAwait(false) is { } left ? Begin(left) : null);
-
-        GrpcCall Begin(TimeSpan timeout) => new(
-            this, call.Method.FullName, timeout, call.Options, only: null, call.Method.IsClientStreaming,
-            cancellation);
-    }
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new GrpcCall(
+        this, call.Method.FullName, call.Timeout, call.Options, only: null, call.Method.IsClientStreaming,
+        cancellation);
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
         new GrpcReflection(this).Read(cancellation);
 
-    public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation) =>
-        GrpcHealth.Ping(this, timeout, cancellation);
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
+        new GrpcPing(this, ping, cancellation).Run();
 
     /// <summary>Makes one call with one message each way.</summary>
     public async Task<TReply> CallAsync<TReply>(
@@ -218,7 +191,7 @@ internal sealed class GrpcChannel : IRpcChannel
             {
                 return (await DialAsync(cancellation).ConfigureAwait(false)).Stream;
             }
-            catch (RpcException e) when (e.ErrorId is "RpcStatus.Unavailable" or CallErrors.ConnectTimeoutId
+            catch (RpcException e) when (CallErrors.IsAbsent(e)
                 && request.Options.TryGetValue(WaitsUntil, out CancellationToken patience)
                 && !patience.IsCancellationRequested)
             {
@@ -231,10 +204,8 @@ internal sealed class GrpcChannel : IRpcChannel
     private async Task<DialedConnection> DialAsync(CancellationToken cancellation)
     {
         _refusal = null;
-        DialedConnection connection = await HttpDialer.DialAsync(
+        return await HttpDialer.DialAsync(
             Endpoint, Options.Tls, Options.Limits.ConnectTimeout, why => _refusal = why,
             cancellation).ConfigureAwait(false);
-        HasConnected = true;
-        return connection;
     }
 }

@@ -13,6 +13,7 @@ internal sealed class GrpcMessageContent : HttpContent
     private readonly CancellationToken _end;
     private IMessage? _message;
     private bool _compress;
+    private volatile bool _isSent;
 
     /// <param name="message">The message.</param>
     /// <param name="compress">Whether it goes compressed.</param>
@@ -30,6 +31,9 @@ internal sealed class GrpcMessageContent : HttpContent
         _end = end;
         Headers.ContentType = GrpcHeaders.MediaType;
     }
+
+    /// <summary>Whether a connection took the call, so that the server may have it.</summary>
+    public bool IsSent => _isSent;
 
     /// <summary>Gives the message. Not thread-safe.</summary>
     /// <returns>False when there is one already.</returns>
@@ -55,6 +59,7 @@ internal sealed class GrpcMessageContent : HttpContent
     protected override async Task SerializeToStreamAsync(
         Stream stream, TransportContext? context, CancellationToken cancellationToken)
     {
+        _isSent = true;
         if (_come is { Task.IsCompleted: false })
         {
             // Lets the headers go before the message.

@@ -25,14 +25,34 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     /// <summary>The schema of all services but those of reflection itself.</summary>
     public RpcSchema Read(CancellationToken cancellation) => ReadAsync(cancellation).GetAwaiter().GetResult();
 
-    private async Task<RpcSchema> ReadAsync(CancellationToken cancellation)
+    /// <summary>The full names of the services but those of reflection itself.</summary>
+    /// <exception cref="RpcException">Unimplemented where the server serves no reflection.</exception>
+    public Task<IReadOnlyList<string>> ListAsync(TimeSpan timeout, CancellationToken cancellation) =>
+        AskAsync<IReadOnlyList<string>>(
+            async call =>
+            {
+                IReadOnlyList<string> services = await ListServicesAsync(call).ConfigureAwait(false);
+                await call.CompleteAsync().ConfigureAwait(false);
+                return services;
+            },
+            timeout,
+            cancellation);
+
+    private Task<RpcSchema> ReadAsync(CancellationToken cancellation) =>
+        AskAsync(ReadAsync, channel.Options.Limits.CallTimeout, cancellation);
+
+    private async Task<TResult> AskAsync<TResult>(
+        Func<GrpcCall, Task<TResult>> ask, TimeSpan timeout, CancellationToken cancellation)
     {
         RpcException? refusal = null;
         foreach (string version in Versions)
         {
             try
             {
-                return await ReadAsync(version, cancellation).ConfigureAwait(false);
+                await using GrpcCall call = new(
+                    channel, $"{OwnPackage}{version}.ServerReflection/ServerReflectionInfo",
+                    timeout, null, only: null, streamsRequests: true, cancellation);
+                return await ask(call).ConfigureAwait(false);
             }
             catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != "NotGrpc")
             {
@@ -51,20 +71,12 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         };
     }
 
-    private async Task<RpcSchema> ReadAsync(string version, CancellationToken cancellation)
+    private async Task<RpcSchema> ReadAsync(GrpcCall call)
     {
         _files.Clear();
-        await using GrpcCall call = new(
-            channel, $"{OwnPackage}{version}.ServerReflection/ServerReflectionInfo",
-            channel.Options.Limits.CallTimeout, null, only: null, streamsRequests: true, cancellation);
         List<string> roots = [];
         foreach (string service in await ListServicesAsync(call).ConfigureAwait(false))
         {
-            if (service.StartsWith(OwnPackage, StringComparison.Ordinal))
-            {
-                continue;
-            }
-
             if (await FindServiceAsync(call, service).ConfigureAwait(false) is { } file
                 && !roots.Contains(file))
             {
@@ -89,7 +101,9 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         }
 
         return reply.ListServicesResponse.Service.Count <= MaxServices
-            ? [.. reply.ListServicesResponse.Service.Select(s => s.Name).Distinct(StringComparer.Ordinal)]
+            ? [.. reply.ListServicesResponse.Service.Select(s => s.Name)
+                .Where(name => !name.StartsWith(OwnPackage, StringComparison.Ordinal))
+                .Distinct(StringComparer.Ordinal)]
             : throw Nonsense($"it lists more than {MaxServices:N0} services", null);
     }
 

@@ -23,13 +23,16 @@ internal sealed class CallTime : IDisposable
     public CancellationToken Token => _source.Token;
 
     /// <summary>Why a call ended without a reply.</summary>
-    public RpcException Explain(RpcEndpoint endpoint, Exception error)
+    /// <param name="endpoint">Who was called.</param>
+    /// <param name="error">What the HTTP client says.</param>
+    /// <param name="sent">Whether the server may have the request.</param>
+    public RpcException Explain(RpcEndpoint endpoint, Exception error, bool sent = true)
     {
         if (_caller.IsCancellationRequested)
         {
             return new RpcException(RpcStatusCode.Cancelled, "The call was cancelled.", error)
             {
-                MayHaveExecuted = true,
+                MayHaveExecuted = sent,
             };
         }
 
@@ -37,22 +40,25 @@ internal sealed class CallTime : IDisposable
         {
             return new RpcException(
                 RpcStatusCode.DeadlineExceeded,
-                $"No reply came within {_timeout.TotalSeconds:0.###} s.", error)
+                sent
+                    ? $"No reply came within {_timeout.TotalSeconds:0.###} s."
+                    : $"'{endpoint}' took no request within {_timeout.TotalSeconds:0.###} s; the call did not run.",
+                error)
             {
-                MayHaveExecuted = true,
+                MayHaveExecuted = sent,
             };
         }
 
         return error switch
         {
-            HttpRequestException http => HttpTransport.Failure(endpoint, http),
+            HttpRequestException http => HttpTransport.Failure(endpoint, http, sent),
 
             // The handler's own limit, on connecting.
             OperationCanceledException => EndpointErrors.CannotConnect(endpoint, error),
             _ => new RpcException(
                 RpcStatusCode.Unavailable, $"The connection to '{endpoint}' broke: {error.Message}", error)
             {
-                MayHaveExecuted = true,
+                MayHaveExecuted = sent,
             },
         };
     }

@@ -135,7 +135,7 @@ internal sealed class HttpCall : IRpcStream
 
     private async Task<PipeReader> BeginAsync(IMessage request)
     {
-        _response = await _channel.SendAsync(_call, request, _time.Token).ConfigureAwait(false);
+        _response = await _channel.SendAsync(_call, request, _time).ConfigureAwait(false);
         _format = await _channel.BeginRepliesAsync(_call, _response, _time.Token).ConfigureAwait(false);
         Stream body = await _response.Content.ReadAsStreamAsync(_time.Token).ConfigureAwait(false);
         return PipeReader.Create(body, new StreamPipeReaderOptions(bufferSize: 16 * 1024));

@@ -3,6 +3,7 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Net.Http.Headers;
 using Google.Protobuf;
+using ProtoRpc.Calls.Headers;
 using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
@@ -22,7 +23,8 @@ internal sealed class HttpChannel : IRpcChannel
     private readonly FormatOptions _format;
     private Headers.RpcCallContext _context = new();
 
-    private HttpChannel(RpcEndpoint endpoint, RpcClientOptions options)
+    /// <summary>A channel that connects with its first call.</summary>
+    public HttpChannel(RpcEndpoint endpoint, RpcClientOptions options)
     {
         _endpoint = endpoint;
         _limits = options.Limits;
@@ -32,21 +34,10 @@ internal sealed class HttpChannel : IRpcChannel
         _http = HttpTransport.Create(endpoint, options);
     }
 
-    /// <summary>Connects; a server that is not there is found out now.</summary>
-    public static HttpChannel Open(
-        RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
+    public void Connect(CancellationToken cancellation)
     {
-        HttpChannel channel = new(endpoint, options);
-        try
-        {
-            channel.Ping(service: null, options.Limits.ConnectTimeout, cancellation);
-            return channel;
-        }
-        catch
-        {
-            channel.Dispose();
-            throw;
-        }
+        using CallTime time = new(_limits.ConnectTimeout, cancellation);
+        Reach(time);
     }
 
     public RpcEndpoint Endpoint => _endpoint;
@@ -83,7 +74,7 @@ internal sealed class HttpChannel : IRpcChannel
         }
         catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException)
         {
-            throw time.Explain(_endpoint, e);
+            throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
         }
     }
 
@@ -105,35 +96,42 @@ internal sealed class HttpChannel : IRpcChannel
 
     /// <summary>Sends the request of a call whose reply is read as it comes.</summary>
     public async Task<HttpResponseMessage> SendAsync(
-        CallSpec call, IMessage request, CancellationToken cancellation)
+        CallSpec call, IMessage request, CallTime time)
     {
         using HttpRequestMessage message = Request(call, Body(call, request));
-        return await _http.SendAsync(message, cancellation).ConfigureAwait(false);
+        try
+        {
+            return await _http.SendAsync(message, time.Token).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException)
+        {
+            throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
+        }
     }
 
     /// <summary>Loads the schema from the file that the endpoint's address names.</summary>
     public RpcSchema FetchSchema(CancellationToken cancellation) => IsFile
-        ? RpcHttpSchema.Load(new Uri(_address.AbsoluteUri.TrimEnd('/')), _options, cancellation)
+        ? RpcHttpSchema.Fetch(new Uri(_address.AbsoluteUri.TrimEnd('/')), _options, cancellation)
         : throw new RpcException(
             RpcStatusCode.Unimplemented,
             $"'{_endpoint}' does not say what it serves. "
             + "Give a schema; a listener of ours has it at /FILE.proto below.");
 
-    /// <summary>Asks whether an HTTP server is there; what it says of the address does not matter.</summary>
-    public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation)
+    /// <summary>Asks whether an HTTP server is there, whatever it says of the address, and what it is and
+    /// serves; only our own servers say so.</summary>
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
-        using HttpRequestMessage message = new(HttpMethod.Options, _address);
-        AddHeaders(message, null);
-        using CallTime time = new(timeout, cancellation);
+        using CallTime time = new(ping.Timeout, cancellation);
         long start = Stopwatch.GetTimestamp();
+        string product = Reach(time);
+        TimeSpan latency = Stopwatch.GetElapsedTime(start);
         try
         {
-            using HttpResponseMessage response = _http.Send(message, time.Token);
-            return new RpcPingResult(
-                _endpoint, Stopwatch.GetElapsedTime(start),
-                response.Headers.Server.ToString(), "", Array.Empty<string>(), null);
+            ServerFacts? facts = Facts(ping.Timeout, time.Token);
+            RpcPingResult result = ServerPing.ResultOf(_endpoint, latency, facts).Require(ping.Service);
+            return facts is null ? result with { Product = product } : result;
         }
-        catch (Exception e) when (e is HttpRequestException or OperationCanceledException)
+        catch (OperationCanceledException e)
         {
             throw time.Explain(_endpoint, e);
         }
@@ -172,6 +170,51 @@ internal sealed class HttpChannel : IRpcChannel
         : ReferenceEquals(_options.Format, MessageFormats.Binary) ? HttpStreamFormat.Delimited.MediaTypes[0]
         : HttpStreamFormat.Lines.MediaTypes[0];
 
+    // What the server says it is, in a header.
+    private string Reach(CallTime time)
+    {
+        using HttpRequestMessage message = new(HttpMethod.Options, _address);
+        AddHeaders(message, null);
+        try
+        {
+            using HttpResponseMessage response = _http.Send(message, time.Token);
+            return response.Headers.Server.ToString();
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException)
+        {
+            throw time.Explain(_endpoint, e);
+        }
+    }
+
+    // Null from a server that is not one of ours.
+    private ServerFacts? Facts(TimeSpan timeout, CancellationToken cancellation)
+    {
+        CallSpec call = new(ServerPing.Info, timeout);
+        using ByteArrayContent nothing = new([]);
+        nothing.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
+        using HttpRequestMessage message = new(
+            HttpMethod.Post, new Uri(_address, $"{(IsFile ? "../" : "")}{ServerPing.Info.FullName}"))
+        {
+            Content = nothing,
+        };
+        AddHeaders(message, null);
+        message.Headers.Accept.Clear();
+        message.Headers.Accept.ParseAdd(MessageFormats.Binary.MediaType);
+        try
+        {
+            return Run(call, message, ServerPing.ReadFacts, cancellation);
+        }
+        catch (RpcException e) when (!cancellation.IsCancellationRequested
+            && e.Code != RpcStatusCode.Unauthenticated)
+        {
+            return null;
+        }
+        catch (InvalidProtocolBufferException)
+        {
+            return null;
+        }
+    }
+
     // With the address of a file, its methods are below it; else they are below their services.
     private Uri AddressOf(RpcMethodInfo method) => new(
         _address,
@@ -194,7 +237,10 @@ internal sealed class HttpChannel : IRpcChannel
 
     private HttpRequestMessage Request(CallSpec call, HttpContent content)
     {
-        HttpRequestMessage message = new(HttpMethod.Post, AddressOf(call.Method)) { Content = content };
+        HttpRequestMessage message = new(HttpMethod.Post, AddressOf(call.Method))
+        {
+            Content = new WatchedContent(content),
+        };
         if (call.Timeout != Timeout.InfiniteTimeSpan)
         {
             long milliseconds = (long)Math.Clamp(call.Timeout.TotalMilliseconds, 1, int.MaxValue);
@@ -227,6 +273,12 @@ internal sealed class HttpChannel : IRpcChannel
         CallSpec call, HttpContent content, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         using HttpRequestMessage message = Request(call, content);
+        return Run(call, message, read, cancellation);
+    }
+
+    private TReply Run<TReply>(
+        CallSpec call, HttpRequestMessage message, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
         using CallTime time = new(call.Timeout, cancellation);
         try
         {
@@ -248,7 +300,7 @@ internal sealed class HttpChannel : IRpcChannel
         catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
             || (e is ObjectDisposedException && time.Token.IsCancellationRequested))
         {
-            throw time.Explain(_endpoint, e);
+            throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
         }
     }
 

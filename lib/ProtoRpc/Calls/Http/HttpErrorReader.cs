@@ -25,9 +25,10 @@ internal static class HttpErrorReader
             FieldPath = error.HasFieldPath ? error.FieldPath : null,
             Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
 
-            // 4xx refuses before anything runs, but for the statuses that handlers give.
+            // 4xx refuses before anything runs, but for the statuses that handlers give. A 503 is a handler's
+            // Unavailable as well as that of a proxy.
             MayHaveExecuted = httpStatus
-                is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431 or 503),
+                is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431),
         };
     }
 

@@ -25,7 +25,15 @@ public static partial class RpcHttpSchema
     {
         ArgumentNullException.ThrowIfNull(file);
         options ??= new RpcClientOptions();
-        RpcEndpoint endpoint = RpcEndpoint.Parse(file.GetLeftPart(UriPartial.Authority));
+        RpcEndpoint endpoint = EndpointOf(file);
+        ClientOptionsCheck.Check(endpoint, options);
+        return Fetch(file, ClientAuthorization.Apply(endpoint, options), cancellation);
+    }
+
+    /// <summary>The same with options that a client has checked.</summary>
+    internal static RpcSchema Fetch(Uri file, RpcClientOptions options, CancellationToken cancellation)
+    {
+        RpcEndpoint endpoint = EndpointOf(file);
         using HttpMessageInvoker http = HttpTransport.Create(endpoint, options);
         using CallTime time = new(options.Limits.CallTimeout, cancellation);
         try
@@ -37,6 +45,9 @@ public static partial class RpcHttpSchema
             throw time.Explain(endpoint, e);
         }
     }
+
+    private static RpcEndpoint EndpointOf(Uri file) =>
+        RpcEndpoint.Parse(file.GetLeftPart(UriPartial.Authority));
 
     private static RpcSchema Compile(List<KeyValuePair<string, string>> files)
     {

@@ -26,7 +26,7 @@ internal sealed class BuiltInMethods
     {
         _host = host;
         _service = service;
-        Add<RpcPingRequest>(Ping, (_, _) => ValueTask.FromResult<IMessage>(PingReply()));
+        Add<RpcPingRequest>(Ping, (_, _) => ValueTask.FromResult<IMessage>(ServerPing.ReplyOf(host)));
         Add<RpcVoid>(Close, (context, _) =>
         {
             _host.CloseSession(context);
@@ -77,19 +77,5 @@ internal sealed class BuiltInMethods
         context.Method = multi;
         method.CheckReply(reply);
         return new RpcMultiPartResponse { ResponseBytes = reply.ToByteString() };
-    }
-
-    private RpcPingResponse PingReply()
-    {
-        ServerFacts facts = new()
-        {
-            Product = nameof(ProtoRpc),
-            Version = typeof(BuiltInMethods).Assembly.GetName().Version?.ToString(3) ?? "",
-            UptimeMs = (ulong)_host.Uptime.TotalMilliseconds,
-        };
-        facts.Services.AddRange(_host.Services.Select(s => s.Info.FullName));
-        RpcPingResponse reply = new();
-        reply.SetExtension(ProtorpcTransportExtensions.ServerFacts, facts);
-        return reply;
     }
 }

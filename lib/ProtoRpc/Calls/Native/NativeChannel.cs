@@ -20,6 +20,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     private readonly ConcurrentDictionary<string, Guid> _interfaceIds = new(StringComparer.Ordinal);
     private readonly Dictionary<Guid, NativeClient> _clients = [];
     private readonly Lock _gate = new();
+    private RpcServiceInfo? _first;
     private Headers.RpcCallContext _context = new();
     private bool _disposed;
 
@@ -30,36 +31,30 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         set => Volatile.Write(ref _context, value);
     }
 
-    /// <summary>A channel, bound to the service's interface where one is given.</summary>
-    public static NativeChannel Open(
-        RpcEndpoint endpoint, RpcServiceInfo? service,
-        RpcClientOptions options, CancellationToken cancellation)
+    /// <summary>A channel that connects with its first call.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="service">The service that <see cref="Connect"/> binds to; null for none.</param>
+    /// <param name="options">How the client behaves; its interface id is that of the service.</param>
+    public static NativeChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options)
     {
         NativeChannel channel = new(endpoint, options);
-        try
+        if (service is not null)
         {
-            if (service is not null)
-            {
-                channel.Bind(service, options.InterfaceId, cancellation);
-            }
+            channel._first = service;
+            channel._interfaceIds[service.FullName] = options.InterfaceId ?? service.InterfaceId;
+        }
 
-            return channel;
-        }
-        catch
-        {
-            channel.Dispose();
-            throw;
-        }
+        return channel;
     }
 
-    /// <summary>Connects and binds to a service's interface.</summary>
-    /// <param name="service">The service.</param>
-    /// <param name="interfaceId">Null for the service's own id.</param>
-    /// <param name="cancellation">Gives up.</param>
-    public void Bind(RpcServiceInfo service, Guid? interfaceId, CancellationToken cancellation)
+    /// <summary>Connects and binds to the interface of the first service.</summary>
+    public void Connect(CancellationToken cancellation)
     {
-        _interfaceIds[service.FullName] = interfaceId ?? service.InterfaceId;
-        ClientOf(service, cancellation);
+        if (_first is { } service)
+        {
+            ClientOf(service).Reach(_limits.ConnectTimeout, cancellation);
+        }
     }
 
     public TReply Invoke<TReply>(
@@ -74,7 +69,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             return Upload(call, body, read, cancellation);
         }
 
-        NativeClient client = ClientOf(call.Method.Service, cancellation);
+        NativeClient client = ClientOf(call.Method.Service);
         return Call(
             client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation);
     }
@@ -89,7 +84,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
                 .ConfigureAwait(false);
         }
 
-        using NativeExchange exchange = ClientOf(call.Method.Service, cancellation).Begin(cancellation);
+        using NativeExchange exchange = ClientOf(call.Method.Service).Begin(cancellation);
         ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout);
         int code = await exchange.ExecuteAsync(call.Timeout, cancellation).ConfigureAwait(false);
         return ReadReply(exchange, id, code, call.Method.FullName, read);
@@ -99,7 +94,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        NativeClient client = ClientOf(call.Method.Service, cancellation);
+        NativeClient client = ClientOf(call.Method.Service);
         MultiPartSender sender = new(
             options.MultiPartThreshold ?? _limits.MaxMessageBytes,
             part => Call(
@@ -119,32 +114,16 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         Endpoint = endpoint,
     };
 
-    public RpcPingResult Ping(RpcServiceInfo? service, TimeSpan timeout, CancellationToken cancellation)
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
-        if (service is null)
+        if (ping.Through is { } service)
         {
-            return Probe(timeout, cancellation);
+            NativeClient client = ClientOf(service);
+            client.Reach(Within(ping.Timeout).ConnectTimeout, cancellation);
+            return Ping(client, service.FullName, ping, cancellation);
         }
 
-        NativeClient client = ClientOf(service, cancellation);
-        long start = Stopwatch.GetTimestamp();
-        RpcPingResponse reply = Call(
-            client,
-            BuiltInMethods.Ping,
-            $"{service.FullName}/{BuiltInMethods.Ping}",
-            new RpcPingRequest(),
-            timeout,
-            ParsePing,
-            cancellation);
-        TimeSpan latency = Stopwatch.GetElapsedTime(start);
-        ServerFacts? facts = reply.GetExtension(ProtorpcTransportExtensions.ServerFacts);
-        return new RpcPingResult(
-            endpoint,
-            latency,
-            facts?.Product ?? "",
-            facts?.Version ?? "",
-            facts is null ? Array.Empty<string>() : facts.Services.ToArray(),
-            facts is null ? null : TimeSpan.FromMilliseconds(facts.UptimeMs));
+        return ping.Service is { } name ? PingByName(name, ping, cancellation) : Probe(ping.Timeout, cancellation);
     }
 
     public void Dispose()
@@ -162,6 +141,52 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
     }
 
+    private RpcPingResult Ping(
+        NativeClient client, string service, PingSpec ping, CancellationToken cancellation)
+    {
+        long start = Stopwatch.GetTimestamp();
+        ServerFacts? facts = Call(
+            client,
+            BuiltInMethods.Ping,
+            $"{service}/{BuiltInMethods.Ping}",
+            new RpcPingRequest(),
+            ping.Timeout,
+            ServerPing.ReadFacts,
+            cancellation);
+        return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), facts).Require(ping.Service);
+    }
+
+    // Without a schema, the id is the one that is derived from the name.
+    private RpcPingResult PingByName(string service, PingSpec ping, CancellationToken cancellation)
+    {
+        Guid id = options.InterfaceId ?? InterfaceIds.OfName(InterfaceIds.Namespace, service);
+        RpcLimits within = Within(ping.Timeout);
+        try
+        {
+            using NativeClient client = NativeClient.Connect(
+                endpoint, id, within, options.Security, Tls, cancellation);
+            return Ping(client, service, ping, cancellation);
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented)
+        {
+            throw new RpcException(
+                RpcStatusCode.NotFound,
+                $"The server at '{endpoint}' does not serve the interface {id} of '{service}'. Check the name; "
+                + "a service whose .proto file sets interface_id needs a schema or that id.",
+                e)
+            {
+                ErrorId = "ServiceNotServed",
+                Endpoint = endpoint,
+            };
+        }
+    }
+
+    // The system's connecting has no other bound than this one.
+    private RpcLimits Within(TimeSpan timeout) =>
+        timeout == Timeout.InfiniteTimeSpan || timeout > _limits.ConnectTimeout
+            ? _limits
+            : _limits with { ConnectTimeout = timeout };
+
     // A server that refuses an interface that nobody serves is a server. Who calls, it is not told like that.
     private RpcPingResult Probe(TimeSpan timeout, CancellationToken cancellation)
     {
@@ -173,9 +198,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         long start = Stopwatch.GetTimestamp();
         try
         {
-            RpcLimits within = _limits with { ConnectTimeout = timeout };
             NativeClient.Connect(
-                endpoint, options.InterfaceId ?? Guid.NewGuid(), within, options.Security, Tls, cancellation)
+                endpoint, options.InterfaceId ?? Guid.NewGuid(), Within(timeout), options.Security, Tls, cancellation)
                 .Dispose();
         }
         catch (RpcException e) when (options.InterfaceId is null && e.Code == RpcStatusCode.Unimplemented)
@@ -238,9 +262,6 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     private static RpcMultiPartResponse ParseMultiPart(ReadOnlySpan<byte> body) =>
         RpcMultiPartResponse.Parser.ParseFrom(body);
 
-    private static RpcPingResponse ParsePing(ReadOnlySpan<byte> body) =>
-        RpcPingResponse.Parser.WithExtensionRegistry(NativeHeaders.Extensions).ParseFrom(body);
-
     private void RefuseStreams(RpcMethodInfo method)
     {
         if (!method.IsUnary)
@@ -249,9 +270,9 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
     }
 
-    // One client for each interface id; connecting under the lock keeps two first calls
-    // from connecting twice.
-    private NativeClient ClientOf(RpcServiceInfo service, CancellationToken cancellation)
+    // One client for each interface id. It connects with its first call, within the call's time:
+    // under the lock, one server that does not answer would hold up the calls of all.
+    private NativeClient ClientOf(RpcServiceInfo service)
     {
         Guid id = _interfaceIds.GetOrAdd(service.FullName, static (_, s) => s.InterfaceId, service);
         lock (_gate)
@@ -259,7 +280,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
-                client = NativeClient.Connect(endpoint, id, _limits, options.Security, Tls, cancellation);
+                client = NativeClient.Create(endpoint, id, _limits, options.Security, Tls);
                 _clients.Add(id, client);
             }
 

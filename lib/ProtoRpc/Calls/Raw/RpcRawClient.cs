@@ -13,14 +13,16 @@ public sealed class RpcRawClient : IDisposable
 {
     private readonly NativeClient _client;
     private readonly RpcLimits _limits;
+    private readonly int _retries;
     private long _calls;
     private int _closed;
 
-    private RpcRawClient(Guid interfaceId, NativeClient client, RpcLimits limits)
+    private RpcRawClient(Guid interfaceId, NativeClient client, RpcLimits limits, int retries)
     {
         InterfaceId = interfaceId;
         _client = client;
         _limits = limits;
+        _retries = retries;
     }
 
     /// <summary>The endpoint.</summary>
@@ -54,12 +56,55 @@ public sealed class RpcRawClient : IDisposable
         RpcTlsOptions? tls = null,
         CancellationToken cancellation = default)
     {
-        ArgumentNullException.ThrowIfNull(endpoint);
-        RawEndpoints.RequireNative(endpoint);
         limits ??= RpcLimits.Default;
-        NativeClient client = NativeClient.Connect(
-            endpoint, interfaceId, limits, security ?? RpcClientSecurity.Anonymous, tls, cancellation);
-        return new RpcRawClient(interfaceId, client, limits);
+        return Connect(
+            endpoint,
+            interfaceId,
+            new RpcClientOptions
+            {
+                Limits = limits,
+                Security = security ?? RpcClientSecurity.Anonymous,
+                UseTls = tls is not null,
+                Tls = tls ?? new RpcTlsOptions(),
+            },
+            cancellation);
+    }
+
+    /// <summary>Connects and binds as the options say: limits, security, TLS, retries, and whether the client
+    /// connects with its first call only. The other options are for messages.</summary>
+    /// <param name="endpoint">An endpoint of the native protocol.</param>
+    /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
+    /// <param name="options">How the client behaves.</param>
+    /// <param name="cancellation">Gives up.</param>
+    /// <exception cref="RpcException">As above.</exception>
+    public static RpcRawClient Connect(
+        RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options, CancellationToken cancellation = default)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        ArgumentNullException.ThrowIfNull(options);
+        RawEndpoints.RequireNative(endpoint);
+        NativeClient client = NativeClient.Create(
+            endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null);
+        if (options.Lazy)
+        {
+            return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+        }
+
+        try
+        {
+            new CallRetries(endpoint, options.RetryCount, waits: false, Timeout.InfiniteTimeSpan, cancellation)
+                .Run(_ =>
+                {
+                    client.Reach(options.Limits.ConnectTimeout, cancellation);
+                    return true;
+                });
+            return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+        }
+        catch
+        {
+            client.Dispose();
+            throw;
+        }
     }
 
     /// <summary>Makes a call and blocks for the reply.</summary>
@@ -69,12 +114,35 @@ public sealed class RpcRawClient : IDisposable
     /// <exception cref="RpcException">The call failed: by a fault or by another return code than 0, which
     /// <see cref="RpcException.NativeStatus"/> has.</exception>
     public byte[] Execute(
-        ReadOnlySpan<byte> request, TimeSpan? timeout = null, CancellationToken cancellation = default)
+        ReadOnlySpan<byte> request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        Execute(request, waitForReady: false, timeout, cancellation);
+
+    /// <summary>The same, and waits for a server that is not there where it is asked to.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="waitForReady">Whether a server that cannot be reached is tried again until the call's time is
+    /// over.</param>
+    /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">As above.</exception>
+    public byte[] Execute(
+        ReadOnlySpan<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellation)
     {
+        TimeSpan left = timeout ?? _limits.CallTimeout;
+        CallRetries retries = new(Endpoint, _retries, waitForReady, left, cancellation);
         try
         {
-            using NativeExchange exchange = Begin(request, cancellation);
-            return ReplyOf(exchange, exchange.Execute(timeout ?? _limits.CallTimeout, cancellation));
+            while (true)
+            {
+                try
+                {
+                    using NativeExchange exchange = Begin(request, cancellation);
+                    return ReplyOf(exchange, exchange.Execute(left, cancellation));
+                }
+                catch (RpcException e)
+                {
+                    left = retries.Wait(e);
+                }
+            }
         }
         finally
         {
@@ -83,15 +151,25 @@ public sealed class RpcRawClient : IDisposable
     }
 
     /// <summary>The same without holding a thread.</summary>
+    public Task<byte[]> ExecuteAsync(
+        ReadOnlyMemory<byte> request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        ExecuteAsync(request, waitForReady: false, timeout, cancellation);
+
+    /// <summary>The same without holding a thread, and waits for a server that is not there where it is asked
+    /// to.</summary>
     public async Task<byte[]> ExecuteAsync(
-        ReadOnlyMemory<byte> request, TimeSpan? timeout = null, CancellationToken cancellation = default)
+        ReadOnlyMemory<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellation)
     {
+        TimeSpan time = timeout ?? _limits.CallTimeout;
+        CallRetries retries = new(Endpoint, _retries, waitForReady, time, cancellation);
         try
         {
-            using NativeExchange exchange = Begin(request.Span, cancellation);
-            int code = await exchange.ExecuteAsync(timeout ?? _limits.CallTimeout, cancellation)
-                .ConfigureAwait(false);
-            return ReplyOf(exchange, code);
+            return await retries.RunAsync(async left =>
+            {
+                using NativeExchange exchange = Begin(request.Span, cancellation);
+                int code = await exchange.ExecuteAsync(left, cancellation).ConfigureAwait(false);
+                return ReplyOf(exchange, code);
+            }).ConfigureAwait(false);
         }
         finally
         {

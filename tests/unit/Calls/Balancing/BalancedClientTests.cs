@@ -127,10 +127,12 @@ public static class BalancedClientTests
             });
         server.Dispose();
         RpcException error = null!;
+        long start = 0;
 
         // The first may still be lost over the connection that the server closed.
         for (int i = 0; i < 2; i++)
         {
+            start = Environment.TickCount64;
             error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
                 "Say", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(1)));
         }
@@ -138,6 +140,29 @@ public static class BalancedClientTests
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
         Assert.Equal("NoServerReached", error.ErrorId);
         Assert.Single(silent, port => error.Message.Contains($"[{port}]", StringComparison.Ordinal));
+        Assert.InRange(Environment.TickCount64 - start, 900, 1_800);
+    }
+
+    // Dialling a server under a lock would hold up the calls that could have gone elsewhere.
+    [Fact]
+    public static async Task Calls_to_a_silent_server_have_their_own_time_each()
+    {
+        using TcpListener silent = new(IPAddress.Loopback, 0);
+        silent.Start();
+        int port = ((IPEndPoint)silent.LocalEndpoint).Port;
+        using RpcClient client = RpcClient.Connect(
+            [RpcEndpoint.Tcp("127.0.0.1", port)], RpcLoadBalancing.RoundRobin, EchoServer.Schema,
+            new RpcClientOptions { Service = "calls.Echo", Lazy = true });
+        long start = Environment.TickCount64;
+
+        await Task.WhenAll(Enumerable.Range(0, 6).Select(i => Assert.ThrowsAsync<RpcException>(() =>
+            i % 2 == 0
+                ? Task.Run(() => client.Invoke<EchoReply>(
+                    "Say", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(1)))
+                : client.InvokeAsync<EchoReply>(
+                    "Say", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(1)))));
+
+        Assert.InRange(Environment.TickCount64 - start, 900, 5_000);
     }
 
     [Fact]

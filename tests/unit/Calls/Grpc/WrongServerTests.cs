@@ -105,6 +105,8 @@ public static class WrongServerTests
             new RpcCallOptions { WaitForReady = true, Timeout = TimeSpan.FromSeconds(0.5) }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, late.Code);
+        Assert.False(late.MayHaveExecuted);
+        Assert.Contains("the call did not run", late.Message, StringComparison.Ordinal);
     }
 
     private static async Task Serve(Http2PeerConnection peer, int stream)

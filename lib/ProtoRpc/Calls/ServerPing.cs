@@ -1,0 +1,80 @@
+using Google.Protobuf;
+using ProtoRpc.Calls.Headers;
+using ProtoRpc.Calls.Native;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Calls;
+
+/// <summary>The ping of our own servers, the same on every transport: what the server is and serves.</summary>
+internal static class ServerPing
+{
+    private static readonly RpcServiceInfo BuiltIn =
+        RpcSchema.FromDescriptors(ProtorpcTransportReflection.Descriptor).GetService("protorpc.BuiltIn");
+
+    /// <summary>The method, which gRPC and HTTP have under its full name.</summary>
+    public static RpcMethodInfo Info { get; } = BuiltIn.FindMethod("ping")!;
+
+    /// <summary>The method as a server has it, with its interceptors.</summary>
+    public static ServerMethod MethodOf(ServerHost host)
+    {
+        ServerMethod method = new(
+            Info,
+            (_, _) => ValueTask.FromResult<IMessage>(ReplyOf(host)),
+            new MessageParser<RpcPingRequest>(() => new RpcPingRequest()));
+        method.Intercept(host.Options.Interceptors);
+        return method;
+    }
+
+    /// <summary>What a server says of itself.</summary>
+    public static RpcPingResponse ReplyOf(ServerHost host)
+    {
+        ServerFacts facts = new()
+        {
+            Product = nameof(ProtoRpc),
+            Version = typeof(ServerPing).Assembly.GetName().Version?.ToString(3) ?? "",
+            UptimeMs = (ulong)host.Uptime.TotalMilliseconds,
+        };
+        facts.Services.AddRange(host.Services.Select(s => s.Info.FullName));
+        RpcPingResponse reply = new();
+        reply.SetExtension(ProtorpcTransportExtensions.ServerFacts, facts);
+        return reply;
+    }
+
+    /// <summary>What a server said of itself; null when it is not one of ours.</summary>
+    /// <exception cref="InvalidProtocolBufferException">It is no reply to a ping.</exception>
+    public static ServerFacts? ReadFacts(ReadOnlySpan<byte> reply) => RpcPingResponse.Parser
+        .WithExtensionRegistry(NativeHeaders.Extensions)
+        .ParseFrom(reply)
+        .GetExtension(ProtorpcTransportExtensions.ServerFacts);
+
+    /// <summary>An answer, with what the server said of itself.</summary>
+    public static RpcPingResult ResultOf(RpcEndpoint endpoint, TimeSpan latency, ServerFacts? facts) => new(
+        endpoint,
+        latency,
+        facts?.Product ?? "",
+        facts?.Version ?? "",
+        facts is null ? Array.Empty<string>() : facts.Services.ToArray(),
+        facts is null ? null : TimeSpan.FromMilliseconds(facts.UptimeMs));
+
+    /// <summary>Fails when the server says which services it has, and the wanted one is not among them.</summary>
+    /// <exception cref="RpcException">NotFound.</exception>
+    public static RpcPingResult Require(this RpcPingResult result, string? service) =>
+        service is null || result.Services.Count == 0 || result.Services.Contains(service)
+            ? result
+            : throw NotServed(result.Endpoint, service, result.Services);
+
+    /// <summary>The server answers, and does not have the service.</summary>
+    public static RpcException NotServed(
+        RpcEndpoint endpoint, string service, IReadOnlyCollection<string> services)
+    {
+        const int Shown = 10;
+        string known = services.Count == 0 ? "Check the name of the service"
+            : $"It serves {string.Join(", ", services.Take(Shown))}{(services.Count > Shown ? ", ..." : "")}";
+        return new RpcException(
+            RpcStatusCode.NotFound, $"The server at '{endpoint}' does not serve '{service}'. {known}.")
+        {
+            ErrorId = "ServiceNotServed",
+            Endpoint = endpoint,
+        };
+    }
+}
