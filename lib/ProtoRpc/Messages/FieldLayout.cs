@@ -17,6 +17,7 @@ internal sealed class FieldLayout
         IsRepeated = info.IsRepeated;
         IsMap = info.IsMap;
         HasPresence = info.HasPresence;
+        IsMessageSetItem = info.IsMessageSetItem;
         ValidatesUtf8 = info.ValidatesUtf8;
         IsMessage = Kind is RpcFieldKind.Message or RpcFieldKind.Group;
         IsReference = IsRepeated || IsMessage || Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
@@ -48,6 +49,9 @@ internal sealed class FieldLayout
     public bool IsMessage { get; }
 
     public bool IsPacked { get; }
+
+    /// <summary>Whether it is written as an item of a MessageSet.</summary>
+    public bool IsMessageSetItem { get; }
 
     public bool HasPresence { get; }
 

@@ -34,6 +34,7 @@ internal sealed class MessageLayout
     {
         Type = type;
         WellKnown = WellKnownTypes.Of(type);
+        IsMessageSet = type.IsMessageSet;
         Fields = type.Fields.Concat(type.Extensions)
             .OrderBy(field => field.Number)
             .Select((field, index) => new FieldLayout(field, index))
@@ -58,6 +59,9 @@ internal sealed class MessageLayout
 
     /// <summary>Which of the types with a shape of their own it is.</summary>
     public WellKnownType WellKnown { get; }
+
+    /// <summary>Whether its extensions are items of a MessageSet on the wire.</summary>
+    public bool IsMessageSet { get; }
 
     /// <summary>Fields and extensions by number.</summary>
     public FieldLayout[] Fields { get; }

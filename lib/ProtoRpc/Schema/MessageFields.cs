@@ -52,6 +52,15 @@ internal sealed class MessageFields
             _exact.TryAdd(field.JsonName, field);
             _anyCase.TryAdd(field.JsonName, field);
         }
+
+        foreach (RpcFieldInfo field in fields)
+        {
+            if (field.MessageSetName is { } name)
+            {
+                _exact.TryAdd(name, field);
+                _anyCase.TryAdd(name, field);
+            }
+        }
     }
 
     private List<RpcOneofInfo> MakeOneofs(RpcMessageInfo message)

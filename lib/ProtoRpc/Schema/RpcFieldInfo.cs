@@ -34,6 +34,7 @@ public sealed class RpcFieldInfo
         IsExtension = descriptor.IsExtension;
         Name = IsExtension ? $"[{FullName}]" : proto.Name;
         JsonName = IsExtension ? Name : descriptor.JsonName;
+        IsMessageSetItem = IsExtension && IsMessageSet(descriptor.ExtendeeType);
         IsMap = descriptor.IsMap;
         IsRepeated = proto.Label == FieldDescriptorProto.Types.Label.Repeated;
         Kind = KindOf(descriptor, proto, features);
@@ -143,6 +144,16 @@ public sealed class RpcFieldInfo
 
     internal FieldDescriptor Descriptor { get; }
 
+    /// <summary>Whether it extends a MessageSet.</summary>
+    internal bool IsMessageSetItem { get; }
+
+    /// <summary>The name of its message in brackets, which the text format has for what a MessageSet holds, where
+    /// the message itself declares the extension; null for all others.</summary>
+    internal string? MessageSetName =>
+        IsMessageSetItem && Descriptor.ContainingType is { } scope && scope == Descriptor.MessageType
+            ? $"[{scope.FullName}]"
+            : null;
+
     /// <summary>Whether it is written with the word <c>group</c>, as only proto2 can.</summary>
     internal bool IsDeclaredGroup => _proto.Type == FieldDescriptorProto.Types.Type.Group;
 
@@ -172,13 +183,18 @@ public sealed class RpcFieldInfo
         _ => proto.Type == FieldDescriptorProto.Types.Type.Group ? RpcFieldKind.Group : RpcFieldKind.Message,
     };
 
-    // Neither map fields nor what is in their entries is ever delimited, whatever the file says.
+    internal static bool IsMessageSet(MessageDescriptor? type) =>
+        type?.GetOptions()?.MessageSetWireFormat == true;
+
+    // Neither map fields nor what is in their entries or in a MessageSet is ever delimited, whatever the file
+    // says.
     private static RpcFieldKind KindOf(
         FieldDescriptor descriptor, FieldDescriptorProto proto, FieldFeatures features)
     {
         RpcFieldKind kind = KindOf(descriptor, proto);
         return kind == RpcFieldKind.Message && features.Encoding == MessageEncoding.Delimited && !descriptor.IsMap
             && descriptor.ContainingType?.GetOptions()?.MapEntry != true
+            && !(descriptor.IsExtension && IsMessageSet(descriptor.ExtendeeType))
             ? RpcFieldKind.Group
             : kind;
     }

@@ -48,6 +48,10 @@ public sealed class RpcMessageInfo
     /// <summary>Whether it is the entry of a map field.</summary>
     public bool IsMapEntry => Proto.Options?.MapEntry == true;
 
+    /// <summary>Whether it is a MessageSet of old schemas (<c>message_set_wire_format</c>): it has nothing but
+    /// extensions, and each travels as a group of a type id and a message.</summary>
+    public bool IsMessageSet => Proto.Options?.MessageSetWireFormat == true;
+
     /// <summary>The message in which it is declared, or null.</summary>
     public RpcMessageInfo? ContainingType =>
         Descriptor.ContainingType is { } parent ? Schema.MessageOf(parent) : null;

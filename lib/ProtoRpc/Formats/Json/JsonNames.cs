@@ -29,6 +29,10 @@ internal sealed class JsonNames
         {
             _byName.TryAdd(Encoding.UTF8.GetBytes(field.Info.Name), field);
         }
+        foreach (FieldLayout field in layout.Extensions.Where(field => field.Info.MessageSetName is not null))
+        {
+            _byName.TryAdd(Encoding.UTF8.GetBytes(field.Info.MessageSetName!), field);
+        }
         _lookup = _byName.GetAlternateLookup<ReadOnlySpan<byte>>();
     }
 

@@ -6,10 +6,10 @@ namespace ProtoRpc.Formats.Text;
 /// <summary>The names of fields in the text format.</summary>
 internal static class TextNames
 {
-    /// <summary>The name of a field; a group has its type's,
-    /// an extension its full name in brackets.</summary>
+    /// <summary>The name of a field; a group has its type's, an extension its full name in brackets, what a
+    /// MessageSet holds its type's full name in brackets.</summary>
     public static string Of(FieldLayout field) =>
-        IsLikeGroup(field.Info) ? field.Info.MessageType!.Name : field.Info.Name;
+        IsLikeGroup(field.Info) ? field.Info.MessageType!.Name : field.Info.MessageSetName ?? field.Info.Name;
 
     /// <summary>The field of a name without brackets, exactly as it is written;
     /// a group by either name.</summary>
@@ -31,7 +31,8 @@ internal static class TextNames
 
     /// <summary>The extension of a name in brackets.</summary>
     public static FieldLayout? FindExtension(MessageLayout layout, string name) =>
-        layout.Find($"[{name}]") is { Info.IsExtension: true } found && found.Info.FullName == name
+        layout.Find($"[{name}]") is { Info.IsExtension: true } found
+            && (found.Info.FullName == name || found.Info.MessageSetName == $"[{name}]")
             ? found
             : null;
 

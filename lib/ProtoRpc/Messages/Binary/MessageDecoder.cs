@@ -45,6 +45,10 @@ internal static class MessageDecoder
             {
                 return;
             }
+            else if (tag == MessageSetItem.StartTag && layout.IsMessageSet)
+            {
+                ReadItem(ref reader, message, start);
+            }
             else
             {
                 // Also a known field with the wire type of another: it may have had another type.
@@ -209,6 +213,25 @@ internal static class MessageDecoder
             ReadFields(ref reader, child, 0);
             reader.LeaveMessage(outerEnd);
         }
+    }
+
+    /// <summary>Reads an item of a MessageSet whose first tag was read; its parts come in any order.</summary>
+    private static void ReadItem(ref WireReader reader, DynamicMessage message, int start)
+    {
+        if (MessageSetItem.Read(ref reader) is not { } item)
+        {
+            return;
+        }
+        if (message.Layout.Find(item.TypeId) is not { } field)
+        {
+            // Its message is not looked at, as it was not before there was such a type.
+            message.Unknown.Append(reader.Since(start));
+            return;
+        }
+        int end = reader.Position;
+        reader.Seek(item.MessageStart);
+        ReadSingle(ref reader, message, field, start);
+        reader.Seek(end);
     }
 
     private static void ReadMapEntry(

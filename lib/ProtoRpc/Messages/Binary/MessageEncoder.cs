@@ -55,10 +55,27 @@ internal static class MessageEncoder
         {
             WriteList(ref writer, field, value, depth);
         }
+        else if (field.IsMessageSetItem)
+        {
+            WriteItem(ref writer, field, (DynamicMessage)value, depth);
+        }
         else
         {
             WriteValue(ref writer, field, value, depth);
         }
+    }
+
+    private static void WriteItem(
+        ref WireWriter writer, FieldLayout field, DynamicMessage message, int depth)
+    {
+        writer.WriteVarint(MessageSetItem.EndTag);
+        int before = writer.Length;
+        WriteFields(ref writer, message, depth + 1);
+        writer.WriteVarint((uint)(writer.Length - before));
+        writer.WriteVarint(MessageSetItem.MessageTag);
+        writer.WriteVarint((uint)field.Info.Number);
+        writer.WriteVarint(MessageSetItem.TypeIdTag);
+        writer.WriteVarint(MessageSetItem.StartTag);
     }
 
     private static void WriteList(ref WireWriter writer, FieldLayout field, object list, int depth)

@@ -27,6 +27,9 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
 
     public readonly ReadOnlySpan<byte> Since(int start) => _bytes[start.._position];
 
+    /// <summary>Goes to a position of the same message where it has been before.</summary>
+    public void Seek(int position) => _position = position;
+
     /// <summary>Reads a field number and wire type; the number is not 0 and fits.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public uint ReadTag()

@@ -7,6 +7,9 @@ internal static class DescriptorCheck
 {
     private const int MaxFieldNumber = 536870911;
 
+    // An item of a MessageSet has its number as a value, not in a tag.
+    private const int MaxMessageSetNumber = int.MaxValue - 1;
+
     /// <summary>Checks a file before it is linked, for what the library refuses without saying where.</summary>
     /// <exception cref="RpcException">InvalidArgument with the elements at fault.</exception>
     public static void CheckExtensions(FileDescriptorProto file)
@@ -87,9 +90,18 @@ internal static class DescriptorCheck
 
     private static void CheckField(FieldDescriptor field, FieldDescriptorProto proto, string fileName)
     {
+        bool isInMessageSet = field.IsExtension && RpcFieldInfo.IsMessageSet(field.ExtendeeType);
+        int maxNumber = isInMessageSet ? MaxMessageSetNumber : MaxFieldNumber;
         Require(
-            proto.Number is >= 1 and <= MaxFieldNumber, fileName, field.FullName,
-            $"has the number {proto.Number}, which is not in 1..{MaxFieldNumber}");
+            proto.Number >= 1 && proto.Number <= maxNumber, fileName, field.FullName,
+            $"has the number {proto.Number}, which is not in 1..{maxNumber}");
+        Require(
+            !isInMessageSet || proto is
+            {
+                Type: FieldDescriptorProto.Types.Type.Message,
+                Label: FieldDescriptorProto.Types.Label.Optional,
+            },
+            fileName, field.FullName, "extends a MessageSet but is not an optional message");
         Require(
             !field.IsMap || proto.Label == FieldDescriptorProto.Types.Label.Repeated, fileName, field.FullName,
             "has a map's entry as its type but is not repeated");

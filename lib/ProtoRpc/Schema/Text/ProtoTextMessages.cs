@@ -111,7 +111,7 @@ internal sealed class ProtoTextMessages
         for (int i = 0; i < message.ExtensionRange.Count; i++)
         {
             WriteExtensionRange(
-                message.ExtensionRange[i], fullName, $"{path},{DescriptorProto.ExtensionRangeFieldNumber},{i}");
+                message, i, fullName, $"{path},{DescriptorProto.ExtensionRangeFieldNumber},{i}");
         }
 
         _text.Blank();
@@ -142,9 +142,11 @@ internal sealed class ProtoTextMessages
                 type.ReservedName, $"{path},{EnumDescriptorProto.ReservedNameFieldNumber}");
         });
 
-    private void WriteExtensionRange(Range range, string scope, string path)
+    private void WriteExtensionRange(DescriptorProto message, int index, string scope, string path)
     {
-        string head = $"extensions {RangeText(range.Start, range.End - 1, MaxFieldNumber)}";
+        Range range = message.ExtensionRange[index];
+        int max = message.Options?.MessageSetWireFormat == true ? int.MaxValue - 1 : MaxFieldNumber;
+        string head = $"extensions {RangeText(range.Start, range.End - 1, max)}";
         IReadOnlyList<string> options = _options.Assignments("ExtensionRangeOptions", range.Options, scope);
         _text.Statement(_options.WithList(head, options) + ";", path);
     }
