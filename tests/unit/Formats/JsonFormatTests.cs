@@ -47,6 +47,7 @@ public static class JsonFormatTests
     [InlineData(
         "proto3.WellKnown",
         """{"any":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"3s"}}""")]
+    [InlineData("proto3.WellKnown", """{"any":{"@type":"type.googleapis.com/google.protobuf.Empty"}}""")]
     [InlineData("proto3.WellKnown", """{"any":{}}""")]
     [InlineData(
         "proto2.Extendable",
@@ -54,6 +55,17 @@ public static class JsonFormatTests
     [InlineData("proto2.Singular", """{"fgroup":{"a":1}}""")]
     public static void Writes_every_shape_as_it_came(string type, string json) =>
         Assert.Equal(json, MessageFormats.Json.Again(type, json));
+
+    [Theory]
+    [InlineData("""{"@type":"type.googleapis.com/google.protobuf.Empty"}""")]
+    [InlineData("""{"@type":"type.googleapis.com/google.protobuf.Empty","value":{}}""")]
+    [InlineData("""{"value":{},"@type":"type.googleapis.com/google.protobuf.Empty"}""")]
+    public static void An_Empty_in_an_Any_is_read_with_and_without_a_value(string any)
+    {
+        Assert.Equal(
+            """{"any":{"@type":"type.googleapis.com/google.protobuf.Empty"}}""",
+            MessageFormats.Json.Again("proto3.WellKnown", $$"""{"any":{{any}}}"""));
+    }
 
     [Theory]
     [InlineData("""{"f_int32":1}""", """{"fInt32":1}""")]

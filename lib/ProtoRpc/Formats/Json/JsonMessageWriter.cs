@@ -10,7 +10,6 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
     : FormatWriter(root, options)
 {
     private const string NullValue = "google.protobuf.NullValue";
-    private const string Empty = "google.protobuf.Empty";
 
     private readonly Utf8JsonWriter _writer = writer;
 
@@ -305,7 +304,7 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
                 $"JSON cannot hold an Any of '{typeUrl}', whose type the schema does not have. Import the .proto " +
                 "that declares it.");
             _writer.WriteString("@type"u8, typeUrl);
-            if (inner.Layout.WellKnown == WellKnownType.None && inner.Type.FullName != Empty)
+            if (inner.Layout.WellKnown == WellKnownType.None)
             {
                 CheckDepth(depth + 1);
                 WriteFields(inner, depth + 1);
