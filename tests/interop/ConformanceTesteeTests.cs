@@ -12,9 +12,7 @@ public static class ConformanceTesteeTests
     private const string Proto3 = "protobuf_test_messages.proto3.TestAllTypesProto3";
     private const string Proto2 = "protobuf_test_messages.proto2.TestAllTypesProto2";
 
-    private static readonly RpcSchema Schema = RpcSchema.Load(
-        new[] { "conformance.proto", "test_messages_proto2.proto", "test_messages_proto3.proto" }
-            .Select(name => Path.Combine(AppContext.BaseDirectory, "protos", name)));
+    private static readonly RpcSchema Schema = RpcSchema.Load(TesteeFiles.Of([]));
 
     [Theory]
     [InlineData(Proto3, "jsonPayload", """{\"optionalInt32\":1}""", "PROTOBUF", """{"protobufPayload":"CAE="}""")]
@@ -27,6 +25,45 @@ public static class ConformanceTesteeTests
             $$"""{"messageType":"{{type}}","{{field}}":"{{payload}}","requestedOutputFormat":"{{output}}"}""";
 
         Assert.Equal(expected, Assert.Single(Ask(request)));
+    }
+
+    [Theory]
+    [InlineData("protobuf_test_messages.proto2.TestAllTypesProto2")]
+    [InlineData("protobuf_test_messages.proto3.TestAllTypesProto3")]
+    [InlineData("protobuf_test_messages.editions.TestAllTypesEdition2023")]
+    [InlineData("protobuf_test_messages.editions.proto2.TestAllTypesProto2")]
+    [InlineData("protobuf_test_messages.editions.proto3.TestAllTypesProto3")]
+    public static void Knows_the_messages_of_current_runners(string type)
+    {
+        string request =
+            $$"""{"messageType":"{{type}}","protobufPayload":"CAE=","requestedOutputFormat":"JSON"}""";
+
+        Assert.Equal("""{"jsonPayload":"{\"optionalInt32\":1}"}""", Assert.Single(Ask(request)));
+    }
+
+    [Fact]
+    public static void Leaves_out_the_items_of_a_message_set_in_no_format()
+    {
+        // message_set_correct (500) with the item 4135312, its type after its message.
+        string request =
+            $$"""{"messageType":"{{Proto2}}","protobufPayload":"oh8LCxoCSGMQkLP8AQw=","requestedOutputFormat":"JSON"}""";
+
+        Assert.Contains("MessageSetCorrectExtension2.message_set_extension]", Assert.Single(Ask(request)));
+    }
+
+    [Fact]
+    public static void Ignores_its_own_path_before_the_files_that_are_given()
+    {
+        string own = typeof(Testee).Assembly.Location;
+        string given = Path.Combine(Path.GetTempPath(), "given.proto");
+
+        Assert.Equal(TesteeFiles.Of([]), TesteeFiles.Of([own]));
+        Assert.Equal(TesteeFiles.Of([]), TesteeFiles.Of([Path.GetRelativePath(Environment.CurrentDirectory, own)]));
+        Assert.Equal(TesteeFiles.Of([]), TesteeFiles.Of([Environment.ProcessPath!]));
+        Assert.Equal([given], TesteeFiles.Of([given]));
+        Assert.Equal([given], TesteeFiles.Of([own, given]));
+        Assert.Equal([given, own], TesteeFiles.Of([given, own]));
+        Assert.Equal(6, TesteeFiles.Of([]).Count);
     }
 
     [Theory]
