@@ -203,11 +203,18 @@ public sealed class NativeListener : IAsyncDisposable
         foreach ((ServerConnection connection, _) in _connections)
         {
             connection.Cancel(served: null);
-            connection.Abort();
+            connection.Retire();
         }
 
         // A handler that ignores its cancellation cannot be stopped; its thread ends when it does.
-        await EndsAsync(() => _connections.IsEmpty, Grace).ConfigureAwait(false);
+        if (!await EndsAsync(() => _connections.IsEmpty, Grace).ConfigureAwait(false))
+        {
+            foreach ((ServerConnection connection, _) in _connections)
+            {
+                connection.Abort();
+            }
+        }
+
         await _watch.DisposeAsync().ConfigureAwait(false);
         _stopAccepting.Dispose();
     }

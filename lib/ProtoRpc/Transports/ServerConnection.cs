@@ -18,6 +18,7 @@ internal sealed class ServerConnection
     private readonly ServerAssociation _association;
     private readonly ServerCall _call;
     private volatile ConnectionPhase _phase = ConnectionPhase.Binding;
+    private volatile bool _isLeaving;
     private readonly long _opened = Environment.TickCount64;
     private long _since = Environment.TickCount64;
     private long _seenPdus;
@@ -50,12 +51,11 @@ internal sealed class ServerConnection
                 if (step == ServerStep.Receive)
                 {
                     int count = _transport.Receive(_association.GetFreeMemory());
-                    if (count == 0)
+                    if (!Advance(count))
                     {
-                        return;
+                        break;
                     }
 
-                    _association.Advance(count);
                     continue;
                 }
 
@@ -97,12 +97,11 @@ internal sealed class ServerConnection
                 {
                     int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default)
                         .ConfigureAwait(false);
-                    if (count == 0)
+                    if (!Advance(count))
                     {
-                        return;
+                        break;
                     }
 
-                    _association.Advance(count);
                     continue;
                 }
 
@@ -134,6 +133,26 @@ internal sealed class ServerConnection
 
     /// <summary>Ends the connection from another thread.</summary>
     public void Abort() => _transport.Abort();
+
+    /// <summary>Ends the connection from another thread: at once while a request comes or runs; where it rests or
+    /// sends, the client is told first with a shutdown PDU.</summary>
+    /// <remarks>Clients of Windows and of the original keep connections. Without the PDU, the next call on this one
+    /// fails with 1726 (RPC_S_CALL_FAILED).</remarks>
+    public void Retire()
+    {
+        switch (_phase)
+        {
+            case ConnectionPhase.Idle:
+                Leave();
+                break;
+            case ConnectionPhase.Sending when _listener.IsClosing:
+            case ConnectionPhase.Closing:
+                break;
+            default:
+                Abort();
+                break;
+        }
+    }
 
     /// <summary>Whether a handler of the interface runs here.</summary>
     public bool IsRunning(ServedInterface served)
@@ -176,14 +195,49 @@ internal sealed class ServerConnection
         TimeSpan limit = phase switch
         {
             ConnectionPhase.Binding => limits.BindTimeout,
-            ConnectionPhase.Idle => limits.IdleTimeout,
+            ConnectionPhase.Idle => _isLeaving ? LingerTime : limits.IdleTimeout,
             ConnectionPhase.Closing => LingerTime,
             _ => limits.FragmentTimeout,
         };
-        if (waited > limit)
+        if (waited <= limit)
+        {
+            return;
+        }
+
+        if (phase == ConnectionPhase.Idle && !_isLeaving)
+        {
+            Leave();
+        }
+        else
         {
             Abort();
         }
+    }
+
+    // The connection's own thread sends the PDU: a request that comes in this moment is still answered before it.
+    private void Leave()
+    {
+        lock (_gate)
+        {
+            if (_phase == ConnectionPhase.Idle)
+            {
+                Volatile.Write(ref _since, Environment.TickCount64);
+                _isLeaving = true;
+                _transport.StopReceiving();
+            }
+        }
+    }
+
+    // False at the end of what the client sends.
+    private bool Advance(int count)
+    {
+        _association.Advance(count);
+        if (count == 0 && _isLeaving)
+        {
+            _association.ShutDown();
+        }
+
+        return count > 0;
     }
 
     private ServerStep Next()
@@ -194,7 +248,7 @@ internal sealed class ServerConnection
             return step;
         }
 
-        if (_listener.IsClosing && !_association.IsMidMessage)
+        if ((_listener.IsClosing || _isLeaving) && !_association.IsMidMessage)
         {
             _association.ShutDown();
             return ServerStep.Close;
@@ -414,6 +468,12 @@ internal sealed class ServerConnection
     private void End()
     {
         _listener.Remove(this);
+        lock (_gate)
+        {
+            // A socket that is closed in the middle of another thread's call on it is reset, and the client loses
+            // what was sent last. Leave holds the gate for its call.
+        }
+
         _transport.Dispose();
         _association.Dispose();
         _call.Dispose();

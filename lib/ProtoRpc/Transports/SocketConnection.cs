@@ -82,6 +82,9 @@ internal sealed class SocketConnection : TransportConnection
     public override void FinishSending() => ShutDown(SocketShutdown.Send);
 
     /// <inheritdoc/>
+    public override void StopReceiving() => ShutDown(SocketShutdown.Receive);
+
+    /// <inheritdoc/>
     public override void Abort() => ShutDown(SocketShutdown.Both);
 
     /// <inheritdoc/>

@@ -119,6 +119,9 @@ internal sealed class TlsConnection : TransportConnection
     public override void FinishSending() => _inner.FinishSending();
 
     /// <inheritdoc/>
+    public override void StopReceiving() => _inner.StopReceiving();
+
+    /// <inheritdoc/>
     public override void Abort() => _inner.Abort();
 
     /// <inheritdoc/>

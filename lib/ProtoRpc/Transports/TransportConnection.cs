@@ -33,6 +33,9 @@ internal abstract class TransportConnection : IDisposable
     /// <summary>Tells the peer that nothing more comes; receiving goes on.</summary>
     public abstract void FinishSending();
 
+    /// <summary>Lets the one who receives get 0, now and from now on; sending goes on.</summary>
+    public abstract void StopReceiving();
+
     /// <summary>Ends the connection; whoever receives or sends gets 0 or an exception.</summary>
     public abstract void Abort();
 

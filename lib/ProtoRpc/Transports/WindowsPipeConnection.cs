@@ -13,6 +13,7 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
     private static readonly TimeSpan NoticePatience = TimeSpan.FromMilliseconds(50);
     private readonly PipeStream _pipe;
     private readonly CancellationTokenSource _aborted = new();
+    private readonly CancellationTokenSource _receiving = new();
 
     public WindowsPipeConnection(PipeStream pipe)
     {
@@ -24,7 +25,7 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
     /// <inheritdoc/>
     public override int Receive(Memory<byte> buffer)
     {
-        ValueTask<int> read = _pipe.ReadAsync(buffer, _aborted.Token);
+        ValueTask<int> read = ReceiveAsync(buffer, CancellationToken.None);
         return read.IsCompletedSuccessfully ? read.Result : read.AsTask().GetAwaiter().GetResult();
     }
 
@@ -42,8 +43,17 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
     public override async ValueTask<int> ReceiveAsync(Memory<byte> buffer, CancellationToken cancellation)
     {
         using CancellationTokenSource end =
-            CancellationTokenSource.CreateLinkedTokenSource(cancellation, _aborted.Token);
-        return await _pipe.ReadAsync(buffer, end.Token).ConfigureAwait(false);
+            CancellationTokenSource.CreateLinkedTokenSource(cancellation, _aborted.Token, _receiving.Token);
+        try
+        {
+            return await _pipe.ReadAsync(buffer, end.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (
+            _receiving.IsCancellationRequested && !_aborted.IsCancellationRequested
+            && !cancellation.IsCancellationRequested)
+        {
+            return 0;
+        }
     }
 
     /// <inheritdoc/>
@@ -93,6 +103,19 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
     }
 
     /// <inheritdoc/>
+    public override void StopReceiving()
+    {
+        try
+        {
+            _receiving.Cancel();
+        }
+        catch (Exception e) when (IsBroken(e) || e is AggregateException)
+        {
+            // It was closed already.
+        }
+    }
+
+    /// <inheritdoc/>
     public override void Abort()
     {
         try
@@ -116,6 +139,7 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
     {
         _pipe.Dispose();
         _aborted.Dispose();
+        _receiving.Dispose();
     }
 
     [LibraryImport("kernel32", SetLastError = true)]
