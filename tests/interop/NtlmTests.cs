@@ -36,6 +36,40 @@ public static class NtlmTests
         Assert.Equal(@"CORP\bob", echo.LastCaller?.User.Name);
     }
 
+    [PeerTheory(Peer.Impacket)]
+    [InlineData(RpcProtectionLevel.Connect)]
+    [InlineData(RpcProtectionLevel.Integrity)]
+    [InlineData(RpcProtectionLevel.Privacy)]
+    public static async Task Our_listener_answers_its_client_without_SPNEGO_under_Negotiate(RpcProtectionLevel level)
+    {
+        await using EchoListener echo = new(Demanding(RpcProtectionLevel.Connect) with
+        {
+            Authentication = RpcAuthentication.Negotiate,
+        });
+        using PeerProcess client = Client(echo.Port, level, Password, SecurityPackage.Negotiate);
+
+        Assert.Equal("bound", await client.ReadLineAsync());
+        Assert.Equal("reply 0 0102", await AskAsync(client, "call 0 0102"));
+        Assert.Equal("reply 0 03", await AskAsync(client, "call 0 03"));
+        Assert.Equal(@"CORP\bob", echo.LastCaller?.User.Name);
+        Assert.Equal("NTLM", echo.LastCaller?.User.AuthenticationType);
+    }
+
+    [PeerFact(Peer.Impacket)]
+    public static async Task Our_listener_refuses_its_client_without_SPNEGO_with_a_wrong_password()
+    {
+        await using EchoListener echo = new(Demanding(RpcProtectionLevel.Connect) with
+        {
+            Authentication = RpcAuthentication.Negotiate,
+        });
+        using PeerProcess client = Client(
+            echo.Port, RpcProtectionLevel.Privacy, "guessed", SecurityPackage.Negotiate);
+
+        Assert.Equal("bound", await client.ReadLineAsync());
+        Assert.Equal("fault rpc_s_access_denied", await AskAsync(client, "call 0 01"));
+        Assert.Null(echo.LastCaller);
+    }
+
     [PeerFact(Peer.Impacket)]
     public static async Task Our_listener_refuses_its_client_with_a_wrong_password()
     {
@@ -160,11 +194,12 @@ public static class NtlmTests
                 ProtectionLevel = level,
             });
 
-    private static PeerProcess Client(int port, RpcProtectionLevel level, string password) =>
+    private static PeerProcess Client(
+        int port, RpcProtectionLevel level, string password, byte type = SecurityPackage.Ntlm) =>
         PeerProcess.Start(
             Peers.Python, Script("exec_client.py"), port.ToString(CultureInfo.InvariantCulture),
             EchoListener.Service.ToString(), ((int)level).ToString(CultureInfo.InvariantCulture),
-            Domain, User, password);
+            Domain, User, password, type.ToString(CultureInfo.InvariantCulture));
 
     private static PeerProcess Server() => PeerProcess.Start(
         Peers.Python, Script("ntlm_server.py"), EchoListener.Service.ToString(), Domain, User, Password);

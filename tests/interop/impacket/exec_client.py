@@ -1,7 +1,7 @@
-"""A DCE/RPC client of the Exec interface: exec_client.py PORT INTERFACE-ID [LEVEL DOMAIN USER PASSWORD]
+"""A DCE/RPC client of the Exec interface: exec_client.py PORT INTERFACE-ID [LEVEL DOMAIN USER PASSWORD [TYPE]]
 
 With a level (2 connect, 5 integrity, 6 privacy) it authenticates by NTLM, or without a password by the ticket for
-the service in KRB5CCNAME.
+the service in KRB5CCNAME. NTLM goes under authentication type 10, or another TYPE.
 
 Says "bound" or what kept it from binding, then answers each line of its input with one line:
   call OPNUM HEX    calls with these bytes as the payload: "reply RETURN-CODE HEX" or "fault NAME"
@@ -11,7 +11,7 @@ Says "bound" or what kept it from binding, then answers each line of its input w
 import struct
 import sys
 
-from impacket.dcerpc.v5 import transport
+from impacket.dcerpc.v5 import rpcrt, transport
 from impacket.dcerpc.v5.rpcrt import RPC_C_AUTHN_GSS_NEGOTIATE, DCERPCException
 from impacket.uuid import uuidtup_to_bin
 
@@ -31,7 +31,11 @@ def decode(stub):
     return struct.unpack_from('<I', stub, end)[0], payload
 
 
-def main(port, interface, level=None, domain='', user='', password=''):
+def main(port, interface, level=None, domain='', user='', password='', ntlm_type=None):
+    if ntlm_type:
+        # Its own numbers decide both what it does and what it says.
+        rpcrt.RPC_C_AUTHN_GSS_NEGOTIATE = None
+        rpcrt.RPC_C_AUTHN_WINNT = int(ntlm_type)
     dce = transport.DCERPCTransportFactory('ncacn_ip_tcp:127.0.0.1[%s]' % port).get_dce_rpc()
     if level:
         dce.set_credentials(user, password, domain)

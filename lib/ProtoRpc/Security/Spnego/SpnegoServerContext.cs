@@ -1,10 +1,12 @@
 namespace ProtoRpc.Security.Spnego;
 
-/// <summary>The server's side: takes the first mechanism of the client's list that it knows.</summary>
+/// <summary>The server's side: takes the first mechanism of the client's list that it knows, or NTLM without a list.
+/// </summary>
 internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechanisms) : SpnegoContext
 {
     private bool _isMicRequired;
     private bool _isComplete;
+    private bool _isBare;
 
     /// <inheritdoc/>
     public override bool IsComplete => _isComplete;
@@ -17,8 +19,29 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
             throw SecurityErrors.OutOfTurn(Name);
         }
 
+        if (Inner is null && token.StartsWith(NtlmSignature))
+        {
+            Inner = FindNtlm().Create();
+            _isBare = true;
+        }
+
+        if (_isBare)
+        {
+            byte[] answer = Inner!.Step(token);
+            _isComplete = Inner.IsComplete;
+            return answer;
+        }
+
         return Inner is null ? Choose(token.ToArray()) : Continue(token.ToArray());
     }
+
+    // The Negotiate package of Windows also takes NTLM tokens without SPNEGO around them, and clients that have
+    // NTLM alone, such as Wine's, send them like that.
+    private static ReadOnlySpan<byte> NtlmSignature => "NTLMSSP\0"u8;
+
+    private SpnegoMechanism FindNtlm() =>
+        mechanisms.FirstOrDefault(m => SpnegoOid.Same(m.Oid, SpnegoOid.Ntlm))
+        ?? throw SecurityErrors.Refused(Name, "the client proves itself by NTLM, which is not accepted here");
 
     private byte[] Choose(byte[] token)
     {

@@ -28,6 +28,49 @@ public static class SpnegoContextTests
     }
 
     [Fact]
+    public static void A_client_without_SPNEGO_is_answered_in_bare_NTLM()
+    {
+        using SpnegoServerContext server = NewServer();
+        using SecurityContext client = ClientNtlm().Create();
+
+        byte[] challenge = server.Step(client.Step(default));
+        byte[] end = server.Step(client.Step(challenge));
+
+        Assert.Equal("NTLMSSP\0"u8, challenge.AsSpan(0, 8));
+        Assert.Empty(end);
+        Assert.True(server.IsComplete);
+        Assert.Equal((@"DOMAIN\User", "NTLM"), (server.Identity.Name, server.AuthenticationType));
+        Passes(client, server);
+        Passes(server, client);
+        Refused(server, challenge, "one more token");
+    }
+
+    [Fact]
+    public static void Bare_NTLM_is_refused_where_NTLM_is_not_offered()
+    {
+        using SpnegoServerContext server = new([new(Other, () => new Unknown())]);
+        using SecurityContext client = ClientNtlm().Create();
+
+        Refused(server, client.Step(default), "NTLM, which is not accepted here");
+        Assert.False(server.IsComplete);
+    }
+
+    [Fact]
+    public static void Bare_NTLM_is_not_taken_in_the_middle_of_SPNEGO_nor_the_other_way_round()
+    {
+        using SpnegoServerContext wrapped = NewServer();
+        using SpnegoClientContext client = NewClient();
+        wrapped.Step(client.Step(default));
+        using SpnegoServerContext bare = NewServer();
+        using SecurityContext ntlm = ClientNtlm().Create();
+        byte[] challenge = bare.Step(ntlm.Step(default));
+
+        Refused(wrapped, ntlm.Step(challenge), "the token");
+        Refused(bare, NewClient().Step(default), "NTLM");
+        Assert.False(wrapped.IsComplete || bare.IsComplete);
+    }
+
+    [Fact]
     public static void The_servers_mechanism_is_taken_where_the_clients_best_is_not_known_there()
     {
         using SpnegoServerContext server = NewServer();
