@@ -240,6 +240,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     {
         Limits = Limits,
         ErrorDetail = ErrorDetail,
+        CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
         Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
         TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
         TlsCertificateChain = TlsCertificate?.ReadChain(this, CertificatePassword),

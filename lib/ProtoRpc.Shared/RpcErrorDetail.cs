@@ -1,12 +1,13 @@
 namespace ProtoRpc;
 
-/// <summary>How much of a handler's exception is told to the caller.</summary>
+/// <summary>How much the caller is told of an exception that was not written for the caller.</summary>
+/// <remarks>The text of an <see cref="RpcException"/> that a handler throws is told at every level.</remarks>
 public enum RpcErrorDetail
 {
-    /// <summary>Only that the call failed.</summary>
+    /// <summary>That the call failed, and the id under which the server's record has the exception.</summary>
     None = 0,
 
-    /// <summary>The exception's type.</summary>
+    /// <summary>The exception's type, and the id.</summary>
     Type = 1,
 
     /// <summary>Type and message.</summary>

@@ -1,3 +1,6 @@
+using System.Reflection;
+using System.Runtime.CompilerServices;
+
 namespace ProtoRpc;
 
 /// <summary>The one exception of ProtoRpc: a call, a schema, a message or an endpoint that failed.</summary>
@@ -5,11 +8,15 @@ public sealed class RpcException : Exception
 {
     private readonly string? _errorId;
 
+    private readonly Assembly _author;
+
     /// <summary>Makes an exception of a status and a message that says what is wrong, where, and what to do.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
     public RpcException(RpcStatusCode code, string message, Exception? innerException = null)
         : base(message, innerException)
     {
         Code = code;
+        _author = Assembly.GetCallingAssembly();
     }
 
     /// <summary>The status of the call.</summary>
@@ -34,6 +41,10 @@ public sealed class RpcException : Exception
     /// <summary>What the server told of its handler's exception.</summary>
     public RpcRemoteException? Remote { get; init; }
 
+    /// <summary>The id under which the server's record has the exception that it did not tell; null where there
+    /// is none.</summary>
+    public string? CorrelationId { get; init; }
+
     /// <summary>The DCE/RPC fault status or the interface's return code, 0 where there was none.</summary>
     public uint NativeStatus { get; init; }
 
@@ -46,4 +57,11 @@ public sealed class RpcException : Exception
 
     /// <summary>Trailers of the reply; empty where the transport has none.</summary>
     public IReadOnlyDictionary<string, string> Trailers { get; init; } = new Dictionary<string, string>();
+
+    /// <summary>Whether <see cref="ErrorId"/> was set.</summary>
+    internal bool HasOwnErrorId => _errorId is not null;
+
+    /// <summary>Whether ProtoRpc wrote the text, and not an application.</summary>
+    internal bool IsByProtoRpc => _author == typeof(RpcException).Assembly
+        || _author.GetName().Name is "ProtoRpc" or "ProtoRpc.Hosting" or "ProtoRpc.PowerShell" or "ProtoRpc.Tool";
 }

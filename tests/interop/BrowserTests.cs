@@ -1,3 +1,4 @@
+using ProtoRpc.Calls;
 using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests;
 
@@ -36,7 +37,7 @@ public static class BrowserTests
     [PeerFact(Peer.Chromium)]
     public static async Task A_method_can_be_tried_on_the_page()
     {
-        using SearchServer server = new();
+        using SearchServer server = new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
         await using Browser browser = await Browser.StartAsync();
 
         await browser.OpenAsync(server.Endpoint.Uri);

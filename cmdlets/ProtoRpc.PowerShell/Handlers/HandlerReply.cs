@@ -98,8 +98,11 @@ internal static class HandlerReply
         }
     }
 
-    /// <summary>The exception that a script raised, without what the shell put around it.</summary>
-    public static Exception Unwrap(Exception exception)
+    /// <summary>The exception that a script raised, without what the shell put around it. A text that one of the
+    /// scripts throws itself is what its author says to the caller, and becomes an RpcException.</summary>
+    /// <param name="exception">What came out of the script.</param>
+    /// <param name="scripts">The handlers and filters.</param>
+    public static Exception Unwrap(Exception exception, IReadOnlyCollection<ScriptSource> scripts)
     {
         if (exception is ExitException or FlowControlException)
         {
@@ -118,6 +121,12 @@ internal static class HandlerReply
             if (exception is IContainsErrorRecord { ErrorRecord: { } record })
             {
                 trace = record.ScriptStackTrace ?? trace;
+                if (IsSaid(exception, record, scripts))
+                {
+                    exception = new RpcException(RpcStatusCode.Unknown, exception.Message, exception);
+                    break;
+                }
+
                 if (exception is RuntimeException && !ReferenceEquals(record.Exception, exception)
                     && record.Exception is not ParentContainsErrorRecordException and not null)
                 {
@@ -143,6 +152,20 @@ internal static class HandlerReply
 
         return exception;
     }
+
+    // throw 'text' makes a RuntimeException whose target and id are the text. What a function, a module or a command
+    // throws is written for the script that calls it.
+    private static bool IsSaid(Exception exception, ErrorRecord record, IReadOnlyCollection<ScriptSource> scripts) =>
+        exception is RuntimeException { WasThrownFromThrowStatement: true }
+        && exception.GetType() == typeof(RuntimeException)
+        && record is { TargetObject: not null, InvocationInfo: { } statement, ScriptStackTrace: { } trace }
+        && record.FullyQualifiedErrorId == exception.Message
+        && trace.Split('\n').All(IsFrameOfBlock)
+        && scripts.Any(script => script.Contains(statement));
+
+    // Functions and commands have their names there.
+    private static bool IsFrameOfBlock(string frame) =>
+        frame.StartsWith("at <ScriptBlock>", StringComparison.Ordinal);
 
     private static string WordOf(Exception leaving) => leaving switch
     {

@@ -252,7 +252,7 @@ internal sealed class HandlerWorker
         }
         catch (Exception e)
         {
-            call.Fail(Explain(HandlerReply.Unwrap(e), call));
+            call.Fail(Explain(HandlerReply.Unwrap(e, _pool.Scripts), call));
         }
         finally
         {

@@ -17,10 +17,12 @@ internal sealed class ScriptSource
 
     private readonly string _text;
     private readonly string? _file;
+    private readonly IScriptExtent _extent;
 
     private ScriptSource(Ast ast, string body)
     {
         _file = ast.Extent.File;
+        _extent = ast.Extent;
         _text = Place(ast, body);
         ParameterCount = ParametersOf(ast)?.Parameters.Count ?? 0;
     }
@@ -53,6 +55,16 @@ internal sealed class ScriptSource
 
     /// <summary>The name that stands for <c>$using:NAME</c> in a worker.</summary>
     public static string UsingName(string variable) => $"using{UsingColon}{variable}";
+
+    /// <summary>Whether a statement stands in this script itself, and not in what it calls.</summary>
+    public bool Contains(InvocationInfo statement)
+    {
+        int line = statement.ScriptLineNumber;
+        int column = statement.OffsetInLine;
+        return string.Equals(statement.ScriptName ?? "", _file ?? "", StringComparison.Ordinal)
+            && (line, column).CompareTo((_extent.StartLineNumber, _extent.StartColumnNumber)) >= 0
+            && (line, column).CompareTo((_extent.EndLineNumber, _extent.EndColumnNumber)) <= 0;
+    }
 
     /// <summary>A new block for the calling thread's runspace.</summary>
     public ScriptBlock Parse()

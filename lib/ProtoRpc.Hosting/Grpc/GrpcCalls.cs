@@ -65,8 +65,7 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
 
             if (!http.RequestAborted.IsCancellationRequested)
             {
-                await response.FailAsync(context?.Explain(e) ?? e, host.DetailFor(peer), context)
-                    .ConfigureAwait(false);
+                await response.FailAsync(host.Fail(context, peer, e), context).ConfigureAwait(false);
                 await response.EndAsync(output).ConfigureAwait(false);
             }
         }
@@ -89,6 +88,7 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
         // Without the machinery of streams.
         IMessage request = (await stream.ReadAsync().ConfigureAwait(false))!;
         IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
+        context.RunsHandler = false;
         await stream.WriteAsync(reply).ConfigureAwait(false);
     }
 }

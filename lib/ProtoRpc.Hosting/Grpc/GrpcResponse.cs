@@ -4,7 +4,6 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Grpc;
-using ProtoRpc.Calls.Native;
 using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Hosting.Grpc;
@@ -56,10 +55,9 @@ internal class GrpcResponse(HttpContext http)
     }
 
     /// <summary>Ends the reply of a call that failed.</summary>
-    /// <param name="error">How it failed.</param>
-    /// <param name="detail">What the caller is told of it.</param>
+    /// <param name="failure">How it failed.</param>
     /// <param name="context">The call; null where there was none yet.</param>
-    public async Task FailAsync(Exception error, RpcErrorDetail detail, RpcCallContext? context)
+    public async Task FailAsync(CallFailure failure, RpcCallContext? context)
     {
         if (context is not null)
         {
@@ -73,20 +71,22 @@ internal class GrpcResponse(HttpContext http)
             }
         }
 
-        if (error is RpcException { ErrorId: GrpcRequest.UnknownEncodingId })
+        if (failure.Error is RpcException { ErrorId: GrpcRequest.UnknownEncodingId })
         {
             Response.Headers[GrpcHeaders.AcceptEncoding] = GrpcEncoding.Accepted;
         }
 
-        RpcStatusCode code = ExceptionInfoCodec.StatusOf(error);
-        code = code == RpcStatusCode.OK ? RpcStatusCode.Unknown : code;
-        string text = GrpcMessageText.Encode(TextFor(error, detail), MaxTextLength);
-        Append(GrpcHeaders.Status, ((int)code).ToString(CultureInfo.InvariantCulture));
+        string text = GrpcMessageText.Encode(failure.Text, MaxTextLength);
+        Append(GrpcHeaders.Status, ((int)failure.Code).ToString(CultureInfo.InvariantCulture));
         Append(GrpcMessageText.HeaderName, text);
-        if (error is RpcException { Details: { Count: > 0 } details }
-            && GrpcStatusDetails.Write(code, GrpcMessageText.Decode(text), details) is { } written)
+        if (GrpcStatusDetails.Write(failure.Code, GrpcMessageText.Decode(text), failure.Details) is { } written)
         {
             Append(GrpcHeaders.StatusDetails, written);
+        }
+
+        if (failure.CorrelationId is { } id)
+        {
+            Append(GrpcHeaders.CorrelationId, id);
         }
 
         if (context is not null)
@@ -187,9 +187,4 @@ internal class GrpcResponse(HttpContext http)
         {
         }
     }
-
-    private static string TextFor(Exception error, RpcErrorDetail detail) =>
-        detail >= RpcErrorDetail.Message ? error.Message
-        : detail == RpcErrorDetail.Type ? $"The call failed with {error.GetType().FullName}."
-        : "The call failed.";
 }

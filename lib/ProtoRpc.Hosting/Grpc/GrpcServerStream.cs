@@ -87,6 +87,12 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
                 ? await ReadFrameAsync().ConfigureAwait(false)
                 : await ReceiveOnlyAsync().ConfigureAwait(false);
         }
+        catch (RpcException e)
+        {
+            // Of the request, and so for its sender, though it passes through the handler.
+            _context.Refusal = e;
+            throw;
+        }
         finally
         {
             _reading.Release();

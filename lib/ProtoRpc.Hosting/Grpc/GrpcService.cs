@@ -75,13 +75,11 @@ internal sealed class GrpcService(
         catch (HttpRefusal refusal)
         {
             // gRPC says it in its own status, in an answer that is a success to HTTP.
-            await response.FailAsync(
-                new RpcException(refusal.Code, refusal.Message), RpcErrorDetail.Message, null)
-                .ConfigureAwait(false);
+            await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null).ConfigureAwait(false);
         }
         catch (Exception e) when (e is RpcException or MissingMethodException)
         {
-            await response.FailAsync(e, RpcErrorDetail.Message, null).ConfigureAwait(false);
+            await response.FailAsync(CallFailure.OfRequest(e), null).ConfigureAwait(false);
         }
 
         if (method is not null)

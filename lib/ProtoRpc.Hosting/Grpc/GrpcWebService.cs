@@ -39,7 +39,7 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
         }
         catch (RpcException e)
         {
-            await response.FailAsync(e, RpcErrorDetail.Message, null).ConfigureAwait(false);
+            await response.FailAsync(CallFailure.OfRequest(e), null).ConfigureAwait(false);
             await response.EndAsync(output).ConfigureAwait(false);
         }
     }

@@ -66,14 +66,17 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             }
 
             IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
+            context.RunsHandler = false;
             method.CheckReply(reply);
             WriteHeaders(http.Response, context);
             await WriteAsync(http, StatusCodes.Status200OK, writer, reply, formats).ConfigureAwait(false);
             failed = false;
         }
-        catch (OperationCanceledException e) when (context?.Explain(e) is RpcException late)
+        catch (Exception e)
+            when (e is not HttpStreamFailed && HttpFailure.OfRequest(e) is null
+                && !http.RequestAborted.IsCancellationRequested)
         {
-            throw late;
+            throw new HttpCallFailed(host.Fail(context, peer, e));
         }
         finally
         {
@@ -110,8 +113,8 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
                 throw;
             }
 
-            HttpFailure failure = HttpFailure.Of(context.Explain(e));
-            await stream.FailAsync(failure.ToMessage(host.DetailFor(peer))).ConfigureAwait(false);
+            HttpFailure failure = HttpFailure.Of(host.Fail(context, peer, e));
+            await stream.FailAsync(failure.ToMessage()).ConfigureAwait(false);
             throw new HttpStreamFailed(e);
         }
     }
@@ -132,23 +135,23 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             return;
         }
 
-        HttpFailure failure = HttpFailure.Of(error);
+        HttpFailure failure = HttpFailure.OfRequest(error)
+            ?? HttpFailure.Of((error as HttpCallFailed)?.Failure ?? host.Fail(context: null, peer, error));
         if (failure.HttpStatus == StatusCodes.Status503ServiceUnavailable)
         {
             http.Response.Headers.RetryAfter = BusyRetrySeconds.ToString(CultureInfo.InvariantCulture);
         }
 
-        RpcErrorDetail detail = host.DetailFor(peer);
         if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion) || ConnectQuery.IsIn(http.Request))
         {
-            await WriteConnectErrorAsync(http, failure, detail).ConfigureAwait(false);
+            await WriteConnectErrorAsync(http, failure).ConfigureAwait(false);
             return;
         }
 
         (MessageFormat, string) writer =
             WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
             ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
-        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(detail), _format)
+        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), _format)
             .ConfigureAwait(false);
     }
 
@@ -266,15 +269,14 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         await _compression.WriteAsync(http, body.Whole[..body.Length]).ConfigureAwait(false);
     }
 
-    private static async Task WriteConnectErrorAsync(
-        HttpContext http, HttpFailure failure, RpcErrorDetail detail)
+    private static async Task WriteConnectErrorAsync(HttpContext http, HttpFailure failure)
     {
         ArrayBufferWriter<byte> body = new();
         using (Utf8JsonWriter json = new(body))
         {
             json.WriteStartObject();
             json.WriteString("code", failure.ConnectCode);
-            json.WriteString("message", failure.TextFor(detail));
+            json.WriteString("message", failure.Text);
             json.WriteEndObject();
         }
 

@@ -90,6 +90,12 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>The trailers that the handler set, or null.</summary>
     internal RpcMetadata? SetTrailers => _responseTrailers;
 
+    /// <summary>Whether a handler, or an interceptor around it, has the call: what fails now, fails there.</summary>
+    internal bool RunsHandler { get; set; }
+
+    /// <summary>What ProtoRpc says of the request to its sender while a handler reads it.</summary>
+    internal RpcException? Refusal { get; set; }
+
     internal override CancellationToken Aborted => _cancellation;
 
     /// <summary>The session that the caller names.</summary>

@@ -35,7 +35,13 @@ public sealed record RpcServerOptions
     // One line here for each way to serve.
     internal IReadOnlyList<IServerFace> Faces { get; init; } = [new NativeFace()];
 
-    /// <summary>What callers are told of a handler's exception; null for everything on local transports and
-    /// the message elsewhere.</summary>
+    /// <summary>What callers are told of an exception that was not written for them; null for everything where
+    /// the kernel says that the caller is on this machine, and <see cref="RpcErrorDetail.None"/> elsewhere.
+    /// The text of an <see cref="RpcException"/> that a handler throws is told at every level.</summary>
     public RpcErrorDetail? ErrorDetail { get; init; }
+
+    /// <summary>Records a call that failed in a handler or an interceptor, or by an exception that its caller is
+    /// not told. Called once for each such call, by its thread; what it throws is ignored. Null for no
+    /// record.</summary>
+    public Action<RpcFailedCall>? CallFailed { get; init; }
 }

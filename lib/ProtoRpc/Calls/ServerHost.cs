@@ -56,7 +56,34 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     /// <summary>What a caller is told of exceptions: by the peer and not by the endpoint,
     /// since a pipe of Windows can be reached from another machine.</summary>
     public RpcErrorDetail DetailFor(PeerIdentity peer) =>
-        Options.ErrorDetail ?? (peer.IsLocal ? RpcErrorDetail.Full : RpcErrorDetail.Message);
+        Options.ErrorDetail ?? (peer.IsLocal ? RpcErrorDetail.Full : RpcErrorDetail.None);
+
+    /// <summary>What the caller is told of a call that failed, after the server's record has it.</summary>
+    /// <param name="context">The call; null where there was none yet.</param>
+    /// <param name="peer">Who calls.</param>
+    /// <param name="error">What failed.</param>
+    public CallFailure Fail(RpcCallContext? context, PeerIdentity peer, Exception error)
+    {
+        error = context?.Explain(error) ?? error;
+        if (context is not { RunsHandler: true })
+        {
+            CallFailure early = CallFailure.Of(error, DetailFor(peer));
+            if (!early.IsForCaller)
+            {
+                Record(early, context);
+            }
+
+            return early;
+        }
+
+        CallFailure failure = CallFailure.OfHandler(error, DetailFor(peer), context);
+        if (!context.Aborted.IsCancellationRequested)
+        {
+            Record(failure, context);
+        }
+
+        return failure;
+    }
 
     /// <summary>Marks the begin of a call; every call that began ends with <see cref="EndCall"/>.</summary>
     public void BeginCall() => Interlocked.Increment(ref _inFlight);
@@ -81,6 +108,7 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
             throw NativeStreaming.Refusal(method.Info, context.Endpoint);
         }
 
+        context.RunsHandler = !method.IsBuiltIn;
         return method.Chain(context, request);
     }
 
@@ -88,7 +116,9 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     /// The replies are in the stream when it ends.</summary>
     public async ValueTask InvokeAsync(ServerMethod method, RpcCallContext context, RpcServerStream stream)
     {
+        context.RunsHandler = !method.IsBuiltIn;
         await method.StreamChain(context, stream).ConfigureAwait(false);
+        context.RunsHandler = false;
         stream.CheckEnd();
     }
 
@@ -97,5 +127,18 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     {
         _sessions?.Dispose();
         Transfers.Dispose();
+    }
+
+    private void Record(CallFailure failure, RpcCallContext? context)
+    {
+        try
+        {
+            Options.CallFailed?.Invoke(
+                new RpcFailedCall(failure.Error, failure.Code, failure.CorrelationId, context));
+        }
+        catch (Exception)
+        {
+            // The caller gets the answer, whatever becomes of the record.
+        }
     }
 }

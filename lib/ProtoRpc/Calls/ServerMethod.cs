@@ -54,6 +54,9 @@ internal sealed class ServerMethod
         StreamChain = InterceptorChain.Around(StreamChain, interceptors);
     }
 
+    /// <summary>Whether it is ProtoRpc's own, and no handler.</summary>
+    public bool IsBuiltIn { get; init; }
+
     /// <summary>Whether the handler reads the request's bytes itself,
     /// from <see cref="RpcCallContext.Body"/>.</summary>
     public bool TakesStream { get; init; }

@@ -134,9 +134,9 @@ public static class GrpcServerTests
     }
 
     [Theory]
-    [InlineData(RpcErrorDetail.None, "The call failed.")]
-    [InlineData(RpcErrorDetail.Type, "The call failed with System.InvalidOperationException.")]
-    [InlineData(RpcErrorDetail.Message, "broken")]
+    [InlineData(RpcErrorDetail.None, "^The call failed on the server. .* id [0-9a-f]{16}\\.$")]
+    [InlineData(RpcErrorDetail.Type, "^The call failed on the server with System.InvalidOperationException. ")]
+    [InlineData(RpcErrorDetail.Message, "^broken$")]
     public static void Callers_are_told_as_much_of_an_exception_as_the_server_says(
         RpcErrorDetail detail, string text)
     {
@@ -146,7 +146,8 @@ public static class GrpcServerTests
         RpcException error = Assert.Throws<RpcException>(() => Say(client, "throw"));
 
         Assert.Equal(RpcStatusCode.Unknown, error.Code);
-        Assert.Equal(text, error.Message);
+        Assert.Matches(text, error.Message);
+        Assert.Matches("^[0-9a-f]{16}$", error.CorrelationId);
     }
 
     [Fact]

@@ -127,10 +127,12 @@ public static class RpcServerTests
     }
 
     [Theory]
-    [InlineData(RpcErrorDetail.None, "", "")]
-    [InlineData(RpcErrorDetail.Type, "System.InvalidOperationException", "")]
-    [InlineData(RpcErrorDetail.Message, "System.InvalidOperationException", "no disk")]
-    [InlineData(RpcErrorDetail.Full, "System.InvalidOperationException", "no disk")]
+    [InlineData(RpcErrorDetail.None, "", "^The call failed on the server. Its record has .* the id [0-9a-f]{16}\\.$")]
+    [InlineData(
+        RpcErrorDetail.Type, "System.InvalidOperationException",
+        "^The call failed on the server with System.InvalidOperationException. .* the id [0-9a-f]{16}\\.$")]
+    [InlineData(RpcErrorDetail.Message, "System.InvalidOperationException", "^no disk$")]
+    [InlineData(RpcErrorDetail.Full, "System.InvalidOperationException", "^no disk$")]
     public static void A_handlers_exception_is_told_at_the_level_that_was_set(
         RpcErrorDetail detail, string type, string message)
     {
@@ -144,7 +146,8 @@ public static class RpcServerTests
         Assert.Equal("calls.Echo/Fail", error.MethodName);
         Assert.Equal(server.Endpoints[0], error.Endpoint);
         Assert.Equal(type, error.Remote!.TypeName);
-        Assert.Equal(message, error.Remote.Message);
+        Assert.Matches(message, error.Remote.Message);
+        Assert.Matches("^[0-9a-f]{16}$", error.CorrelationId);
         Assert.Equal(detail == RpcErrorDetail.Full, error.Remote.StackTrace.Length > 0);
         Assert.Equal(1, server.Counters.Errors);
     }
@@ -152,7 +155,7 @@ public static class RpcServerTests
     [Theory]
     [InlineData(RpcTransport.Tcp, false)]
     [InlineData(RpcTransport.Local, true)]
-    public static void Stacks_are_told_on_local_transports_only_unless_set(RpcTransport transport, bool told)
+    public static void Exceptions_are_told_on_local_transports_only_unless_set(RpcTransport transport, bool told)
     {
         using RpcServer server = EchoServer.Start(transport);
         using RpcClient client = EchoServer.Connect(server);
@@ -160,7 +163,7 @@ public static class RpcServerTests
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Fail", new EchoRequest { Text = "x" }));
 
-        Assert.Equal("x", error.Remote!.Message);
+        Assert.Equal(told, error.Remote!.Message == "x");
         Assert.Equal(told, error.Remote.StackTrace.Length > 0);
     }
 

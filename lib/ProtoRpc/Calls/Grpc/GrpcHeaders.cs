@@ -12,6 +12,9 @@ internal static class GrpcHeaders
     public const string Status = "grpc-status";
     public const string StatusDetails = "grpc-status-details-bin";
 
+    /// <summary>A trailer of ours: under what the server's record has the exception that it does not tell.</summary>
+    public const string CorrelationId = "protorpc-correlation-id";
+
     private const string ReservedPrefix = "grpc-";
     private static readonly string UserAgent =
         $"protorpc/{typeof(GrpcHeaders).Assembly.GetName().Version?.ToString(3)}";
@@ -19,7 +22,7 @@ internal static class GrpcHeaders
     private static readonly HashSet<string> Reserved =
     [
         "te", "content-type", "content-length", "host", "connection", "keep-alive", "proxy-connection",
-        "transfer-encoding", "upgrade",
+        "transfer-encoding", "upgrade", CorrelationId,
     ];
 
     /// <summary>The type of a body. Never changed: all calls share it.</summary>

@@ -45,6 +45,7 @@ internal static class GrpcStatus
         {
             MayHaveExecuted = code != RpcStatusCode.Unimplemented,
             Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
+            CorrelationId = CorrelationIds.Accept(GrpcHeaders.Find(headers, GrpcHeaders.CorrelationId)),
             Trailers = ToText(trailers),
         };
     }

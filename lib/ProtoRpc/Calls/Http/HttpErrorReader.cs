@@ -23,6 +23,7 @@ internal static class HttpErrorReader
             ConnectCodes.CodeOf(error.Code) ?? RpcStatusTable.OfHttpStatus(httpStatus), error.ErrorText)
         {
             FieldPath = error.HasFieldPath ? error.FieldPath : null,
+            CorrelationId = CorrelationIds.Accept(error.CorrelationId),
             Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
 
             // 4xx refuses before anything runs, but for the statuses that handlers give. A 503 is a handler's

@@ -51,7 +51,10 @@ internal sealed class BuiltInMethods
         where TRequest : class, IMessage<TRequest>, new() => _methods.Add(new ServerMethod(
             Info.FindMethod(name[1..])!,
             (context, request) => handler(context, (TRequest)request),
-            new MessageParser<TRequest>(() => new TRequest())));
+            new MessageParser<TRequest>(() => new TRequest()))
+        {
+            IsBuiltIn = true,
+        });
 
     // The method that the parts are for is found before the first of them is kept,
     // and is called as if the message had come whole.
@@ -75,6 +78,7 @@ internal sealed class BuiltInMethods
         IMessage reply = await _host.InvokeAsync(method, context, method.ReadRequest(whole.Body, context))
             .ConfigureAwait(false);
         context.Method = multi;
+        context.RunsHandler = false;
         method.CheckReply(reply);
         return new RpcMultiPartResponse { ResponseBytes = reply.ToByteString() };
     }

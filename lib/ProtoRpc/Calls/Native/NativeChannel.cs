@@ -364,6 +364,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return new RpcException(code, message, RemoteExceptionFactory.Create(remote, options.ExceptionTypes))
         {
             Remote = remote,
+            CorrelationId = CorrelationIds.Accept(header.GetExtension(ProtorpcTransportExtensions.CorrelationId)),
             MayHaveExecuted = true,
         };
     }

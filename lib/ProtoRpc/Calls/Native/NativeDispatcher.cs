@@ -64,6 +64,7 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
         ExecCall call, RpcRequestHeader header, ServerMethod method, RpcCallContext context, IMessage reply)
     {
         // All that can fail comes before the first byte of the reply.
+        context.RunsHandler = false;
         method.CheckReply(reply);
         MessageChecks.RequireSize(reply, host.Options.Limits.MaxMessageBytes, "reply");
         RpcResponseHeader response = new() { MessageId = header.MessageId };
@@ -80,12 +81,8 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
     private void Fail(ExecCall call, RpcRequestHeader? header, RpcCallContext? context, Exception error)
     {
         call.ResetReply();
-        Exception told = context?.Explain(error) ?? error;
-        RpcResponseHeader response = new()
-        {
-            Success = false,
-            Exception = ExceptionInfoCodec.Encode(told, host.DetailFor(call.Peer)),
-        };
+        CallFailure failure = host.Fail(context, call.Peer, error);
+        RpcResponseHeader response = new() { Success = false, Exception = failure.ToExceptionInfo() };
         if (header is { HasMessageId: true })
         {
             response.MessageId = header.MessageId;
@@ -97,7 +94,12 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
             response.CallContext = changed;
         }
 
-        response.SetExtension(ProtorpcTransportExtensions.StatusCode, (int)ExceptionInfoCodec.StatusOf(told));
+        response.SetExtension(ProtorpcTransportExtensions.StatusCode, (int)failure.Code);
+        if (failure.CorrelationId is { } id)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.CorrelationId, id);
+        }
+
         NativeHeaders.Write(call.Reply, response, body: null);
         context?.End();
         host.EndCall(failed: true);

@@ -16,6 +16,7 @@ internal static class NativeHeaders
     [
         ProtorpcTransportExtensions.TimeoutMs,
         ProtorpcTransportExtensions.StatusCode,
+        ProtorpcTransportExtensions.CorrelationId,
         ProtorpcTransportExtensions.ServerFacts,
     ];
 
