@@ -22,6 +22,14 @@ public sealed record RpcLimits
     /// <summary>Calls that may wait for a handler before the next is refused as too busy: 1,000.</summary>
     public int MaxQueuedCalls { get; init; } = 1000;
 
+    /// <summary>Workers of a listener that are replaced although their handlers, stopped, still run .NET
+    /// code that the shell cannot stop: 32.</summary>
+    public int MaxStuckWorkers { get; init; } = 32;
+
+    /// <summary>Elements of one request or reply: the messages within it, all their fields, set or not, and the
+    /// entries of its maps. A long message may have one for every two bytes: 1,000,000.</summary>
+    public int MaxMessageElements { get; init; } = 1_000_000;
+
     /// <summary>Nesting of messages, in every format and for objects: 100.</summary>
     public int MaxDepth { get; init; } = 100;
 
@@ -47,6 +55,10 @@ public sealed record RpcLimits
     /// <summary>Bytes of all messages of one caller that are coming in parts:
     /// 2 GiB less one, the largest message of Protocol Buffers.</summary>
     public int MaxTransferBytes { get; init; } = int.MaxValue;
+
+    /// <summary>Bytes of all messages of all callers that are coming in parts, as the senders announce
+    /// them: 8 GiB.</summary>
+    public long MaxTransferBytesOfAll { get; init; } = 8L * 1024 * 1024 * 1024;
 
     /// <summary>Messages of one caller that may be coming in parts at once: 8.</summary>
     public int MaxTransfersPerCaller { get; init; } = 8;

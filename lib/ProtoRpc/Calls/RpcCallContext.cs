@@ -1,3 +1,5 @@
+using System.Net;
+using System.Net.Sockets;
 using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
@@ -8,6 +10,8 @@ namespace ProtoRpc.Calls;
 /// <summary>What a handler may know of the call that it handles. Valid until the handler ends.</summary>
 public sealed class RpcCallContext : RpcPeerContext
 {
+    private const int Ipv6NetworkBytes = 8;
+
     private readonly ServerHost _host;
     private readonly Headers.RpcCallContext? _incoming;
     private readonly CancellationToken _cancellation;
@@ -81,6 +85,9 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>Whether the request that was read last came compressed, on gRPC endpoints.</summary>
     public bool IsRequestCompressed { get; internal set; }
 
+    /// <summary>Elements that a request may have.</summary>
+    internal int MaxElements => _host.Options.Limits.MaxMessageElements;
+
     /// <summary>Where the request's headers are read from, when somebody asks for them.</summary>
     internal Func<RpcMetadata>? HeaderSource { get; init; }
 
@@ -106,6 +113,22 @@ public sealed class RpcCallContext : RpcPeerContext
     internal string Owner => IsAuthenticated
         ? $"{AuthenticationType}:{User.Name}"
         : $"anonymous:{ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))]}";
+
+    /// <summary>Whose share of what callers have in common the call takes: the user's, or that of the address of
+    /// those who do not say who they are; of IPv6 the network, for one machine has all its addresses.</summary>
+    internal string ShareHolder
+    {
+        get
+        {
+            if (IsAuthenticated || !IPEndPoint.TryParse(ClientAddress, out IPEndPoint? remote)
+                || remote.AddressFamily != AddressFamily.InterNetworkV6 || remote.Address.IsIPv4MappedToIPv6)
+            {
+                return Owner;
+            }
+
+            return $"anonymous:{Convert.ToHexString(remote.Address.GetAddressBytes().AsSpan(0, Ipv6NetworkBytes))}";
+        }
+    }
 
     internal override string What => Method.FullName;
 

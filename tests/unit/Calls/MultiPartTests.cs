@@ -209,6 +209,99 @@ public static class MultiPartTests
             TimeSpan.FromSeconds(20)));
     }
 
+    [Fact]
+    public static void Callers_that_hold_every_place_leave_one_to_another()
+    {
+        RpcLimits limits = new();
+        using TransferTable table = new(limits);
+        for (int i = 0; i < limits.MaxTransfers; i++)
+        {
+            table.Accept($"holder {i % 8}", Part(0, 1000, 10, 10, id: i));
+        }
+
+        table.Accept("another", Part(0, 1000, 10, 10, id: 1000));
+        table.Accept("another", Part(10, 1000, 10, 10, id: 1000));
+
+        Assert.Equal(limits.MaxTransfers, table.Count);
+    }
+
+    [Fact]
+    public static void Addresses_of_one_holder_have_one_share()
+    {
+        using TransferTable table = new(new RpcLimits { MaxTransfersPerCaller = 2 });
+        table.Accept("a", Part(0, 1000, 10, 10), "network");
+        table.Accept("b", Part(0, 1000, 10, 10), "network");
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => table.Accept("c", Part(0, 1000, 10, 10), "network"));
+
+        Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
+        Assert.Equal(2, table.Count);
+    }
+
+    [Fact]
+    public static void What_all_callers_announce_is_bounded()
+    {
+        using TransferTable table = new(new RpcLimits { MaxTransferBytesOfAll = 2500 });
+        table.Accept("a", Part(0, 1000, 10, 10));
+        table.Accept("b", Part(0, 1000, 10, 10));
+
+        RpcException error = Assert.Throws<RpcException>(() => table.Accept("c", Part(0, 1000, 10, 10)));
+
+        Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
+        table.Accept("c", Part(0, 500, 10, 10));
+    }
+
+    [Fact]
+    public static void Parts_without_bytes_do_not_keep_a_transfer_alive()
+    {
+        using TransferTable table = new(
+            new RpcLimits { TransferIdleTimeout = TimeSpan.FromMilliseconds(20) });
+        table.Accept("a", Part(0, 100, 10, 10));
+
+        bool expired = SpinWait.SpinUntil(
+            () =>
+            {
+                try
+                {
+                    table.Accept("a", Part(10, 100, 0, 0));
+                }
+                catch (RpcException e) when (e.ErrorId == "BadPart")
+                {
+                    // It is gone.
+                }
+
+                table.Sweep();
+                return table.Count == 0;
+            },
+            TimeSpan.FromSeconds(20));
+
+        Assert.True(expired);
+    }
+
+    [Theory]
+    [InlineData(1, true)]
+    [InlineData(30_000, false)]
+    public static void A_transfer_that_hardly_moves_is_abandoned(int bytesPerPart, bool abandoned)
+    {
+        long now = 0;
+        using Transfer transfer = new("a", "a", "m", int.MaxValue, int.MaxValue, () => now);
+        for (int i = 0; i < 10; i++)
+        {
+            now += 50_000;
+            transfer.Append(new RpcMultiPartRequest
+            {
+                MethodName = "m",
+                TotalBytes = int.MaxValue,
+                CurrentPosition = i * bytesPerPart,
+                BytesSent = bytesPerPart,
+                PayloadBytes = ByteString.CopyFrom(new byte[bytesPerPart]),
+            });
+        }
+
+        Assert.Equal(abandoned, transfer.IsAbandoned(TimeSpan.FromMinutes(1)));
+    }
+
     [Theory]
     [InlineData(-1, RpcStatusCode.InvalidArgument)]
     [InlineData(1001, RpcStatusCode.ResourceExhausted)]
@@ -248,9 +341,37 @@ public static class MultiPartTests
 
         Assert.False(early);
         Assert.True(body.IsOnDisk);
+        if (!OperatingSystem.IsWindows())
+        {
+            Assert.DoesNotContain(FilesOf(Environment.ProcessId), IsNamedPart);
+        }
+
         Assert.Equal(bytes, back);
         body.Dispose();
     }
+
+    // Linux marks open files without a name.
+    private static IEnumerable<string> FilesOf(int process) =>
+        Directory.Exists($"/proc/{process}/fd")
+            ? Directory.GetFiles($"/proc/{process}/fd")
+                .Select(TargetOf)
+            : [];
+
+    private static string TargetOf(string link)
+    {
+        try
+        {
+            return File.ResolveLinkTarget(link, returnFinalTarget: false)?.FullName ?? "";
+        }
+        catch (IOException)
+        {
+            // Another test has closed the file meanwhile.
+            return "";
+        }
+    }
+
+    private static bool IsNamedPart(string target) =>
+        target.Contains("protorpc-", StringComparison.Ordinal) && target.EndsWith(".part", StringComparison.Ordinal);
 
     private static RpcMultiPartRequest Part(
         int position, int total, int sent, int length, Status status = Status.Continue, int id = 0)

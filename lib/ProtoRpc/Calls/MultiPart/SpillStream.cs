@@ -62,14 +62,25 @@ internal sealed class SpillStream(int memoryBytes) : Stream
             Mode = FileMode.CreateNew,
             Access = FileAccess.ReadWrite,
             Share = FileShare.None,
-            Options = FileOptions.DeleteOnClose,
         };
-        if (!OperatingSystem.IsWindows())
+        if (OperatingSystem.IsWindows())
+        {
+            options.Options = FileOptions.DeleteOnClose;
+        }
+        else
         {
             options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
         }
 
-        FileStream file = new(Path.Combine(Path.GetTempPath(), $"protorpc-{Guid.NewGuid():N}.part"), options);
+        string path = Path.Combine(Path.GetTempPath(), $"protorpc-{Guid.NewGuid():N}.part");
+        FileStream file = new(path, options);
+        if (!OperatingSystem.IsWindows())
+        {
+            // Windows deletes a file whose process is killed. Unix does not, but keeps one without a name
+            // until it is closed.
+            File.Delete(path);
+        }
+
         long position = _inner.Position;
         _inner.Position = 0;
         _inner.CopyTo(file);

@@ -4,24 +4,61 @@ using ProtoRpc.Calls.Headers;
 namespace ProtoRpc.Calls.MultiPart;
 
 /// <summary>A message that is coming in parts.</summary>
-internal sealed class Transfer(string owner, string method, int totalBytes, int memoryBytes) : IDisposable
+internal sealed class Transfer : IDisposable
 {
+    // Slower than any line: a sender that sends less only keeps others from sending.
+    private const double MinBytesPerMillisecond = 0.24;
+
     private readonly Lock _gate = new();
+    private readonly Func<long> _clock;
+    private readonly long _begun;
+    private long _received;
+
+    /// <summary>A message that is coming.</summary>
+    /// <param name="owner">Who sends it.</param>
+    /// <param name="holder">Whose share of the table it takes.</param>
+    /// <param name="method">The method that it is for.</param>
+    /// <param name="totalBytes">The bytes that the sender announced.</param>
+    /// <param name="memoryBytes">Bytes of it that are kept in memory.</param>
+    /// <param name="clock">Milliseconds of the system's uptime; null for the system's own.</param>
+    public Transfer(
+        string owner, string holder, string method, int totalBytes, int memoryBytes, Func<long>? clock = null)
+    {
+        Owner = owner;
+        Holder = holder;
+        Method = method;
+        TotalBytes = totalBytes;
+        Body = new SpillStream(memoryBytes);
+        _clock = clock ?? (() => Environment.TickCount64);
+        _begun = LastPart = _clock();
+    }
 
     /// <summary>Who sends it.</summary>
-    public string Owner { get; } = owner;
+    public string Owner { get; }
+
+    /// <summary>Whose share of the table it takes: the user, or the address of those who are anonymous.</summary>
+    public string Holder { get; }
 
     /// <summary>The method that it is for.</summary>
-    public string Method { get; } = method;
+    public string Method { get; }
 
     /// <summary>The bytes that the sender announced; nothing is set aside for them.</summary>
-    public int TotalBytes { get; } = totalBytes;
+    public int TotalBytes { get; }
 
     /// <summary>What has come.</summary>
-    public SpillStream Body { get; } = new(memoryBytes);
+    public SpillStream Body { get; }
 
-    /// <summary>Milliseconds of the system's uptime when the last part came.</summary>
-    public long LastPart { get; private set; } = Environment.TickCount64;
+    /// <summary>Milliseconds of the system's uptime when the last bytes came.</summary>
+    public long LastPart { get; private set; }
+
+    /// <summary>Whether its sender has left it, or sends next to nothing.</summary>
+    public bool IsAbandoned(TimeSpan idleTimeout)
+    {
+        long now = _clock();
+        return now - LastPart > idleTimeout.TotalMilliseconds
+            || now - _begun > idleTimeout.TotalMilliseconds
+                + (Volatile.Read(ref _received) / MinBytesPerMillisecond);
+    }
 
     /// <summary>Takes the next part.</summary>
     /// <exception cref="RpcException">InvalidArgument for a part that does not follow.</exception>
@@ -48,7 +85,11 @@ internal sealed class Transfer(string owner, string method, int totalBytes, int 
             }
 
             Body.Write(payload.Span);
-            LastPart = Environment.TickCount64;
+            Volatile.Write(ref _received, Body.Length);
+            if (payload.Length > 0)
+            {
+                LastPart = _clock();
+            }
         }
     }
 

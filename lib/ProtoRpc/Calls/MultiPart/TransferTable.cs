@@ -10,6 +10,9 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
     private const int TransactionIdBytes = 16;
     private static readonly TimeSpan SweepPeriod = TimeSpan.FromSeconds(1);
 
+    // One that sends loses its place to no other caller's announcement.
+    private static readonly TimeSpan IdleForRoom = TimeSpan.FromSeconds(5);
+
     private readonly Dictionary<(string Owner, ByteString Id), Transfer> _transfers = [];
     private readonly Lock _gate = new();
     private Timer? _sweep;
@@ -31,7 +34,10 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
     /// <returns>The whole message after its last part, for the caller to dispose; else null.</returns>
     /// <exception cref="RpcException">InvalidArgument for a part that does not follow,
     /// ResourceExhausted over a limit; the transfer is then dropped.</exception>
-    public Transfer? Accept(string owner, RpcMultiPartRequest part)
+    /// <param name="owner">Who sends it.</param>
+    /// <param name="part">The part.</param>
+    /// <param name="holder">Whose share of the table it takes; null for the owner's.</param>
+    public Transfer? Accept(string owner, RpcMultiPartRequest part, string? holder = null)
     {
         if (part.TransactionId.Length != TransactionIdBytes)
         {
@@ -41,7 +47,7 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
         }
 
         (string, ByteString) key = (owner, part.TransactionId);
-        Transfer transfer = part.CurrentPosition == 0 ? Begin(key, part) : Find(key);
+        Transfer transfer = part.CurrentPosition == 0 ? Begin(key, part, holder ?? owner) : Find(key);
         bool isLast = part.MessageStatus == RpcMultiPartRequest.Types.RpcMessageStatus.Complete;
         try
         {
@@ -92,11 +98,7 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
     }
 
     /// <summary>Forgets the transfers that were abandoned.</summary>
-    internal void Sweep()
-    {
-        long now = Environment.TickCount64;
-        DropWhere(transfer => now - transfer.LastPart > limits.TransferIdleTimeout.TotalMilliseconds);
-    }
+    internal void Sweep() => DropWhere(transfer => transfer.IsAbandoned(limits.TransferIdleTimeout));
 
     private void DropWhere(Func<Transfer, bool> condition)
     {
@@ -116,7 +118,21 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
         dropped.ForEach(transfer => transfer.Dispose());
     }
 
-    private Transfer Begin((string Owner, ByteString Id) key, RpcMultiPartRequest part)
+    private Transfer Begin((string Owner, ByteString Id) key, RpcMultiPartRequest part, string holder)
+    {
+        List<Transfer> dropped = [];
+        try
+        {
+            return Begin(key, part, holder, dropped);
+        }
+        finally
+        {
+            dropped.ForEach(transfer => transfer.Dispose());
+        }
+    }
+
+    private Transfer Begin(
+        (string Owner, ByteString Id) key, RpcMultiPartRequest part, string holder, List<Transfer> dropped)
     {
         lock (_gate)
         {
@@ -130,8 +146,10 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
                 };
             }
 
-            RequireRoom(key.Owner, part.TotalBytes);
-            Transfer transfer = new(key.Owner, part.MethodName, part.TotalBytes, limits.TransferMemoryBytes);
+            RequireRoom(holder, part.TotalBytes);
+            MakeRoom(holder, part.TotalBytes, dropped);
+            Transfer transfer = new(
+                key.Owner, holder, part.MethodName, part.TotalBytes, limits.TransferMemoryBytes);
             _transfers.Add(key, transfer);
             _sweep ??= new Timer(
                 static table => ((TransferTable)table!).Sweep(), this, SweepPeriod, SweepPeriod);
@@ -140,7 +158,7 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
     }
 
     // By what the sender announces: nothing is set aside for it, and more than that is never taken.
-    private void RequireRoom(string owner, int totalBytes)
+    private void RequireRoom(string holder, int totalBytes)
     {
         if (totalBytes < 0)
         {
@@ -150,7 +168,7 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
 
         long sum = totalBytes;
         int count = 1;
-        foreach (Transfer other in _transfers.Values.Where(t => t.Owner == owner))
+        foreach (Transfer other in _transfers.Values.Where(t => t.Holder == holder))
         {
             sum += other.TotalBytes;
             count++;
@@ -163,10 +181,55 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
                 + $"and {limits.MaxTransferBytes} are allowed");
         }
 
-        if (count > limits.MaxTransfersPerCaller || _transfers.Count >= limits.MaxTransfers)
+        if (count > limits.MaxTransfersPerCaller)
+        {
+            throw Exhausted(
+                $"{limits.MaxTransfersPerCaller} messages of the caller are coming in parts already");
+        }
+    }
+
+    // Where the table is full, a caller with less than others gets room from the one with most, so that a few
+    // cannot keep the rest from sending.
+    private void MakeRoom(string holder, int totalBytes, List<Transfer> dropped)
+    {
+        while (_transfers.Count >= limits.MaxTransfers)
+        {
+            Drop(LongestIdleOf(MostOf(_ => 1), above: SumOf(holder, _ => 1) + 1, _ => 1), dropped);
+        }
+
+        while (_transfers.Values.Sum(t => (long)t.TotalBytes) + totalBytes > limits.MaxTransferBytesOfAll)
+        {
+            Transfer? idle = LongestIdleOf(
+                MostOf(t => t.TotalBytes), above: SumOf(holder, t => t.TotalBytes) + totalBytes, t => t.TotalBytes);
+            Drop(
+                idle is not null && Environment.TickCount64 - idle.LastPart > IdleForRoom.TotalMilliseconds
+                    ? idle
+                    : null,
+                dropped);
+        }
+    }
+
+    private string? MostOf(Func<Transfer, long> size) => _transfers.Values
+        .GroupBy(transfer => transfer.Holder)
+        .MaxBy(group => group.Sum(size))?.Key;
+
+    private long SumOf(string? holder, Func<Transfer, long> size) =>
+        _transfers.Values.Where(transfer => transfer.Holder == holder).Sum(size);
+
+    private Transfer? LongestIdleOf(string? holder, long above, Func<Transfer, long> size) =>
+        SumOf(holder, size) > above
+            ? _transfers.Values.Where(transfer => transfer.Holder == holder).MinBy(transfer => transfer.LastPart)
+            : null;
+
+    private void Drop(Transfer? victim, List<Transfer> dropped)
+    {
+        if (victim is null)
         {
             throw Exhausted("too many messages are coming in parts already");
         }
+
+        _transfers.Remove(_transfers.First(entry => ReferenceEquals(entry.Value, victim)).Key);
+        dropped.Add(victim);
     }
 
     private static RpcException Exhausted(string why) =>

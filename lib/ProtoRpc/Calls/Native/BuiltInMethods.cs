@@ -67,7 +67,7 @@ internal sealed class BuiltInMethods
         }
 
         ServerMethod method = _service.Get(part.MethodName);
-        using Transfer? whole = _host.Transfers.Accept(context.Owner, part);
+        using Transfer? whole = _host.Transfers.Accept(context.Owner, part, context.ShareHolder);
         if (whole is null)
         {
             return new RpcMultiPartResponse { Continue = true };
