@@ -65,6 +65,8 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
     {
         FormatOptions options = new()
         {
+            // What the caller has at hand is no peer's.
+            MaxElements = int.MaxValue,
             IgnoreUnknownFields = AllowUnknownField,
             NestedRepeated = NestRepeated,
         };

@@ -20,7 +20,11 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
     private const int BusyRetrySeconds = 1;
 
     private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
-    private readonly FormatOptions _format = new() { MaxDepth = host.Options.Limits.MaxDepth };
+    private readonly FormatOptions _format = new()
+    {
+        MaxDepth = host.Options.Limits.MaxDepth,
+        MaxElements = host.Options.Limits.MaxMessageElements,
+    };
     private readonly ReplyCompression _compression = new(options.CompressionThreshold);
 
     /// <summary>Runs a call and answers it, also when it fails.</summary>

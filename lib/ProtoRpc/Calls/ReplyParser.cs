@@ -8,12 +8,13 @@ namespace ProtoRpc.Calls;
 /// <summary>Reads replies. The caller is not at fault when one is wrong, so the status is never the parser's.</summary>
 internal static class ReplyParser
 {
-    /// <exception cref="RpcException">Internal: not a reply of the method, and why.</exception>
-    public static DynamicMessage Parse(RpcMethodInfo method, ReadOnlySpan<byte> body)
+    /// <exception cref="RpcException">Internal: not a reply of the method, and why; ResourceExhausted: of more
+    /// elements than the limit.</exception>
+    public static DynamicMessage Parse(RpcMethodInfo method, ReadOnlySpan<byte> body, RpcLimits limits)
     {
         try
         {
-            return DynamicMessage.Parse(method.ReplyType, body);
+            return DynamicMessage.Parse(method.ReplyType, body, limits.MaxMessageElements);
         }
         catch (RpcException e)
         {
@@ -21,12 +22,13 @@ internal static class ReplyParser
         }
     }
 
-    /// <inheritdoc cref="Parse(RpcMethodInfo, ReadOnlySpan{byte})"/>
-    public static DynamicMessage Parse(RpcMethodInfo method, in ReadOnlySequence<byte> body)
+    /// <inheritdoc cref="Parse(RpcMethodInfo, ReadOnlySpan{byte}, RpcLimits)"/>
+    public static DynamicMessage Parse(
+        RpcMethodInfo method, in ReadOnlySequence<byte> body, RpcLimits limits)
     {
         try
         {
-            return DynamicMessage.Parse(method.ReplyType, body);
+            return DynamicMessage.Parse(method.ReplyType, body, limits.MaxMessageElements);
         }
         catch (RpcException e)
         {
@@ -51,7 +53,9 @@ internal static class ReplyParser
     }
 
     private static RpcException BadReply(RpcMethodInfo method, Exception why) => new(
-        RpcStatusCode.Internal,
+        why is RpcException { Code: RpcStatusCode.ResourceExhausted }
+            ? RpcStatusCode.ResourceExhausted
+            : RpcStatusCode.Internal,
         $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {why.Message}",
         why)
     {

@@ -104,14 +104,14 @@ public sealed partial class RpcClient : IDisposable
     public DynamicMessage Invoke(
         RpcMethodInfo method, IMessage request, TimeSpan? timeout = null,
         CancellationToken cancellation = default) =>
-        Call(method, request, body => ReplyParser.Parse(method, body), OptionsOf(timeout), cancellation);
+        Call(method, request, body => ReplyParser.Parse(method, body, _limits), OptionsOf(timeout), cancellation);
 
     /// <summary>Calls a method with headers and other options, and blocks for the reply.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public DynamicMessage Invoke(
         RpcMethodInfo method, IMessage request, RpcCallOptions options,
         CancellationToken cancellation = default) =>
-        Call(method, request, body => ReplyParser.Parse(method, body), options, cancellation);
+        Call(method, request, body => ReplyParser.Parse(method, body, _limits), options, cancellation);
 
     /// <summary>Calls a method with generated message types and blocks for the reply.</summary>
     /// <param name="method">The bare or full name of the method.</param>
@@ -141,7 +141,7 @@ public sealed partial class RpcClient : IDisposable
         try
         {
             return new RpcStreamingCall(
-                method, _channel.Open(SpecOf(method, options), cancellation), Endpoint, CountCall);
+                method, _channel.Open(SpecOf(method, options), cancellation), Endpoint, _limits, CountCall);
         }
         catch (RpcException e)
         {
@@ -185,14 +185,14 @@ public sealed partial class RpcClient : IDisposable
     public Task<DynamicMessage> InvokeAsync(
         RpcMethodInfo method, IMessage request, TimeSpan? timeout = null,
         CancellationToken cancellation = default) =>
-        CallAsync(method, request, body => ReplyParser.Parse(method, body), OptionsOf(timeout), cancellation);
+        CallAsync(method, request, body => ReplyParser.Parse(method, body, _limits), OptionsOf(timeout), cancellation);
 
     /// <summary>Calls a method with headers and other options, without holding a thread.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
     public Task<DynamicMessage> InvokeAsync(
         RpcMethodInfo method, IMessage request, RpcCallOptions options,
         CancellationToken cancellation = default) =>
-        CallAsync(method, request, body => ReplyParser.Parse(method, body), options, cancellation);
+        CallAsync(method, request, body => ReplyParser.Parse(method, body, _limits), options, cancellation);
 
     /// <summary>Calls a method with generated message types, without holding a thread;
     /// the method is named by the bare or full name.</summary>
@@ -235,7 +235,7 @@ public sealed partial class RpcClient : IDisposable
         return Located(method, () => _channel.Upload(
             new CallSpec(method, timeout ?? _limits.CallTimeout) { Progress = progress },
             request,
-            body => ReplyParser.Parse(method, body),
+            body => ReplyParser.Parse(method, body, _limits),
             cancellation));
     }
 

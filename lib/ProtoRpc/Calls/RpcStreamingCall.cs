@@ -12,6 +12,7 @@ public sealed class RpcStreamingCall : IAsyncDisposable
 {
     private readonly IRpcStream _stream;
     private readonly RpcEndpoint _endpoint;
+    private readonly RpcLimits _limits;
     private Action? _ended;
     private ExceptionDispatchInfo? _failure;
     private DynamicMessage? _current;
@@ -19,9 +20,12 @@ public sealed class RpcStreamingCall : IAsyncDisposable
     /// <param name="method">The method.</param>
     /// <param name="stream">The call below.</param>
     /// <param name="endpoint">For errors.</param>
+    /// <param name="limits">What replies may be made of.</param>
     /// <param name="ended">Told once that the call has ended, however it did.</param>
-    internal RpcStreamingCall(RpcMethodInfo method, IRpcStream stream, RpcEndpoint endpoint, Action ended)
+    internal RpcStreamingCall(
+        RpcMethodInfo method, IRpcStream stream, RpcEndpoint endpoint, RpcLimits limits, Action ended)
     {
+        _limits = limits;
         Method = method;
         _stream = stream;
         _endpoint = endpoint;
@@ -73,7 +77,7 @@ public sealed class RpcStreamingCall : IAsyncDisposable
                 return false;
             }
 
-            _current = ReplyParser.Parse(Method, _stream.Current);
+            _current = ReplyParser.Parse(Method, _stream.Current, _limits);
             return true;
         }
         catch (RpcException e)

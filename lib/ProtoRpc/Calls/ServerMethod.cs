@@ -73,7 +73,7 @@ internal sealed class ServerMethod
 
         if (_requestParser is null)
         {
-            return DynamicMessage.Parse(Info.RequestType, body);
+            return DynamicMessage.Parse(Info.RequestType, body, context.MaxElements);
         }
 
         try
@@ -96,7 +96,7 @@ internal sealed class ServerMethod
 
         if (_requestParser is null)
         {
-            return DynamicMessage.Parse(Info.RequestType, body);
+            return DynamicMessage.Parse(Info.RequestType, body, context.MaxElements);
         }
 
         try
@@ -122,7 +122,7 @@ internal sealed class ServerMethod
         {
             byte[] bytes = new byte[body.Length];
             body.ReadExactly(bytes);
-            return DynamicMessage.Parse(Info.RequestType, bytes);
+            return DynamicMessage.Parse(Info.RequestType, bytes, context.MaxElements);
         }
 
         try

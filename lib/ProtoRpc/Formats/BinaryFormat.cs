@@ -15,5 +15,5 @@ internal sealed class BinaryFormat() : MessageFormat(
 
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        target.MergeFrom(input.IsSingleSegment ? input.FirstSpan : input.ToArray());
+        target.MergeFrom(input.IsSingleSegment ? input.FirstSpan : input.ToArray(), options.MaxElements);
 }

@@ -45,6 +45,10 @@ public sealed record FormatOptions
     /// possible.</summary>
     public int MaxDepth { get; init; } = RpcLimits.Default.MaxDepth;
 
+    /// <summary>Elements of a message that is read, which are the messages within it, all their fields, set or not,
+    /// and the entries of maps; a long message may have one for every two bytes: 1,000,000.</summary>
+    public int MaxElements { get; init; } = RpcLimits.Default.MaxMessageElements;
+
     /// <summary>Form: pairs of name and value that are read: 1,024.</summary>
     public int MaxFormFields { get; init; } = 1024;
 }

@@ -5,8 +5,10 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Formats;
 
 /// <summary>One run of reading a message of text: where it is, what it has read, and how it fails.</summary>
-internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
+internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options, long length)
 {
+    private ElementBudget _budget = BudgetOf(root, options, length);
+
     protected FormatOptions Options { get; } = options;
 
     protected ObjectPath Path { get; } = new(root.Name);
@@ -16,6 +18,13 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
 
     /// <summary>Where in the text it is: <c>line 3, column 12</c>.</summary>
     protected abstract string Where { get; }
+
+    private static ElementBudget BudgetOf(RpcMessageInfo root, FormatOptions options, long length)
+    {
+        ElementBudget budget = new(root, options.MaxElements);
+        budget.AddBytes(length);
+        return budget;
+    }
 
     public RpcException Error(string errorId, string problem, Exception? inner = null)
     {
@@ -119,8 +128,16 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
         }
     }
 
+    /// <summary>An empty message within the message; refuses one too many.</summary>
+    protected DynamicMessage NewMessage(MessageLayout layout)
+    {
+        _budget.TakeMessage(layout);
+        return new DynamicMessage(layout);
+    }
+
     protected void AddEntry(DynamicMessage message, FieldLayout field, object key, object value)
     {
+        _budget.TakeEntry();
         if (!message.MapOf(field).TryAdd(key, value))
         {
             throw Invalid("the key is there twice. Leave one of them out.");
@@ -141,7 +158,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
                     ? bytes
                     : throw Invalid(text, "is not base64.");
             case RpcFieldKind.Message or RpcFieldKind.Group:
-                DynamicMessage message = new(field.Message);
+                DynamicMessage message = NewMessage(field.Message);
                 ReadTextInto(message, text);
                 return message;
             default:
@@ -179,9 +196,9 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options)
     }
 
     /// <summary>What a map has where an entry has no key or no value.</summary>
-    protected static object DefaultOf(FieldLayout part) => part.Kind switch
+    protected object DefaultOf(FieldLayout part) => part.Kind switch
     {
-        RpcFieldKind.Message or RpcFieldKind.Group => new DynamicMessage(part.Message),
+        RpcFieldKind.Message or RpcFieldKind.Group => NewMessage(part.Message),
         RpcFieldKind.String => "",
         RpcFieldKind.Bytes => Array.Empty<byte>(),
         RpcFieldKind.Enum => part.Enum!.Values[0].Value,

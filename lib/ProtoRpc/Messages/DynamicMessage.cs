@@ -43,11 +43,21 @@ public sealed partial class DynamicMessage
 
     /// <summary>Reads a message and checks its required fields.</summary>
     /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
-    public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySequence<byte> bytes)
+    public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySequence<byte> bytes) =>
+        Parse(type, bytes, int.MaxValue);
+
+    /// <summary>Reads a message and checks its required fields.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
+    public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes) =>
+        Parse(type, bytes, int.MaxValue);
+
+    /// <summary>Reads a message of a peer.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: of more elements than the limit.</exception>
+    internal static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySequence<byte> bytes, int maxElements)
     {
         if (bytes.IsSingleSegment)
         {
-            return Parse(type, bytes.FirstSpan);
+            return Parse(type, bytes.FirstSpan, maxElements);
         }
         if (bytes.Length > Array.MaxLength)
         {
@@ -59,7 +69,7 @@ public sealed partial class DynamicMessage
         try
         {
             bytes.CopyTo(whole);
-            return Parse(type, whole.AsSpan(0, (int)bytes.Length));
+            return Parse(type, whole.AsSpan(0, (int)bytes.Length), maxElements);
         }
         finally
         {
@@ -67,12 +77,12 @@ public sealed partial class DynamicMessage
         }
     }
 
-    /// <summary>Reads a message and checks its required fields.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
-    public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes)
+    /// <summary>Reads a message of a peer.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: of more elements than the limit.</exception>
+    internal static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes, int maxElements)
     {
         DynamicMessage message = new(type);
-        message.MergeFrom(bytes);
+        message.MergeFrom(bytes, maxElements);
         message.CheckRequired();
         return message;
     }
@@ -81,6 +91,14 @@ public sealed partial class DynamicMessage
     /// lists grow. Required fields are not checked.</summary>
     /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
     public void MergeFrom(ReadOnlySpan<byte> bytes) => MessageDecoder.Merge(this, bytes);
+
+    /// <summary>The same for what comes from a peer.</summary>
+    internal void MergeFrom(ReadOnlySpan<byte> bytes, int maxElements)
+    {
+        ElementBudget budget = new(Type, maxElements);
+        budget.AddBytes(bytes.Length);
+        MessageDecoder.Merge(this, bytes, ref budget);
+    }
 
     /// <summary>The message's bytes.</summary>
     /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too

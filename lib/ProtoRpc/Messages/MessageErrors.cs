@@ -9,4 +9,5 @@ internal static class MessageErrors
     public const string OneofConflict = "OneofConflict";
     public const string MissingRequiredField = "MissingRequiredField";
     public const string TooDeep = "TooDeep";
+    public const string TooManyElements = "TooManyElements";
 }

@@ -39,6 +39,7 @@ internal sealed class MessageLayout
             .OrderBy(field => field.Number)
             .Select((field, index) => new FieldLayout(field, index))
             .ToArray();
+        Elements = WellKnown == WellKnownType.None ? 1 + Fields.Length : 1;
         Extensions = Fields.Where(field => field.Info.IsExtension).ToArray();
         Required = Fields.Where(field => field.Info.IsRequired).ToArray();
         AssignSlots();
@@ -65,6 +66,10 @@ internal sealed class MessageLayout
 
     /// <summary>Fields and extensions by number.</summary>
     public FieldLayout[] Fields { get; }
+
+    /// <summary>What a message counts for in an <see cref="ElementBudget"/>: one, and its fields; not these where
+    /// it has a shape of its own, for that takes little.</summary>
+    public int Elements { get; }
 
     /// <summary>The fields that must be there.</summary>
     public FieldLayout[] Required { get; }

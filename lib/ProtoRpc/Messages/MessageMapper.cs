@@ -38,6 +38,9 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// <summary>Nesting bound; deeper, and cyclic, objects are refused.</summary>
     public int MaxDepth { get; init; } = RpcLimits.Default.MaxDepth;
 
+    /// <summary>Asked from time to time whether nobody waits any longer for the object that is made.</summary>
+    internal Func<bool>? IsGivenUp { get; init; }
+
     /// <summary>A message of a dictionary or object; null gives an empty message.</summary>
     /// <remarks>A message of the type itself is given back as it is, not copied.</remarks>
     /// <exception cref="RpcException">InvalidArgument with <see cref="RpcException.FieldPath"/>, the value,

@@ -30,7 +30,12 @@ internal sealed class HttpChannel : IRpcChannel
         _limits = options.Limits;
         _options = options;
         _address = HttpTransport.AddressOf(endpoint);
-        _format = new FormatOptions { MaxDepth = _limits.MaxDepth, IgnoreUnknownFields = true };
+        _format = new FormatOptions
+        {
+            MaxDepth = _limits.MaxDepth,
+            MaxElements = _limits.MaxMessageElements,
+            IgnoreUnknownFields = true,
+        };
         _http = HttpTransport.Create(endpoint, options);
     }
 
@@ -399,7 +404,7 @@ internal sealed class HttpChannel : IRpcChannel
         {
             // The caller is not at fault, so the status is not the reader's.
             throw new RpcException(
-                RpcStatusCode.Internal,
+                e.Code == RpcStatusCode.ResourceExhausted ? e.Code : RpcStatusCode.Internal,
                 $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {e.Message}", e)
             {
                 ErrorId = "BadReply",

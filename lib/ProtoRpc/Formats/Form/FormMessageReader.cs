@@ -7,7 +7,7 @@ namespace ProtoRpc.Formats.Form;
 
 /// <summary>One run of reading a message of a form or query string.</summary>
 internal sealed class FormMessageReader(ReadOnlyMemory<byte> form, RpcMessageInfo root, FormatOptions options)
-    : FormatReader(root, options)
+    : FormatReader(root, options, form.Length)
 {
     private const int EscapeLength = 3;
 

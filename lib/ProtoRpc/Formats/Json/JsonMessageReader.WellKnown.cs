@@ -65,7 +65,7 @@ internal sealed partial class JsonMessageReader
             }
             return;
         }
-        DynamicMessage inner = new(LayoutOfAny(any, typeUrl));
+        DynamicMessage inner = NewMessage(LayoutOfAny(any, typeUrl));
         if (inner.Layout.WellKnown == WellKnownType.None)
         {
             CheckDepth(depth + 1);

@@ -7,7 +7,8 @@ namespace ProtoRpc.Formats.Json;
 
 /// <summary>One run of reading a message of ProtoJSON.</summary>
 internal sealed partial class JsonMessageReader(
-    ReadOnlyMemory<byte> json, RpcMessageInfo root, FormatOptions options) : FormatReader(root, options)
+    ReadOnlyMemory<byte> json, RpcMessageInfo root, FormatOptions options)
+    : FormatReader(root, options, json.Length)
 {
     /// <summary>Objects and the lists between them, for messages nested as deep as the limit.</summary>
     public const int MaxJsonDepth = (2 * MessageLayout.MaxDepth) + 2;
@@ -219,7 +220,7 @@ internal sealed partial class JsonMessageReader(
                 }
                 throw Invalid(ref reader, "is not base64.");
             default:
-                DynamicMessage child = new(field.Message);
+                DynamicMessage child = NewMessage(field.Message);
                 ReadMessage(ref reader, child, depth + 1);
                 return child;
         }

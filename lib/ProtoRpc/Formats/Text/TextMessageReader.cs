@@ -7,7 +7,8 @@ namespace ProtoRpc.Formats.Text;
 
 /// <summary>One run of reading a message of the text format.</summary>
 internal sealed partial class TextMessageReader(
-    ReadOnlyMemory<byte> text, RpcMessageInfo root, FormatOptions options) : FormatReader(root, options)
+    ReadOnlyMemory<byte> text, RpcMessageInfo root, FormatOptions options)
+    : FormatReader(root, options, text.Length)
 {
     private readonly TextTokenizer _token = new(text);
 
@@ -127,7 +128,7 @@ internal sealed partial class TextMessageReader(
         }
         else if (field.IsMessage)
         {
-            DynamicMessage child = new(field.Message);
+            DynamicMessage child = NewMessage(field.Message);
             ReadMessage(child, depth + 1);
             Store(message, field, child);
         }
@@ -163,7 +164,7 @@ internal sealed partial class TextMessageReader(
     // The last of several entries with one key holds, as the format has it.
     private void ReadEntry(DynamicMessage message, FieldLayout field, int depth)
     {
-        DynamicMessage entry = new(field.Message);
+        DynamicMessage entry = NewMessage(field.Message);
         ReadMessage(entry, depth + 1);
         object key = entry.Has(field.Key) ? entry.Get(field.Key.Info)! : DefaultOf(field.Key);
         message.MapOf(field)[key] = entry.Has(field.Value) ? entry.Get(field.Value.Info)! : DefaultOf(field.Value);
@@ -186,7 +187,7 @@ internal sealed partial class TextMessageReader(
                 throw Malformed("a percent sign in a type's URL stands without two hexadecimal digits after it.");
             }
         }
-        DynamicMessage inner = new(LayoutOfAny(any, typeUrl));
+        DynamicMessage inner = NewMessage(LayoutOfAny(any, typeUrl));
         if (_token.IsSymbol(':'))
         {
             Next();

@@ -43,6 +43,6 @@ internal sealed class XmlFormat() : MessageFormat(
     {
         using MemoryStream stream = new(input.ToArray(), writable: false);
         using XmlReader reader = XmlReader.Create(stream, Reading);
-        new XmlMessageReader(reader, target.Type, options).Read(target);
+        new XmlMessageReader(reader, target.Type, options, input.Length).Read(target);
     }
 }

@@ -6,8 +6,8 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Formats.Xml;
 
 /// <summary>One run of reading a message of XML.</summary>
-internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, FormatOptions options)
-    : FormatReader(root, options)
+internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, FormatOptions options, long length)
+    : FormatReader(root, options, length)
 {
     private const string SchemaInstance = "http://www.w3.org/2001/XMLSchema-instance";
     private const string Namespaces = "http://www.w3.org/2000/xmlns/";
@@ -131,7 +131,7 @@ internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, Fo
         }
         else if (field.IsMessage)
         {
-            DynamicMessage child = new(field.Message);
+            DynamicMessage child = NewMessage(field.Message);
             ReadContent(child, depth + 1);
             Store(message, field, child);
         }
@@ -172,7 +172,7 @@ internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, Fo
         {
             return OfText(part, ReadText());
         }
-        DynamicMessage child = new(part.Message);
+        DynamicMessage child = NewMessage(part.Message);
         ReadContent(child, depth + 1);
         return child;
     }

@@ -11,8 +11,18 @@ internal static class MessageDecoder
 {
     public static void Merge(DynamicMessage message, ReadOnlySpan<byte> bytes)
     {
-        WireReader reader = new(bytes, message.Type);
+        ElementBudget unlimited = ElementBudget.Unlimited;
+        Merge(message, bytes, ref unlimited);
+    }
+
+    /// <param name="message">What is filled.</param>
+    /// <param name="bytes">Its bytes.</param>
+    /// <param name="budget">What it may be made of; less by what it was made of afterwards.</param>
+    public static void Merge(DynamicMessage message, ReadOnlySpan<byte> bytes, ref ElementBudget budget)
+    {
+        WireReader reader = new(bytes, message.Type, budget);
         ReadFields(ref reader, message, 0);
+        budget = reader.Budget;
     }
 
     /// <param name="reader">Where the bytes come from.</param>
@@ -76,7 +86,8 @@ internal static class MessageDecoder
                 message.StoreReference(field, bytes.Length > 0 || field.HasPresence ? bytes : null);
                 break;
             case RpcFieldKind.Message or RpcFieldKind.Group:
-                DynamicMessage child = message.References[field.Slot] as DynamicMessage ?? new(field.Message);
+                DynamicMessage child = message.References[field.Slot] as DynamicMessage
+                    ?? reader.NewMessage(field.Message);
                 message.StoreReference(field, child);
                 ReadMessage(ref reader, child, field);
                 break;
@@ -103,7 +114,7 @@ internal static class MessageDecoder
                     ReadMapEntry(ref reader, message, field, start);
                     break;
                 }
-                DynamicMessage child = new(field.Message);
+                DynamicMessage child = reader.NewMessage(field.Message);
                 message.ListOf<DynamicMessage>(field).Add(child);
                 ReadMessage(ref reader, child, field);
                 break;
@@ -243,6 +254,7 @@ internal static class MessageDecoder
         object? value = null;
         bool known = true;
 
+        reader.CountEntry();
         int outerEnd = reader.EnterMessage();
         while (!reader.AtEnd)
         {
@@ -265,7 +277,8 @@ internal static class MessageDecoder
 
         if (known)
         {
-            message.MapOf(field)[key ?? DefaultMapPart(keyField)] = value ?? DefaultMapPart(valueField);
+            message.MapOf(field)[key ?? DefaultMapPart(ref reader, keyField)] =
+                value ?? DefaultMapPart(ref reader, valueField);
         }
         else
         {
@@ -282,7 +295,7 @@ internal static class MessageDecoder
             case RpcFieldKind.Bytes:
                 return reader.ReadBytes().ToArray();
             case RpcFieldKind.Message or RpcFieldKind.Group:
-                DynamicMessage child = before as DynamicMessage ?? new(part.Message);
+                DynamicMessage child = before as DynamicMessage ?? reader.NewMessage(part.Message);
                 ReadMessage(ref reader, child, part);
                 return child;
             default:
@@ -290,9 +303,9 @@ internal static class MessageDecoder
         }
     }
 
-    private static object DefaultMapPart(FieldLayout part) => part.Kind switch
+    private static object DefaultMapPart(ref WireReader reader, FieldLayout part) => part.Kind switch
     {
-        RpcFieldKind.Message or RpcFieldKind.Group => new DynamicMessage(part.Message),
+        RpcFieldKind.Message or RpcFieldKind.Group => reader.NewMessage(part.Message),
         RpcFieldKind.String => "",
         RpcFieldKind.Bytes => Array.Empty<byte>(),
         RpcFieldKind.Enum => part.Enum!.Values[0].Value,

@@ -10,7 +10,8 @@ namespace ProtoRpc.Messages.Binary;
 /// is there before it is used.</summary>
 /// <param name="bytes">The whole message.</param>
 /// <param name="type">Its type, for what errors say.</param>
-internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
+/// <param name="budget">What it may be made of.</param>
+internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, ElementBudget budget)
 {
     private const int MaxVarintBytes = 10;
     private const int MaxTagBytes = 5;
@@ -20,10 +21,20 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
     private int _position;
     private int _end = bytes.Length;
     private int _depth;
+    private ElementBudget _budget = budget;
+
+    /// <summary>A reader of what is no longer a peer's.</summary>
+    public WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
+        : this(bytes, type, ElementBudget.Unlimited)
+    {
+    }
 
     public readonly bool AtEnd => _position == _end;
 
     public readonly int Position => _position;
+
+    /// <summary>What is left for it to be made of.</summary>
+    public readonly ElementBudget Budget => _budget;
 
     public readonly ReadOnlySpan<byte> Since(int start) => _bytes[start.._position];
 
@@ -161,6 +172,18 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
         Descend();
         return outerEnd;
     }
+
+    /// <summary>Counts a message that is made.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
+    public DynamicMessage NewMessage(MessageLayout layout)
+    {
+        _budget.TakeMessage(layout);
+        return new DynamicMessage(layout);
+    }
+
+    /// <summary>Counts an entry of a map.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
+    public void CountEntry() => _budget.TakeEntry();
 
     public void LeaveMessage(int outerEnd)
     {

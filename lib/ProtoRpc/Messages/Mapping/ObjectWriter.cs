@@ -1,3 +1,4 @@
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Mapping;
@@ -8,7 +9,14 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     private const string TypeKey = "@type";
     private const string ValueKey = "value";
 
+    // Objects that are made between two looks at whether anybody waits for them.
+    private const int ObjectsPerCheck = 256;
+
     private readonly IObjectModel _objects = mapper.Objects;
+
+    // What lies in an Any is not read, and so not counted, before it is shown.
+    private ElementBudget _inAny = new(root, RpcLimits.Default.MaxMessageElements);
+    private int _made;
 
     /// <summary>The object; null only of a Value that holds null.</summary>
     public object? WriteMessage(DynamicMessage message, int depth)
@@ -68,13 +76,31 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
             shown = [.. shown, .. layout.Extensions.Where(message.Has)];
             fields = Array.ConvertAll(shown, field => field.Info);
         }
+        if (++_made % ObjectsPerCheck == 0 && mapper.IsGivenUp?.Invoke() == true)
+        {
+            throw new OperationCanceledException(
+                $"The caller left while the objects of a {root.FullName} were made.");
+        }
         object?[] values = new object?[shown.Length];
         for (int i = 0; i < values.Length; i++)
         {
-            values[i] = WriteField(message, shown[i], depth);
+            values[i] = _objects.Defers && IsDeferred(message, shown[i])
+                ? new DeferredValue(this, message, shown[i], depth)
+                : WriteField(message, shown[i], depth);
         }
         return (fields, values);
     }
+
+    // What may have many objects within it. A type with a shape of its own is a small value, mostly.
+    private static bool IsDeferred(DynamicMessage message, FieldLayout field) =>
+        field.IsReference && message.References[field.Slot] switch
+        {
+            DynamicMessage child => child.Layout.WellKnown is WellKnownType.None or WellKnownType.Any
+                or WellKnownType.Struct or WellKnownType.ListValue,
+            List<DynamicMessage> { Count: > 0 } => true,
+            OrderedDictionary<object, object> { Count: > 0 } => true,
+            _ => false,
+        };
 
     private object? WriteField(DynamicMessage message, FieldLayout field, int depth)
     {
@@ -84,7 +110,12 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
                 ? ScalarObject(field, message.Scalars[field.Slot])
                 : null;
         }
-        object? value = message.References[field.Slot];
+        return WriteReference(field, message.References[field.Slot], depth);
+    }
+
+    /// <summary>The object of a value that lies in a message's references.</summary>
+    public object? WriteReference(FieldLayout field, object? value, int depth)
+    {
         if (field.IsMap)
         {
             return WriteMap(field, value as OrderedDictionary<object, object> ?? [], depth);
@@ -189,7 +220,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
             message, [TypeKey, .. fields.Select(field => field.Name)], [typeUrl, .. values]);
     }
 
-    private static DynamicMessage? TryUnpack(RpcSchema schema, string typeUrl, byte[] bytes)
+    private DynamicMessage? TryUnpack(RpcSchema schema, string typeUrl, byte[] bytes)
     {
         if (schema.FindMessage(typeUrl[(typeUrl.LastIndexOf('/') + 1)..]) is not { } type)
         {
@@ -197,9 +228,13 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         }
         try
         {
-            return DynamicMessage.Parse(type, bytes.AsSpan());
+            DynamicMessage message = new(type);
+            _inAny.AddBytes(bytes.Length);
+            MessageDecoder.Merge(message, bytes, ref _inAny);
+            message.CheckRequired();
+            return message;
         }
-        catch (RpcException)
+        catch (RpcException e) when (e.ErrorId != MessageErrors.TooManyElements)
         {
             // The message around it is good: it is shown, with the bytes as they are.
             return null;

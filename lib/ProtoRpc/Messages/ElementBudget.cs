@@ -1,0 +1,53 @@
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages;
+
+/// <summary>Counts what a message of a peer is made of, and refuses it when that is too much for its bytes.</summary>
+/// <remarks>An empty message takes two bytes on the wire, and here an object with room for each of its fields:
+/// the size of what comes does not bound the memory that it takes.</remarks>
+/// <param name="type">The type that is read, for the error.</param>
+/// <param name="limit">Elements that every message may have.</param>
+internal struct ElementBudget(RpcMessageInfo type, int limit)
+{
+    // Denser than honest messages are: a field that is set takes three bytes and more, but many are not set.
+    private const int BytesPerElement = 2;
+
+    private long _left = limit;
+    private long _forBytes;
+
+    /// <summary>No bound.</summary>
+    public static ElementBudget Unlimited { get; } = new(null!, 0) { _left = long.MaxValue };
+
+    /// <summary>Allows as many more elements as so many bytes hold in an honest message, where that is more
+    /// than the limit.</summary>
+    public void AddBytes(long count)
+    {
+        long before = Math.Max(_forBytes, limit);
+        _forBytes += count / BytesPerElement;
+        _left += Math.Max(_forBytes, limit) - before;
+    }
+
+    /// <summary>Counts a message within the message.</summary>
+    public void TakeMessage(MessageLayout layout) => Take(layout.Elements);
+
+    /// <summary>Counts an entry of a map, without a message that is its value.</summary>
+    public void TakeEntry() => Take(1);
+
+    private void Take(int count)
+    {
+        _left -= count;
+        if (_left < 0)
+        {
+            throw TooMany();
+        }
+    }
+
+    private readonly RpcException TooMany() => new(
+        RpcStatusCode.ResourceExhausted,
+        $"The bytes are refused as a message {type.FullName}: it has more than {Math.Max(_forBytes, limit):N0} "
+        + "elements, which are the messages in it with all their fields, set or not, and entries of maps. Raise "
+        + "RpcLimits.MaxMessageElements on this side.")
+    {
+        ErrorId = MessageErrors.TooManyElements,
+    };
+}
