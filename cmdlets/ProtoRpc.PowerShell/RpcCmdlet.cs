@@ -151,9 +151,11 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     internal RpcSchema Resolve(RpcSchemaSource source) =>
         source.Schema ?? RpcSchema.Load(ResolveFiles(source.Paths));
 
-    internal static MessageMapper MapperFor(bool asHashtable, bool allowUnknownFields = false) =>
+    internal static MessageMapper MapperFor(
+        bool asHashtable, bool allowUnknownFields = false, Func<bool>? isGivenUp = null) =>
         new(asHashtable ? OrderedHashtableModel.Instance : PSObjectModel.Instance)
         {
             AllowUnknownFields = allowUnknownFields,
+            IsGivenUp = isGivenUp,
         };
 }

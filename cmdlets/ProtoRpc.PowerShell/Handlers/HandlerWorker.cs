@@ -51,6 +51,7 @@ internal sealed class HandlerWorker
     {
         _pool = pool;
         _thread = new Thread(Run) { IsBackground = true, Name = "ProtoRpc handler" };
+        IsStoppedHere = () => _stopping && Thread.CurrentThread == _thread;
     }
 
     /// <summary>What the script that runs now sees as its context.</summary>
@@ -58,6 +59,10 @@ internal sealed class HandlerWorker
 
     /// <summary>Whether its pipeline is being stopped.</summary>
     public bool IsStopping => _stopping;
+
+    /// <summary>Whether this very thread is its, and shall come to an end: what is not a script has to
+    /// ask.</summary>
+    public Func<bool> IsStoppedHere { get; }
 
     public void Start() => _thread.Start();
 
@@ -93,6 +98,9 @@ internal sealed class HandlerWorker
         _wake.Set();
         BeginStop();
     }
+
+    /// <summary>Ends its thread when the script that could not be stopped returns by itself.</summary>
+    public void WriteOff() => _closed = true;
 
     /// <summary>Lets it see the call that it was given.</summary>
     public void Wake() => _wake.Set();

@@ -25,9 +25,9 @@ internal sealed class MethodCall(
         RpcMethodContext shown = ContextOf(worker, _context);
         HandlerVariables variables = new(shown)
         {
-            Request = ToShell(request),
+            Request = ToShell(request, worker),
             Method = _context.Method,
-            Next = next is null ? null : new RpcFilterNext(PassOn),
+            Next = next is null ? null : new RpcFilterNext(changed => PassOn(changed, worker)),
         };
         Collection<PSObject> output = worker.Invoke(Script, variables);
         IMessage reply = _passedStreamOn
@@ -42,24 +42,25 @@ internal sealed class MethodCall(
     public static RpcMethodContext ContextOf(HandlerWorker worker, RpcCallContext context) =>
         worker.Shown as RpcMethodContext is { } outer && outer.IsOf(context) ? outer : new RpcMethodContext(context);
 
-    /// <summary>A message as scripts see it.</summary>
-    public static object ToShell(IMessage message) => message is DynamicMessage dynamic
-        ? RpcCmdlet.MapperFor(asHashtable: false).ToObject(dynamic)
+    /// <summary>A message as a worker's scripts see it.</summary>
+    public static object ToShell(IMessage message, HandlerWorker worker) => message is DynamicMessage dynamic
+        ? RpcCmdlet.MapperFor(asHashtable: false, isGivenUp: worker.IsStoppedHere).ToObject(dynamic)
         : message;
 
     // The replies of a method that streams are sent when the handler ends; a filter sees none of them.
-    private object? PassOn(object? changed)
+    private object? PassOn(object? changed, HandlerWorker worker)
     {
-        object reply = PassOnRequest(changed);
+        object reply = PassOnRequest(changed, worker);
         _passedStreamOn = !_context.Method.IsUnary;
         return _passedStreamOn ? null : reply;
     }
 
     // A handler of this pool runs on this very thread; what else there is may take its time.
-    private object PassOnRequest(object? changed)
+    private object PassOnRequest(object? changed, HandlerWorker worker)
     {
         ValueTask<IMessage> reply = next!(_context, changed is null ? request : ToMessage(changed));
-        return ToShell(reply.IsCompleted ? reply.GetAwaiter().GetResult() : reply.AsTask().GetAwaiter().GetResult());
+        return ToShell(
+            reply.IsCompleted ? reply.GetAwaiter().GetResult() : reply.AsTask().GetAwaiter().GetResult(), worker);
     }
 
     private IMessage ToMessage(object changed) =>

@@ -19,7 +19,8 @@ internal sealed class StreamCall(RpcCallContext context, RpcServerStream stream,
     public override bool Execute(HandlerWorker worker)
     {
         RpcMethodContext shown = MethodCall.ContextOf(worker, _context);
-        object request = _context.Method.IsClientStreaming ? Requests() : ToShell(Wait(stream.PeekAsync()));
+        object request = _context.Method.IsClientStreaming ? Requests(worker)
+            : MethodCall.ToShell(Wait(stream.PeekAsync()), worker);
         HandlerVariables variables = new(shown) { Request = request, Method = _context.Method };
         if (_context.Method.IsServerStreaming)
         {
@@ -35,8 +36,6 @@ internal sealed class StreamCall(RpcCallContext context, RpcServerStream stream,
         shown.Flush();
         return true;
     }
-
-    private static object ToShell(IMessage message) => MethodCall.ToShell(message);
 
     private static T Wait<T>(ValueTask<T> task) =>
         task.IsCompleted ? task.GetAwaiter().GetResult() : task.AsTask().GetAwaiter().GetResult();
@@ -54,11 +53,11 @@ internal sealed class StreamCall(RpcCallContext context, RpcServerStream stream,
     }
 
     // The worker's thread waits for each: it has nothing else to do.
-    private IEnumerable<object> Requests()
+    private IEnumerable<object> Requests(HandlerWorker worker)
     {
         while (Wait(stream.ReadAsync()) is { } request)
         {
-            yield return ToShell(request);
+            yield return MethodCall.ToShell(request, worker);
         }
     }
 

@@ -8,6 +8,8 @@ internal sealed class OrderedHashtableModel : PSObjectModel
 {
     public static new OrderedHashtableModel Instance { get; } = new();
 
+    protected override bool MakesShellObjects => false;
+
     public override object CreateObject(
         DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
         PlainObjectModel.Instance.CreateObject(source, fields, values);

@@ -15,6 +15,11 @@ internal class PSObjectModel : IObjectModel
 
     public static PSObjectModel Instance { get; } = new();
 
+    bool IObjectModel.Defers => MakesShellObjects;
+
+    /// <summary>Whether it makes custom objects, whose properties can be made later.</summary>
+    protected virtual bool MakesShellObjects => true;
+
     public object? Unwrap(object? value) =>
         value is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : value;
 
@@ -40,7 +45,7 @@ internal class PSObjectModel : IObjectModel
         if (ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal))
         {
             // Two of its names differ in nothing but case, which no object of the shell can have.
-            return PlainObjectModel.Instance.CreateObject(source, fields, values);
+            return PlainObjectModel.Instance.CreateObject(source, fields, Array.ConvertAll([.. values], Made));
         }
 
         PSObject result = Create(source, [.. fields.Select(field => field.Name)], values);
@@ -73,12 +78,17 @@ internal class PSObjectModel : IObjectModel
         PSObject result = NewObject(names.Count);
         for (int i = 0; i < names.Count; i++)
         {
-            result.Properties.Add(new PSNoteProperty(names[i], values[i]), preValidated: true);
+            PSNoteProperty property = values[i] is DeferredValue deferred
+                ? new DeferredProperty(names[i], deferred)
+                : new PSNoteProperty(names[i], values[i]);
+            result.Properties.Add(property, preValidated: true);
         }
 
         ObjectTypeNames.Set(result, source.Type.FullName);
         return result;
     }
+
+    private static object? Made(object? value) => value is DeferredValue deferred ? deferred.Make() : value;
 
     private static IEnumerable<KeyValuePair<string, object?>> Entries(IDictionary dictionary)
     {
