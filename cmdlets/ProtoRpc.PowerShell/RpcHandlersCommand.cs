@@ -41,7 +41,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
     }
 
     private protected HandlerPool CreatePool(HandlerEnvironment environment, bool hasFilters) =>
-        new(environment, CreateStreams(), ThrottleLimit, Limits.MaxQueuedCalls)
+        new(environment, CreateStreams(), ThrottleLimit, Limits)
         {
             HasFilters = hasFilters,
             Impersonates = Impersonate,

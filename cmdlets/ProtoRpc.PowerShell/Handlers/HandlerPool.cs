@@ -10,24 +10,28 @@ namespace ProtoRpc.PowerShell;
 /// made when they are needed, up to a limit.</summary>
 internal sealed class HandlerPool : IDisposable
 {
-    // How long a stopped worker may take to end. One that calls into .NET cannot be stopped
-    // and is left alone; its thread does not keep the process alive.
-    private static readonly TimeSpan EndTimeout = TimeSpan.FromSeconds(2);
+    // How long a stopped worker may take to end. The shell cannot stop .NET code that a script called;
+    // such a worker is written off. Its thread does not keep the process alive.
+    private static readonly TimeSpan StopTimeout = TimeSpan.FromSeconds(2);
 
     private readonly Lock _gate = new();
     private readonly List<HandlerWorker> _workers = [];
     private readonly Stack<HandlerWorker> _idle = [];
+    private readonly HashSet<HandlerWorker> _stuck = [];
     private readonly LinkedList<HandlerCall> _queue = [];
+    private readonly IdleMemory _memory = new();
     private readonly int _maxWorkers;
     private readonly int _maxQueued;
+    private readonly int _maxStuck;
     private bool _closed;
 
-    public HandlerPool(HandlerEnvironment environment, HandlerStreams streams, int maxWorkers, int maxQueued)
+    public HandlerPool(HandlerEnvironment environment, HandlerStreams streams, int maxWorkers, RpcLimits limits)
     {
         Environment = environment;
         Streams = streams;
         _maxWorkers = maxWorkers;
-        _maxQueued = maxQueued;
+        _maxQueued = limits.MaxQueuedCalls;
+        _maxStuck = limits.MaxStuckWorkers;
     }
 
     public HandlerEnvironment Environment { get; }
@@ -53,6 +57,21 @@ internal sealed class HandlerPool : IDisposable
             }
         }
     }
+
+    /// <summary>Workers that were stopped and still run.</summary>
+    public int StuckWorkerCount
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _stuck.Count;
+            }
+        }
+    }
+
+    // Each stuck worker is replaced until there are too many of them.
+    private int WorkersAllowed => _maxWorkers - Math.Max(0, _stuck.Count - _maxStuck);
 
     /// <summary>Makes the first worker, so that a module or an initialization
     /// that fails shows at once.</summary>
@@ -119,6 +138,7 @@ internal sealed class HandlerPool : IDisposable
         lock (_gate)
         {
             worker.End();
+            _memory.NoteUse();
             if (_closed || worker.IsStopping)
             {
                 return null;
@@ -144,6 +164,11 @@ internal sealed class HandlerPool : IDisposable
         HandlerCall[] queued = [];
         lock (_gate)
         {
+            if (_stuck.Remove(worker))
+            {
+                return;
+            }
+
             _workers.Remove(worker);
             if (_workers.Count == 0)
             {
@@ -168,12 +193,13 @@ internal sealed class HandlerPool : IDisposable
             _idle.Clear();
         }
 
+        _memory.Dispose();
         Array.ForEach(queued, call => call.Fail(Stopped()));
         Array.ForEach(workers, worker => worker.Close());
         long start = Stopwatch.GetTimestamp();
         foreach (HandlerWorker worker in workers)
         {
-            TimeSpan left = EndTimeout - Stopwatch.GetElapsedTime(start);
+            TimeSpan left = StopTimeout - Stopwatch.GetElapsedTime(start);
             worker.Join(left > TimeSpan.Zero ? left : TimeSpan.Zero);
         }
     }
@@ -214,13 +240,16 @@ internal sealed class HandlerPool : IDisposable
             }
             else
             {
+                if (WorkersAllowed == 0)
+                {
+                    throw AllStuck();
+                }
+
                 Enqueue(call);
-                if (_workers.Count < _maxWorkers)
+                if (_workers.Count < WorkersAllowed)
                 {
                     // Outside of the lock it would be too late to count it.
-                    worker = new HandlerWorker(this);
-                    _workers.Add(worker);
-                    worker.Start();
+                    StartWorker();
                     return;
                 }
             }
@@ -246,12 +275,16 @@ internal sealed class HandlerPool : IDisposable
 
     private HandlerWorker AddWorker()
     {
-        HandlerWorker worker = new(this);
         lock (_gate)
         {
-            _workers.Add(worker);
+            return StartWorker();
         }
+    }
 
+    private HandlerWorker StartWorker()
+    {
+        HandlerWorker worker = new(this);
+        _workers.Add(worker);
         worker.Start();
         return worker;
     }
@@ -273,5 +306,60 @@ internal sealed class HandlerPool : IDisposable
                 "The handler was stopped before it ended: the listener stops, or the call was given up.")
             : new RpcException(
                 RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended."));
+        if (running is not null)
+        {
+            _ = WriteOffWhenStuckAsync(running, call);
+        }
     }
+
+    private async Task WriteOffWhenStuckAsync(HandlerWorker worker, HandlerCall call)
+    {
+        await Task.Delay(StopTimeout).ConfigureAwait(false);
+        HandlerCall[] refused = [];
+        string warning;
+        lock (_gate)
+        {
+            if (_closed || !worker.IsRunning(call))
+            {
+                return;
+            }
+
+            _workers.Remove(worker);
+            _stuck.Add(worker);
+            worker.WriteOff();
+            if (WorkersAllowed == 0)
+            {
+                refused = [.. _queue];
+                _queue.Clear();
+            }
+            else if (_queue.Count > 0 && _workers.Count < WorkersAllowed)
+            {
+                StartWorker();
+            }
+
+            warning = Warning(call.Context.What);
+        }
+
+        Streams.Add(new WarningRecord(warning));
+        Array.ForEach(refused, waiting => waiting.Fail(AllStuck()));
+    }
+
+    private string Warning(string what)
+    {
+        string rest = _stuck.Count <= _maxStuck
+            ? $"another worker takes its place. {_stuck.Count} of at most {_maxStuck} such workers run."
+            : $"no other takes its place, for {_stuck.Count} such workers run and the limit MaxStuckWorkers is "
+                + $"{_maxStuck}. {WorkersAllowed} of {_maxWorkers} workers are left.";
+        return $"A handler of {what} was stopped and still runs after {StopTimeout.TotalSeconds:0} seconds: it "
+            + $"calls .NET code that the shell cannot stop. Its worker is written off; {rest} "
+            + "Give such code a timeout, or $RpcContext.CancellationToken.";
+    }
+
+    private RpcException AllStuck() => new(
+        RpcStatusCode.ResourceExhausted,
+        $"The server has no worker left: {_stuck.Count} handlers were stopped and still run.")
+    {
+        ErrorId = "WorkersStuck",
+        MayHaveExecuted = false,
+    };
 }

@@ -1,0 +1,81 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Handlers that cannot be stopped' {
+    BeforeEach {
+        $release = [Threading.ManualResetEvent]::new($false)
+
+        function Start-StuckListener([hashtable] $With) {
+            $handler = {
+                param($Request)
+                if ($Request.name -eq 'stuck') { $null = ($using:release).WaitOne() }
+                @{ text = 'served' }
+            }
+            Start-TestListener $handler -With $With
+        }
+
+        function Invoke-Stuck([int] $Times) {
+            for ($i = 0; $i -lt $Times; $i++) {
+                Invoke-RpcMethod SayHello @{ name = 'stuck' } -Deadline 3 -Connection $rpc `
+                    -ErrorAction SilentlyContinue -ErrorVariable stuck
+                $stuck[0].FullyQualifiedErrorId
+            }
+        }
+    }
+
+    AfterEach {
+        $null = $release.Set()
+        Clear-Test
+    }
+
+    It 'leave the listener answering: their workers are replaced, counted and told of' {
+        $listener = Start-StuckListener @{ ThrottleLimit = 2 }
+        $rpc = Connect-Test $listener
+
+        Invoke-Stuck 2 | Should -BeLike 'RpcStatus.DeadlineExceeded,*'
+        Wait-Until { $listener.StuckWorkers -eq 2 } | Should -BeTrue
+
+        (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc).text | Should -Be 'served'
+        $warnings = $listener | Receive-RpcListener 3>&1
+        $warnings | Should -HaveCount 2
+        "$($warnings[1])" | Should -BeLike '*demo.Greeter/SayHello*2 of at most 32*CancellationToken*'
+    }
+
+    It 'keep calls that wait for a worker from waiting for ever' {
+        $listener = Start-StuckListener @{ ThrottleLimit = 1 }
+        $rpc = Connect-Test $listener
+        $null = Invoke-Stuck 1
+
+        (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc -Deadline 20).text | Should -Be 'served'
+    }
+
+    It 'fail further calls at once when there are too many, until they return' {
+        $listener = Start-StuckListener @{ ThrottleLimit = 1; Limits = @{ MaxStuckWorkers = 1 } }
+        $rpc = Connect-Test $listener
+        $null = Invoke-Stuck 1
+        Wait-Until { $listener.StuckWorkers -eq 1 } | Should -BeTrue
+        $null = Invoke-Stuck 1
+        Wait-Until { $listener.StuckWorkers -eq 2 } | Should -BeTrue
+
+        $watch = [Diagnostics.Stopwatch]::StartNew()
+        { Invoke-RpcMethod SayHello -Connection $rpc -Deadline 20 -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*' -ExpectedMessage '*no worker left*'
+        $watch.Elapsed.TotalSeconds | Should -BeLessThan 10
+        $listener.Workers | Should -Be 0
+        "$(($listener | Receive-RpcListener 3>&1)[1])" | Should -BeLike '*MaxStuckWorkers*0 of 1 workers are left*'
+
+        $null = $release.Set()
+        Wait-Until { $listener.StuckWorkers -eq 0 } | Should -BeTrue
+        (Invoke-RpcMethod SayHello -Connection $rpc).text | Should -Be 'served'
+    }
+
+    It 'do not keep a listener from stopping' {
+        $listener = Start-StuckListener @{ ThrottleLimit = 1 }
+        $rpc = Connect-Test $listener
+        $null = Invoke-Stuck 1
+        $watch = [Diagnostics.Stopwatch]::StartNew()
+
+        $listener | Stop-RpcListener -DrainTimeout 0
+
+        $watch.Elapsed.TotalSeconds | Should -BeLessThan 10
+    }
+}
