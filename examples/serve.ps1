@@ -30,7 +30,7 @@ $listener = Start-RpcListener -Schema (Join-Path $root protos search.proto) -End
 
 try {
     $listener.Endpoint | ForEach-Object { "Listening on $_" }
-    $listener | Wait-RpcListener -UntilTerminated -InformationAction Continue
+    $listener | Wait-RpcListener -InformationAction Continue
 }
 finally {
     # Also after Ctrl+C.

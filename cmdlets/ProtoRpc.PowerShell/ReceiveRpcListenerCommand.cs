@@ -10,7 +10,9 @@ public sealed class ReceiveRpcListenerCommand : RpcStreamsCommand
 
     protected override void Process()
     {
-        foreach (RpcListener listener in ResolveListeners())
+        IReadOnlyList<RpcListener> listeners = ResolveListeners();
+        StreamPreferences.NeverStop(this, given: false);
+        foreach (RpcListener listener in listeners)
         {
             foreach (object record in Keep ? listener.Streams.Peek() : listener.Streams.Take())
             {

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Management.Automation;
-using System.Runtime.InteropServices;
 
 namespace ProtoRpc.PowerShell;
 
@@ -15,17 +14,34 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
     public TimeSpan Timeout { get; set; } = System.Threading.Timeout.InfiniteTimeSpan;
 
     [Parameter]
-    public SwitchParameter UntilTerminated { get; set; }
+    public SwitchParameter ExitOnTermination { get; set; }
 
     protected override void Process() => _waiting.AddRange(ResolveListeners());
 
     // Shows what the handlers write as it comes, until the listeners have stopped.
     protected override void End()
     {
-        Stopwatch watch = Stopwatch.StartNew();
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(Cancellation);
-        using PosixSignalRegistration? termination = UntilTerminated ? EndOnTermination(end) : null;
-        using HandlerStreamsSignal arrived = new(_waiting, end.Token);
+        if (!ExitOnTermination)
+        {
+            Termination.Add(end);
+        }
+
+        try
+        {
+            StreamPreferences.NeverStop(this, given: true);
+            Wait(end.Token);
+        }
+        finally
+        {
+            Termination.Remove(end);
+        }
+    }
+
+    private void Wait(CancellationToken end)
+    {
+        Stopwatch watch = Stopwatch.StartNew();
+        using HandlerStreamsSignal arrived = new(_waiting, end);
         while (true)
         {
             List<RpcListener> stopped = _waiting.FindAll(listener => !listener.IsListening);
@@ -46,21 +62,6 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
             }
         }
     }
-
-    // What whoever runs containers or services sends to end a process; it ends by what the script does next.
-    private static PosixSignalRegistration EndOnTermination(CancellationTokenSource end) =>
-        PosixSignalRegistration.Create(PosixSignal.SIGTERM, context =>
-        {
-            context.Cancel = true;
-            try
-            {
-                end.Cancel();
-            }
-            catch (ObjectDisposedException)
-            {
-                // The wait is over, and the script goes on as it would.
-            }
-        });
 
     private TimeSpan Remaining(Stopwatch watch)
     {

@@ -62,6 +62,77 @@ Describe 'Wait-RpcListener' {
         $shell.Dispose()
     }
 
+    It 'shows what handlers write and throw, whatever the preferences say' {
+        $result = Invoke-Pwsh @"
+            `$ErrorActionPreference = `$WarningPreference = `$InformationPreference = 'Stop'
+            Import-Module '$ModuleManifest'
+            `$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter' }
+            `$listener = Start-RpcListener 'ncalrpc:[$(New-TestName)]' @with -Handler {
+                param(`$Request)
+                Write-Error "error `$(`$Request.name)" -ErrorAction Continue
+                Write-Warning "warning `$(`$Request.name)" -WarningAction Continue
+                Write-Information "information `$(`$Request.name)" -InformationAction Continue
+            }
+            `$rpc = Connect-RpcEndpoint `$listener.Endpoint[0] -Schema `$listener.Schema -Service demo.Greeter
+            `$null = 'a', 'b' | ForEach-Object { @{ name = `$_ } } | Invoke-RpcMethod SayHello
+            `$listener | Wait-RpcListener -Timeout 0.2 -ErrorVariable seen
+            "errors `$(`$seen.Count)"
+            `$null = Invoke-RpcMethod SayHello @{ name = 'c' }
+            `$listener | Wait-RpcListener -Timeout 0.2 -ErrorAction Stop
+            `$null = Invoke-RpcMethod SayHello @{ name = 'd' }
+            `$listener | Receive-RpcListener
+            'still there'
+"@
+
+        $result.ExitCode | Should -Be 0 -Because $result.Error
+        $result.Output | Should -Match 'errors 2'
+        $result.Output | Should -Match 'still there'
+        foreach ($name in 'a', 'b', 'c', 'd') {
+            "$($result.Output)$($result.Error)" | Should -Match "error $name"
+            $result.Output | Should -Match "warning $name"
+            $result.Output | Should -Match "information $name"
+        }
+    }
+
+    It 'lets calls end when the process is to end while <Name>' -Skip:$IsWindows -ForEach @(
+        @{ Name = 'no script waits'; Wait = 'while ($true) { Start-Sleep -Milliseconds 100 }'; ExitCode = 143 }
+        @{ Name = 'a script waits that shall not go on'
+            Wait = '$listener | Wait-RpcListener -ExitOnTermination'; ExitCode = 143 }
+        @{ Name = 'a script waits that does nothing more'; Wait = '$listener | Wait-RpcListener'; ExitCode = 0 }
+    ) {
+        $begun = Join-Path $TestDrive "$(New-TestName).begun"
+        $script = Join-Path $TestDrive "$(New-TestName).ps1"
+        Set-Content $script @"
+            Import-Module '$ModuleManifest'
+            `$with = @{ Schema = '$(Join-Path $TestProtos greeter.proto)'; Service = 'demo.Greeter' }
+            `$listener = Start-RpcListener -Endpoint tcp://127.0.0.1:0 @with -Handler @{
+                SayHello = { Set-Content '$begun' x; Start-Sleep -Seconds 1; @{ text = 'to the end' } }
+            }
+            "`$(`$listener.Endpoint)"
+            $Wait
+"@
+        $start = [Diagnostics.ProcessStartInfo]::new([Environment]::ProcessPath)
+        '-NoProfile', '-NonInteractive', '-File', $script | ForEach-Object { $start.ArgumentList.Add($_) }
+        $start.RedirectStandardOutput = $true
+        $process = [Diagnostics.Process]::Start($start)
+        try {
+            $rpc = Connect-RpcEndpoint $process.StandardOutput.ReadLine() `
+                -Schema (Join-Path $TestProtos greeter.proto) -Service demo.Greeter
+            $job = Invoke-RpcMethod SayHello -Connection $rpc -AsJob
+            Wait-Until { Test-Path $begun } | Should -BeTrue
+
+            /bin/kill -TERM $process.Id
+
+            ($job | Receive-Job -Wait).text | Should -Be 'to the end'
+            $process.WaitForExit(20000) | Should -BeTrue
+            $process.ExitCode | Should -Be $ExitCode
+        }
+        finally {
+            if (-not $process.HasExited) { $process.Kill($true) }
+            $process.Dispose()
+        }
+    }
+
     It 'lets a script stop its listeners when the process is to end' -Skip:$IsWindows {
         $script = Join-Path $TestDrive serve.ps1
         Set-Content $script @"
@@ -71,7 +142,7 @@ Describe 'Wait-RpcListener' {
                 SayHello = { Write-Information 'begun'; Start-Sleep -Seconds 1; @{ text = 'to the end' } }
             }
             "`$(`$listener.Endpoint)"
-            `$listener | Wait-RpcListener -UntilTerminated -InformationAction Continue
+            `$listener | Wait-RpcListener -InformationAction Continue
             `$listener | Stop-RpcListener -DrainTimeout 20
             'stopped'
 "@

@@ -97,6 +97,7 @@ public sealed class RpcListener
     {
         _server.StopAsync(drain).GetAwaiter().GetResult();
         _pool.Dispose();
+        Termination.Remove(this);
     }
 
     internal bool RemoveSession(Guid id) => _services?.RemoveSession(id) == true;

@@ -69,6 +69,8 @@ internal sealed class RunspaceStore
         {
             _listeners.Add(listener);
         }
+
+        Termination.Add(listener);
     }
 
     public void Remove(RpcListener listener)
@@ -124,7 +126,8 @@ internal sealed class RunspaceStore
 
         foreach (RpcListener listener in Listeners)
         {
-            listener.Stop(TimeSpan.Zero);
+            // A script that ends because the process shall end leaves running calls their time.
+            listener.Stop(Termination.IsRequested ? null : TimeSpan.Zero);
             Remove(listener);
         }
     }

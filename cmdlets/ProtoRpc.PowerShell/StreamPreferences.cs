@@ -1,0 +1,69 @@
+using System.Management.Automation;
+using System.Runtime.CompilerServices;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Lets a cmdlet show the records of others without ending, or asking, at one of them.</summary>
+/// <remarks><c>$ErrorActionPreference = 'Stop'</c> is about what a script itself does. What its handlers wrote is
+/// past, and would end the service for one call that went wrong.</remarks>
+internal static class StreamPreferences
+{
+    private const string Runtime =
+        "System.Management.Automation.MshCommandRuntime, System.Management.Automation";
+
+    /// <summary>Makes Continue of preferences that would end the cmdlet or ask.</summary>
+    /// <param name="cmdlet">The cmdlet, before it writes.</param>
+    /// <param name="given">Whether also of those that its caller gave as parameters.</param>
+    public static void NeverStop(PSCmdlet cmdlet, bool given)
+    {
+        if (cmdlet.CommandRuntime.GetType().Name != "MshCommandRuntime")
+        {
+            return;
+        }
+
+        try
+        {
+            NeverStop(cmdlet, "Error", given, SetErrorAction);
+            NeverStop(cmdlet, "Warning", given, SetWarningPreference);
+            NeverStop(cmdlet, "Information", given, SetInformationPreference);
+            NeverStop(cmdlet, "Debug", given, SetDebugPreference);
+        }
+        catch (MissingMethodException)
+        {
+            // These are not public, and another version of the shell may not have them.
+        }
+    }
+
+    private static void NeverStop(
+        PSCmdlet cmdlet, string stream, bool given, Action<object, ActionPreference> set)
+    {
+        bool isGiven = cmdlet.MyInvocation.BoundParameters.TryGetValue($"{stream}Action", out object? preference);
+        if (isGiven && !given)
+        {
+            return;
+        }
+
+        preference = isGiven ? preference : cmdlet.GetVariableValue($"{stream}ActionPreference")
+            ?? cmdlet.GetVariableValue($"{stream}Preference");
+        if (LanguagePrimitives.TryConvertTo(preference, out ActionPreference action)
+            && action is ActionPreference.Stop or ActionPreference.Inquire)
+        {
+            set(cmdlet.CommandRuntime, ActionPreference.Continue);
+        }
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_ErrorAction")]
+    private static extern void SetErrorAction([UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_WarningPreference")]
+    private static extern void SetWarningPreference(
+        [UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_InformationPreference")]
+    private static extern void SetInformationPreference(
+        [UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_DebugPreference")]
+    private static extern void SetDebugPreference(
+        [UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
+}
