@@ -33,6 +33,10 @@ internal interface IRpcChannel : IDisposable
     /// <exception cref="RpcException">Unimplemented where it cannot tell.</exception>
     RpcSchema FetchSchema(CancellationToken cancellation);
 
+    /// <summary>Asks the server for its own declaration of services that the client knows.</summary>
+    /// <returns>A schema that may have some of them; null where the server cannot tell.</returns>
+    RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation);
+
     /// <summary>Pings the server.</summary>
     /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service
     /// that is asked for.</exception>

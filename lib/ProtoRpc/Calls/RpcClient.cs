@@ -275,6 +275,32 @@ public sealed partial class RpcClient : IDisposable
         }
     }
 
+    /// <summary>Compares the client's schema with what the server says of its own: a gRPC server by reflection, an
+    /// HTTP listener of ours by its files.</summary>
+    /// <param name="service">The service to compare; null for that of the client's options, or for all.</param>
+    /// <param name="cancellation">Gives up.</param>
+    /// <returns>The differences that make calls fail or lose fields; null where the server does not tell its
+    /// schema.</returns>
+    public IReadOnlyList<string>? CompareSchema(string? service = null, CancellationToken cancellation = default)
+    {
+        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        RpcSchema ours = RequireSchema();
+        IReadOnlyList<RpcServiceInfo> services = service is null
+            ? Service is { } only ? [only] : ours.Services
+            : [ours.GetService(service)];
+        try
+        {
+            return _channel.FetchSchema(services, cancellation) is { } theirs
+                ? SchemaComparison.Compare(services, theirs)
+                : null;
+        }
+        catch (RpcException) when (!cancellation.IsCancellationRequested)
+        {
+            // What cannot be read cannot be compared; a ping says whether the server is there.
+            return null;
+        }
+    }
+
     /// <summary>Closes the connections; calls that run fail.</summary>
     public void Dispose()
     {

@@ -15,4 +15,8 @@ public sealed record RpcPingResult(
     /// <summary>What a gRPC server's health service says of the server, as <c>Serving</c>;
     /// empty where there is none.</summary>
     public string Health { get; init; } = "";
+
+    /// <summary>Where the schema of the client differs from what the server says of its own, so that calls would
+    /// lose fields or fail; empty where there is no difference, and where the server says nothing.</summary>
+    public IReadOnlyList<string> SchemaDifferences { get; init; } = Array.Empty<string>();
 }

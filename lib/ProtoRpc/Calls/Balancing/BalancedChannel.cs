@@ -132,6 +132,9 @@ internal sealed class BalancedChannel : IRpcChannel
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
         Try(channel => channel.FetchSchema(cancellation));
 
+    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        Try(channel => channel.FetchSchema(services, cancellation));
+
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
         List<RpcException> failures = [];

@@ -139,6 +139,9 @@ internal sealed class GrpcChannel : IRpcChannel
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
         new GrpcReflection(this).Read(cancellation);
 
+    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        FetchSchema(cancellation);
+
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
         new GrpcPing(this, ping, cancellation).Run();
 

@@ -122,6 +122,25 @@ internal sealed class HttpChannel : IRpcChannel
             $"'{_endpoint}' does not say what it serves. "
             + "Give a schema; a listener of ours has it at /FILE.proto below.");
 
+    /// <summary>Loads the schema from the file of the first service that the server has under the name that the
+    /// client knows.</summary>
+    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
+    {
+        Uri root = IsFile ? new Uri(_address, "../") : _address;
+        foreach (string file in services.Select(service => service.FileName).Distinct())
+        {
+            try
+            {
+                return RpcHttpSchema.Fetch(new Uri(root, file), _options, cancellation);
+            }
+            catch (RpcException e) when (e.Code == RpcStatusCode.NotFound)
+            {
+            }
+        }
+
+        return null;
+    }
+
     /// <summary>Asks whether an HTTP server is there, whatever it says of the address, and what it is and
     /// serves; only our own servers say so.</summary>
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)

@@ -114,6 +114,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         Endpoint = endpoint,
     };
 
+    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) => null;
+
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
         if (ping.Through is { } service)
