@@ -29,6 +29,7 @@
         'Start-RpcListener'
         'Stop-RpcListener'
         'Test-RpcEndpoint'
+        'Wait-RpcEndpoint'
         'Wait-RpcListener'
     )
     FunctionsToExport = @()

@@ -48,6 +48,9 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     public RpcLoadBalancing LoadBalancing { get; set; }
 
     [Parameter]
+    public SwitchParameter Lazy { get; set; }
+
+    [Parameter]
     public SwitchParameter Reflection { get; set; }
 
     protected override void Process()
@@ -72,9 +75,10 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
             Limits = MaxReceiveSize is { } size ? Limits with { MaxMessageBytes = size } : Limits,
             ExceptionTypes = ExceptionType,
             Format = MessageFormats.TryFind(Format, out MessageFormat? format) ? format : MessageFormats.Binary,
-            Compression = Compression,
+            Compression = Takes(nameof(Compression)) ? Compression : RpcCompression.None,
             KeepAlive = KeepAlive,
             RetryCount = RetryCount,
+            Lazy = Lazy,
         };
         return MultiPartThreshold is not { } threshold
             ? options
@@ -93,14 +97,14 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         foreach (RpcEndpoint endpoint in endpoints)
         {
             CheckParameters(endpoint, RawInterface is not null);
-            WriteVerbose($"Connecting to {endpoint}");
+            WriteVerbose(Lazy ? $"Will connect to {endpoint}" : $"Connecting to {endpoint}");
         }
 
         RunspaceStore store = RunspaceStore.Current;
         RpcConnection connection = RawInterface is { } raw
             ? new(store.NextId(), ConnectRaw(endpoints[0], raw))
             : new(store.NextId(), ConnectClient(endpoints, schema));
-        if (CallContext is not null)
+        if (CallContext is not null && Takes(nameof(CallContext)))
         {
             SetCallContext(connection, CallContext);
         }
@@ -134,18 +138,17 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
             };
         }
 
-        RpcClientOptions options = CreateOptions();
-        return RpcRawClient.Connect(
-            endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null, Cancellation);
+        return RpcRawClient.Connect(endpoint, interfaceId, CreateOptions(), Cancellation);
     }
 
-    // A gRPC server tells what it serves, when nobody else did or when it is asked to.
+    // A gRPC server tells what it serves, when nobody else did or when it is asked to; a lazy connection asks
+    // with its first call.
     private RpcClient ConnectClient(IReadOnlyList<RpcEndpoint> endpoints, RpcSchema? schema)
     {
         RpcClient client = LoadBalancing == RpcLoadBalancing.None
             ? RpcClient.Connect(endpoints[0], schema, CreateOptions(), Cancellation)
             : RpcClient.Connect(endpoints, LoadBalancing, schema, CreateOptions(), Cancellation);
-        if (!endpoints[0].IsGrpc || (schema is not null && !Reflection))
+        if (Lazy || !endpoints[0].IsGrpc || (schema is not null && !Reflection))
         {
             return client;
         }

@@ -1,4 +1,3 @@
-using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Http;
@@ -8,7 +7,7 @@ namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsData.Import, "RpcSchema", DefaultParameterSetName = ByPath)]
 [OutputType(typeof(RpcSchema))]
-public sealed class ImportRpcSchemaCommand : RpcCmdlet
+public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
 {
     private const string ByPath = "Path";
     private const string ByLiteralPath = "LiteralPath";
@@ -31,10 +30,6 @@ public sealed class ImportRpcSchemaCommand : RpcCmdlet
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string Endpoint { get; set; } = "";
 
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNull]
-    public IDictionary? Header { get; set; }
-
     [Parameter(ParameterSetName = ByPath)]
     [Parameter(ParameterSetName = ByLiteralPath)]
     [ValidateNotNullOrEmpty]
@@ -50,13 +45,17 @@ public sealed class ImportRpcSchemaCommand : RpcCmdlet
 
         foreach (string path in ParameterSetName == ByPath ? Path : LiteralPath.Select(WildcardPattern.Escape))
         {
-            if (Uri.TryCreate(path, UriKind.Absolute, out Uri? address) && address.Scheme is "http" or "https")
+            if (AddressOf(path) is { } address)
             {
-                Guard(path, () => Write(RpcHttpSchema.Load(address!, cancellation: Cancellation)));
+                Guard(path, () => Write(Load(address)));
             }
             else
             {
-                _files.AddRange(ResolveFiles([path]));
+                Guard(path, () =>
+                {
+                    CheckFile(path);
+                    _files.AddRange(ResolveFiles([path]));
+                });
             }
         }
     }
@@ -74,9 +73,37 @@ public sealed class ImportRpcSchemaCommand : RpcCmdlet
 
     private void Fetch()
     {
-        RpcClientOptions options = new() { Headers = HeaderMapping.ToMetadata(Header) };
-        using RpcClient client = RpcClient.Connect(RpcEndpoint.Parse(Endpoint), null, options, Cancellation);
+        RpcEndpoint endpoint = RpcEndpoint.Parse(Endpoint);
+        CheckParameters(endpoint, [endpoint]);
+        using RpcClient client = RpcClient.Connect(endpoint, null, CreateOptions(), Cancellation);
         Write(client.FetchSchema(Cancellation));
+    }
+
+    private RpcSchema Load(Uri address)
+    {
+        RpcEndpoint endpoint = RpcEndpoint.Parse(address.GetLeftPart(UriPartial.Authority));
+        CheckParameters(endpoint, [endpoint]);
+        return RpcHttpSchema.Load(address, CreateOptions(), Cancellation);
+    }
+
+    private static Uri? AddressOf(string path) =>
+        Uri.TryCreate(path, UriKind.Absolute, out Uri? address) && address.Scheme is "http" or "https"
+            ? address
+            : null;
+
+    // Beside an address, what is for the address is not for the file.
+    private void CheckFile(string path)
+    {
+        if (GivenForConnecting.FirstOrDefault() is { } name && !Path.Any(other => AddressOf(other) is not null))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"-{name} means nothing to the file '{path}'. It is for -Endpoint, and for paths that are "
+                + "http:// or https:// addresses.")
+            {
+                ErrorId = "ParameterNotSupported",
+            };
+        }
     }
 
     private void Write(RpcSchema schema)

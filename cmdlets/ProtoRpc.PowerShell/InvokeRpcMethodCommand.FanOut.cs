@@ -10,14 +10,50 @@ namespace ProtoRpc.PowerShell;
 public sealed partial class InvokeRpcMethodCommand
 {
     private readonly List<FanOutCall> _jobCalls = [];
+    private readonly Dictionary<RpcConnection, RpcException> _unreached = [];
     private FanOut? _fanOut;
 
     // Several calls at the same time; without, each waits for the one before.
     private bool FansOut => AsJob || Connection is { Length: > 1 }
         || MyInvocation.BoundParameters.ContainsKey(nameof(ThrottleLimit));
 
+    // Of lazy connections, at the same time as well; what fails is told when the connection's turn comes.
+    private void FetchSchemas()
+    {
+        RpcConnection[] unknown =
+        [
+            .. (Connection ?? []).Distinct().Where(
+                connection => connection is { IsOpen: true, Schema: null } && connection.Endpoint.IsGrpc),
+        ];
+        if (unknown.Length < 2)
+        {
+            return;
+        }
+
+        RpcCallOptions options = Options(info: null);
+        Parallel.ForEach(unknown, new ParallelOptions { MaxDegreeOfParallelism = ThrottleLimit }, connection =>
+        {
+            try
+            {
+                connection.Client.FetchSchema(options, Cancellation);
+            }
+            catch (RpcException e)
+            {
+                lock (_unreached)
+                {
+                    _unreached[connection] = e;
+                }
+            }
+        });
+    }
+
     private void StartCall(RpcConnection connection)
     {
+        if (_unreached.TryGetValue(connection, out RpcException? failure))
+        {
+            throw failure;
+        }
+
         FanOutCall call = new(
             connection, ParameterSetName == ByBytes ? ExecuteOver(connection) : InvokeOver(connection));
         if (AsJob)
@@ -26,7 +62,7 @@ public sealed partial class InvokeRpcMethodCommand
             return;
         }
 
-        _fanOut ??= new FanOut(ThrottleLimit, WriteResult, Cancellation);
+        _fanOut ??= new FanOut(ThrottleLimit, WriteResult, NewProgress("Calling"), Cancellation);
         _fanOut.Start(call);
     }
 
@@ -34,7 +70,7 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (AsJob)
         {
-            RpcCallJob job = new(MyInvocation.Line.Trim(), _jobCalls, Tagged);
+            RpcCallJob job = new(MyInvocation.Line.Trim(), Title("Calling"), _jobCalls, Tagged);
             JobRepository.Add(job);
             job.Start(ThrottleLimit);
             WriteObject(job);
@@ -46,7 +82,7 @@ public sealed partial class InvokeRpcMethodCommand
     private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
     {
         RpcRawClient client = connection.Raw;
-        return cancellation => OneOf(client.ExecuteAsync(Bytes, Deadline, cancellation));
+        return cancellation => OneOf(client.ExecuteAsync(Bytes, WaitForReady, Deadline, cancellation));
     }
 
     private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(RpcConnection connection)
@@ -89,17 +125,21 @@ public sealed partial class InvokeRpcMethodCommand
         }
         else
         {
-            WriteObject(Tagged(result));
+            WriteObject(Tagged(result, WriteWarning));
         }
     }
 
     // As Invoke-Command does with PSComputerName, so that one knows who answered.
     // Null, which a Value may hold, has no place for that.
-    private PSObject? Tagged(FanOutResult result)
+    private PSObject? Tagged(FanOutResult result, Action<string> warn)
     {
-        object? reply = result.Reply is DynamicMessage message && !Raw
-            ? Mapper.ToObject(message)
-            : result.Reply;
+        DynamicMessage? message = result.Reply as DynamicMessage;
+        if (message is not null)
+        {
+            CheckSchema(message, result.Connection.Endpoint, warn);
+        }
+
+        object? reply = message is not null && !Raw ? Mapper.ToObject(message) : result.Reply;
         if (reply is null)
         {
             return null;

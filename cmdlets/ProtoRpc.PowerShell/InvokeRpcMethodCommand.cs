@@ -23,6 +23,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     private RpcResponseInfo? _info;
     private bool _sawInput;
     private bool _streamEnded;
+    private volatile bool _warnedOfSchema;
+    private bool _disposing;
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByMessage)]
@@ -78,8 +80,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     [ValidateNotNullOrEmpty]
     public string? TrailersVariable { get; set; }
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByMessage)]
+    [Parameter]
     public SwitchParameter WaitForReady { get; set; }
 
     [Parameter]
@@ -97,6 +98,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     {
         if (FansOut)
         {
+            FetchSchemas();
             foreach (RpcConnection? connection in (IEnumerable<RpcConnection?>?)Connection ?? [null])
             {
                 Guard(connection, () => StartCall(Resolve(connection)));
@@ -106,7 +108,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         {
             Guard(
                 null,
-                () => WriteObject(Resolve(Connection?[0]).Raw.Execute(Bytes, Deadline, Cancellation)));
+                () => WriteObject(
+                    Resolve(Connection?[0]).Raw.Execute(Bytes, WaitForReady, Deadline, Cancellation)));
         }
         else
         {
@@ -135,6 +138,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     {
         if (disposing)
         {
+            _disposing = true;
             EndStream();
             _fanOut?.Dispose();
         }
@@ -172,7 +176,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         try
         {
             RpcCallOptions options = Options(info, progress);
-            Write(client.Invoke(method, ToRequest(method, Message), options, Cancellation));
+            Write(client, client.Invoke(method, ToRequest(method, Message), options, Cancellation));
         }
         finally
         {
@@ -225,7 +229,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     {
         _info = NewInfo();
         _stream = new StreamingInvocation(
-            client.Open(client.GetMethod(Method), Options(_info), Cancellation), Write);
+            client.Open(client.GetMethod(Method), Options(_info), Cancellation),
+            reply => Write(client, reply),
+            NewProgress("Streaming"));
     }
 
     private void FinishStream()
@@ -260,7 +266,21 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     {
         client = connection.Client;
         EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
+        HeaderMapping.CheckSecrets(Header, connection.Endpoint);
+        FetchSchema(client);
         return client.Schema is null ? throw RpcErrors.NoSchema(connection) : client.GetMethod(Method);
+    }
+
+    // A lazy connection to a gRPC server asks for the schema with its first call.
+    private void FetchSchema(RpcClient client)
+    {
+        if (client.Schema is null && client.Endpoint.IsGrpc)
+        {
+            foreach (string warning in client.FetchSchema(Options(info: null), Cancellation).Warnings)
+            {
+                WriteWarning(warning);
+            }
+        }
     }
 
     private IEnumerable<object?> Requests(RpcMethodInfo method)
@@ -299,7 +319,35 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         WaitForReady = WaitForReady,
     };
 
-    private void Write(DynamicMessage reply) => WriteObject(Raw ? reply : Mapper.ToObject(reply));
+    private void Write(RpcClient client, DynamicMessage reply)
+    {
+        CheckSchema(reply, client.Endpoint, WriteWarning);
+        WriteObject(Raw ? reply : Mapper.ToObject(reply));
+    }
+
+    // Fields that came as another type would look empty. Once is enough: the next reply is like this one.
+    private void CheckSchema(DynamicMessage reply, RpcEndpoint endpoint, Action<string> warn)
+    {
+        if (!_warnedOfSchema && ReplyMismatch.Find(reply) is { } field)
+        {
+            _warnedOfSchema = true;
+            warn(
+                $"The schema does not match the one of '{endpoint}': the field {field.FullName} came as another type "
+                + $"than {field.TypeName}, and is left empty. Use the server's .proto files; "
+                + "Test-RpcEndpoint -Schema compares where the server tells its schema.");
+        }
+    }
+
+    // Nothing can be written when the pipeline has ended, and then there is nothing to take away.
+    private WaitProgress NewProgress(string doing) => new(Title(doing), record =>
+    {
+        if (!_disposing && !Stopping)
+        {
+            WriteProgress(record);
+        }
+    });
+
+    private string Title(string doing) => ParameterSetName == ByBytes ? doing : $"{doing} {Method}";
 
     private void SetVariables(RpcResponseInfo? info)
     {

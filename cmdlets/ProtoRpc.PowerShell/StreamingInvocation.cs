@@ -12,13 +12,20 @@ internal sealed class StreamingInvocation : IDisposable
 {
     private readonly RpcStreamingCall _call;
     private readonly Action<DynamicMessage> _write;
+    private readonly WaitProgress _progress;
+    private long _sent;
+    private long _received;
     private Task<bool> _next;
     private bool _over;
 
-    public StreamingInvocation(RpcStreamingCall call, Action<DynamicMessage> write)
+    /// <param name="call">The call.</param>
+    /// <param name="write">Gets the replies.</param>
+    /// <param name="progress">Told how many messages went and came; disposed of with this.</param>
+    public StreamingInvocation(RpcStreamingCall call, Action<DynamicMessage> write, WaitProgress progress)
     {
         _call = call;
         _write = write;
+        _progress = progress;
         _next = call.ReadAsync().AsTask();
     }
 
@@ -36,11 +43,13 @@ internal sealed class StreamingInvocation : IDisposable
             }
             else if (sending.IsCompleted)
             {
+                _sent++;
+                ReportProgress();
                 return sending.GetAwaiter().GetResult();
             }
             else
             {
-                Task.WhenAny(_next, sending).GetAwaiter().GetResult();
+                WaitFor(Task.WhenAny(_next, sending));
             }
         }
 
@@ -55,11 +64,26 @@ internal sealed class StreamingInvocation : IDisposable
         _call.CompleteAsync().AsTask().GetAwaiter().GetResult();
         while (!_over)
         {
+            WaitFor(_next);
             TakeReply();
         }
     }
 
-    public void Dispose() => _call.DisposeAsync().AsTask().GetAwaiter().GetResult();
+    public void Dispose()
+    {
+        _call.DisposeAsync().AsTask().GetAwaiter().GetResult();
+        _progress.Dispose();
+    }
+
+    private void WaitFor(Task task)
+    {
+        while (Task.WaitAny([task], WaitProgress.Period) < 0)
+        {
+            ReportProgress();
+        }
+    }
+
+    private void ReportProgress() => _progress.Report(() => $"{_sent:N0} sent, {_received:N0} received");
 
     private void TakeReply()
     {
@@ -67,6 +91,8 @@ internal sealed class StreamingInvocation : IDisposable
         if (_next.GetAwaiter().GetResult())
         {
             _over = false;
+            _received++;
+            ReportProgress();
             DynamicMessage reply = _call.Current;
             _next = _call.ReadAsync().AsTask();
             _write(reply);

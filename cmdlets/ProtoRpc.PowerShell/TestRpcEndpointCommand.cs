@@ -6,15 +6,8 @@ namespace ProtoRpc.PowerShell;
 
 [Cmdlet(VerbsDiagnostic.Test, "RpcEndpoint", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(RpcPingResult), typeof(bool))]
-public sealed class TestRpcEndpointCommand : RpcEndpointCommand
+public sealed class TestRpcEndpointCommand : RpcPingCommand
 {
-    private const string ByConnection = "Connection";
-
-    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
-    [ValidateNotNull]
-    [ArgumentCompleter(typeof(ConnectionCompleter))]
-    public RpcConnection? Connection { get; set; }
-
     [Parameter]
     [Deadline]
     public TimeSpan? Deadline { get; set; }
@@ -26,7 +19,7 @@ public sealed class TestRpcEndpointCommand : RpcEndpointCommand
     {
         if (ParameterSetName == ByConnection)
         {
-            RpcClient client = RunspaceStore.Current.Resolve(Connection, "-Endpoint").Client;
+            RpcClient client = FindClient();
             TryPing(client.Endpoint.ToString(), () => Report(client.Ping(Deadline, Cancellation)));
             return;
         }
@@ -43,11 +36,7 @@ public sealed class TestRpcEndpointCommand : RpcEndpointCommand
     {
         CheckParameters(endpoint);
         RpcClientOptions options = CreateOptions();
-        TryPing(endpoint.ToString(), () =>
-        {
-            using RpcClient client = RpcClient.Connect(endpoint, schema, options, Cancellation);
-            Report(client.Ping(Deadline, Cancellation));
-        });
+        TryPing(endpoint.ToString(), () => Report(Ping(endpoint, schema, options, Deadline)));
     }
 
     private void TryPing(string endpoint, Action ping)
@@ -66,7 +55,19 @@ public sealed class TestRpcEndpointCommand : RpcEndpointCommand
         }
     }
 
-    // A server that answers, and says that it does not serve, is not well.
-    private void Report(RpcPingResult result) =>
-        WriteObject(Quiet ? result.Health is "" or "Serving" : result);
+    private void Report(RpcPingResult result)
+    {
+        foreach (string difference in result.SchemaDifferences)
+        {
+            WriteWarning($"The schema of '{result.Endpoint}' differs from -Schema: {difference}");
+        }
+
+        if (Service is not null && result is { Health: "", Services.Count: 0 })
+        {
+            WriteWarning(
+                $"'{result.Endpoint}' answers, but does not say which services it has, so '{Service}' may be missing.");
+        }
+
+        WriteObject(Quiet ? IsWell(result) && result.SchemaDifferences.Count == 0 : result);
+    }
 }

@@ -281,7 +281,6 @@ Describe 'Invoke-RpcMethod' {
             @{ Name = 'Header'; Value = @{ a = 'b' }; For = $webAndGrpc }
             @{ Name = 'ResponseHeadersVariable'; Value = 'headers'; For = $webAndGrpc }
             @{ Name = 'TrailersVariable'; Value = 'trailers'; For = 'gRPC endpoints' }
-            @{ Name = 'WaitForReady'; Value = $true; For = 'gRPC endpoints' }
         ) {
             $parameter = @{ $Name = $Value }
 

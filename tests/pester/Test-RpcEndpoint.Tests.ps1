@@ -111,4 +111,69 @@ Describe 'Test-RpcEndpoint' {
         $busy | Stop-RpcListener -DrainTimeout 0
         $job | Remove-Job -Force
     }
+
+    Context 'services and schemas' {
+        BeforeAll {
+            $all = Start-TestListener { } -Endpoint tcp://127.0.0.1:0, "ncacn_np:[\pipe\$(New-TestName)]",
+                http://127.0.0.1:0/, grpc://127.0.0.1:0
+
+            # The schema of the tests with another type of the reply's text.
+            $other = Join-Path $TestDrive greeter.proto
+            (Get-Content (Join-Path $TestProtos greeter.proto) -Raw).Replace('string text = 1', 'int32 text = 1') |
+                Set-Content $other
+        }
+
+        It 'shows product, version and services on each transport: <_>' -ForEach 0, 1, 2, 3 {
+            $result = Test-RpcEndpoint $all.Endpoint[$_] -Schema $all.Schema -Service demo.Greeter
+
+            $result.Product | Should -Be 'ProtoRpc'
+            $result.Version | Should -Match '^\d+\.\d+\.\d+$'
+            $result.Services | Should -Be 'demo.Greeter'
+        }
+
+        It 'finds out that a service is not served, with a schema and without: <_>' -ForEach 0, 1, 2, 3 {
+            $endpoint = $all.Endpoint[$_]
+
+            Test-RpcEndpoint $endpoint -Service demo.Greeter -Quiet | Should -BeTrue
+            Test-RpcEndpoint $endpoint -Service Nope.Service -Quiet | Should -BeFalse
+            Test-RpcEndpoint $endpoint -Service demo.Parting -Schema $all.Schema -Quiet | Should -BeFalse
+            { Test-RpcEndpoint $endpoint -Service Nope.Service -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ServiceNotServed,*' -ExpectedMessage "*does not serve*'Nope.Service'*"
+        }
+
+        It 'compares -Schema with what the server says: <_>' -ForEach 2, 3 {
+            $to = @{ Endpoint = $all.Endpoint[$_]; Service = 'demo.Greeter' }
+
+            (Test-RpcEndpoint @to -Schema $all.Schema).SchemaDifferences | Should -BeNullOrEmpty
+            $result = Test-RpcEndpoint @to -Schema $other -WarningVariable warnings -WarningAction SilentlyContinue
+            $result.SchemaDifferences | Should -Match 'demo.HelloReply.text \(number 1\) is int32 here, string'
+            "$warnings" | Should -Match 'demo.HelloReply.text'
+            Test-RpcEndpoint @to -Schema $other -Quiet -WarningAction SilentlyContinue | Should -BeFalse
+        }
+
+        It 'refuses parameters of connecting beside a connection' {
+            { $rpc | Test-RpcEndpoint -Header @{ a = 'b' } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '*-Header*Connect-RpcEndpoint*'
+        }
+
+        It 'warns of a reply whose fields came as other types: <_>' -ForEach 0, 1, 3 {
+            $answering = Start-TestListener @{ SayHello = { @{ text = 'hi' } } } -Endpoint "$($all.Endpoint[$_].Uri -replace ':\d+$', ':0' -replace 'pipe://.*', "pipe://./$(New-TestName)")"
+            $wrong = Connect-RpcEndpoint $answering.Endpoint[0] -Schema $other -Service demo.Greeter
+            $right = Connect-RpcEndpoint $answering.Endpoint[0] -Schema $answering.Schema -Service demo.Greeter
+
+            $quiet = @{ WarningVariable = 'warnings'; WarningAction = 'SilentlyContinue' }
+            $null = 1..3 | ForEach-Object { @{ name = "$_" } } | Invoke-RpcMethod SayHello -Connection $wrong @quiet
+            $warnings.Count | Should -Be 1
+            "$warnings" | Should -Match 'demo.HelloReply.text came as another type than int32'
+            $null = Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $wrong, $wrong @quiet
+            $warnings.Count | Should -Be 1
+            $null = Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $right @quiet
+            $warnings.Count | Should -Be 0
+            $job = Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $wrong -AsJob
+            $null = $job | Wait-Job -Timeout 30
+            $job.Warning.Count | Should -Be 1
+            $job | Remove-Job
+            $wrong, $right | Disconnect-RpcEndpoint
+        }
+    }
 }

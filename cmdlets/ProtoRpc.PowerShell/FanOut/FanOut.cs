@@ -11,21 +11,31 @@ internal sealed class FanOut : IDisposable
 
     private readonly int _limit;
     private readonly Action<FanOutResult> _take;
+    private readonly WaitProgress? _progress;
     private readonly CancellationTokenSource _end;
     private readonly Channel<FanOutResult> _results =
         Channel.CreateBounded<FanOutResult>(new BoundedChannelOptions(MaxWaiting) { SingleReader = true });
 
     private int _running;
+    private int _started;
+    private int _failed;
 
     /// <param name="limit">How many calls run at once.</param>
     /// <param name="take">Gets what the calls bring.</param>
+    /// <param name="progress">Told how far the calls are while they are waited for, and disposed of when all have
+    /// ended; null for nobody.</param>
     /// <param name="cancellation">Cancels all of them.</param>
-    public FanOut(int limit, Action<FanOutResult> take, CancellationToken cancellation)
+    public FanOut(
+        int limit, Action<FanOutResult> take, WaitProgress? progress, CancellationToken cancellation)
     {
         _limit = limit;
         _take = take;
+        _progress = progress;
         _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
     }
+
+    /// <summary>How many calls there will be, where that is known.</summary>
+    public int? Total { get; init; }
 
     /// <summary>Starts a call, when there are not too many; hands out what is there meanwhile.</summary>
     /// <exception cref="OperationCanceledException">Cancelled.</exception>
@@ -37,6 +47,7 @@ internal sealed class FanOut : IDisposable
         }
 
         _running++;
+        _started++;
         _ = Task.Run(() => RunAsync(call));
         while (_results.Reader.TryRead(out FanOutResult result))
         {
@@ -52,6 +63,8 @@ internal sealed class FanOut : IDisposable
         {
             TakeNext();
         }
+
+        _progress?.Dispose();
     }
 
     /// <summary>Cancels what still runs.</summary>
@@ -61,10 +74,28 @@ internal sealed class FanOut : IDisposable
         _results.Writer.TryComplete();
     }
 
-    private void TakeNext() => Take(_results.Reader.ReadAsync(_end.Token).AsTask().GetAwaiter().GetResult());
+    private void TakeNext()
+    {
+        Task<FanOutResult> next = _results.Reader.ReadAsync(_end.Token).AsTask();
+        while (_progress is not null && Task.WaitAny([next], WaitProgress.Period) < 0)
+        {
+            ReportProgress();
+        }
+
+        Take(next.GetAwaiter().GetResult());
+        ReportProgress();
+    }
+
+    private void ReportProgress()
+    {
+        int ended = _started - _running;
+        int total = Total ?? _started;
+        _progress?.Report(() => $"{ended:N0} of {total:N0} calls ended, {_failed:N0} failed", ended, total);
+    }
 
     private void Take(FanOutResult result)
     {
+        _failed += result.Error is null ? 0 : 1;
         if (result.IsEnd)
         {
             _running--;

@@ -9,15 +9,20 @@ public sealed class RpcCallJob : Job
 {
     private readonly CancellationTokenSource _stopping = new();
     private readonly IReadOnlyList<FanOutCall> _calls;
-    private readonly Func<FanOutResult, PSObject?> _convert;
+    private readonly Func<FanOutResult, Action<string>, PSObject?> _convert;
+    private readonly string _activity;
     private Task _running = Task.CompletedTask;
     private int _failed;
 
     internal RpcCallJob(
-        string command, IReadOnlyList<FanOutCall> calls, Func<FanOutResult, PSObject?> convert)
+        string command,
+        string activity,
+        IReadOnlyList<FanOutCall> calls,
+        Func<FanOutResult, Action<string>, PSObject?> convert)
         : base(command, name: null)
     {
         PSJobTypeName = "RpcJob";
+        _activity = activity;
         _calls = [.. calls.Select(call => call with { Replies = end => Convert(call, end) })];
         _convert = convert;
     }
@@ -30,7 +35,7 @@ public sealed class RpcCallJob : Job
     public override string StatusMessage => $"{_calls.Count} calls, {Volatile.Read(ref _failed)} failed";
 
     /// <summary>Whether there is something to receive.</summary>
-    public override bool HasMoreData => Output.Count > 0 || Error.Count > 0;
+    public override bool HasMoreData => Output.Count > 0 || Error.Count > 0 || Warning.Count > 0;
 
     /// <summary>Cancels the calls, and waits until they have ended.</summary>
     public override void StopJob()
@@ -66,7 +71,7 @@ public sealed class RpcCallJob : Job
     {
         try
         {
-            using FanOut calls = new(limit, Take, _stopping.Token);
+            using FanOut calls = new(limit, Take, new WaitProgress(_activity, Progress.Add), _stopping.Token) { Total = _calls.Count };
             foreach (FanOutCall call in _calls)
             {
                 calls.Start(call);
@@ -97,7 +102,8 @@ public sealed class RpcCallJob : Job
     {
         await foreach (object reply in call.Replies(cancellation).ConfigureAwait(false))
         {
-            yield return new Shown(_convert(new FanOutResult(call.Connection, reply, Error: null)));
+            yield return new Shown(_convert(
+                new FanOutResult(call.Connection, reply, Error: null), text => Warning.Add(new WarningRecord(text))));
         }
     }
 

@@ -1,13 +1,20 @@
 using System.Collections;
 using System.Management.Automation;
+using System.Net;
+using System.Security;
+using System.Text;
 using ProtoRpc.Calls;
+using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Headers as hashtables: text, bytes under names that end in -bin,
-/// arrays where a name has several values.</summary>
+/// <summary>Headers as hashtables: text, bytes under names that end in -bin, secure strings and credentials under
+/// names that carry secrets, arrays where a name has several values.</summary>
 internal static class HeaderMapping
 {
+    private static readonly string[] SecretParts =
+        ["auth", "token", "secret", "password", "credential", "cookie", "key", "session"];
+
     /// <exception cref="RpcException">InvalidArgument: a name or value that cannot be sent.</exception>
     public static RpcMetadata ToMetadata(IDictionary? headers)
     {
@@ -31,6 +38,27 @@ internal static class HeaderMapping
         return metadata;
     }
 
+    /// <summary>Refuses to send a secure string or a credential where others can read along.</summary>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    public static void CheckSecrets(IDictionary? headers, RpcEndpoint endpoint)
+    {
+        if (headers is null || ClientAuthorization.IsPrivate(endpoint))
+        {
+            return;
+        }
+
+        foreach (DictionaryEntry entry in headers)
+        {
+            object? value = entry.Value is PSObject wrapped ? wrapped.BaseObject : entry.Value;
+            IEnumerable values = value is IEnumerable and not string ? (IEnumerable)value : new[] { value };
+            if (values.Cast<object?>().Any(
+                one => (one is PSObject item ? item.BaseObject : one) is SecureString or PSCredential))
+            {
+                throw ClientSecurityErrors.Readable(endpoint, $"The secret of the header '{entry.Key}'");
+            }
+        }
+    }
+
     public static Hashtable ToHashtable(RpcMetadata metadata)
     {
         Hashtable headers = new(StringComparer.OrdinalIgnoreCase);
@@ -45,13 +73,44 @@ internal static class HeaderMapping
 
     private static void Add(RpcMetadata metadata, string name, object? value)
     {
-        if (value is byte[] bytes)
+        switch (value)
         {
-            metadata.Add(name, bytes);
-        }
-        else
-        {
-            metadata.Add(name, LanguagePrimitives.ConvertTo<string>(value));
+            case byte[] bytes:
+                metadata.Add(name, bytes);
+                break;
+            case SecureString secret when IsSecret(name):
+                metadata.Add(name, new NetworkCredential("", secret).Password);
+                break;
+            case PSCredential user when name.EndsWith("Authorization", StringComparison.OrdinalIgnoreCase):
+                metadata.Add(name, $"Basic {Convert.ToBase64String(Encoding.UTF8.GetBytes(PairOf(user)))}");
+                break;
+            case SecureString or PSCredential:
+                throw NotSendable(name, value.GetType().Name);
+            default:
+                metadata.Add(name, LanguagePrimitives.ConvertTo<string>(value));
+                break;
         }
     }
+
+    private static bool IsSecret(string name) =>
+        SecretParts.Any(part => name.Contains(part, StringComparison.OrdinalIgnoreCase));
+
+    // RFC 7617: the user's name ends at the first colon.
+    private static string PairOf(PSCredential user) => user.UserName.Contains(':')
+        ? throw new RpcException(
+            RpcStatusCode.InvalidArgument, $"The user name '{user.UserName}' has a colon, which ends it in a header.")
+        {
+            ErrorId = "InvalidHeader",
+        }
+        : $"{user.UserName}:{user.GetNetworkCredential().Password}";
+
+    // As text it would be the name of its type, and in the logs of a server a secret that is none.
+    private static RpcException NotSendable(string name, string type) => new(
+        RpcStatusCode.InvalidArgument,
+        $"The header '{name}' cannot be sent: its value is a {type}. A SecureString goes under names that carry "
+        + "secrets (Authorization, X-Api-Key, ...), a PSCredential under Authorization; "
+        + "make a text of it for other names.")
+    {
+        ErrorId = "InvalidHeader",
+    };
 }

@@ -1,3 +1,7 @@
+using ProtoRpc.Calls;
+using ProtoRpc.Security;
+using ProtoRpc.Transports;
+
 namespace ProtoRpc.PowerShell;
 
 /// <summary>Which parameters mean something to which endpoints. The others are refused:
@@ -16,18 +20,17 @@ internal static class EndpointParameters
         ["SkipCertificateCheck"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpcs],
         // Without TLS it is still what a gRPC server is called by.
         ["ServerName"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpc],
+        ["Token"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["Header"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["Format"] = [EndpointKind.Http],
         ["Compression"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["KeepAlive"] = [EndpointKind.Grpc],
         ["Reflection"] = [EndpointKind.Grpc],
-        ["RetryCount"] = [EndpointKind.Grpc],
         ["CallContext"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
         ["ExceptionType"] = [EndpointKind.NativeWithSchema],
         ["MultiPartThreshold"] = [EndpointKind.NativeWithSchema],
         ["ResponseHeadersVariable"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["TrailersVariable"] = [EndpointKind.Grpc],
-        ["WaitForReady"] = [EndpointKind.Grpc],
         // Of listeners. HTTP endpoints speak gRPC-Web, too.
         ["TlsCertificate"] = [EndpointKind.Tcp],
         ["Certificate"] = [EndpointKind.Https, EndpointKind.Grpcs],
@@ -55,21 +58,53 @@ internal static class EndpointParameters
     {
         foreach (string name in given)
         {
-            if (Takers.TryGetValue(name, out EndpointKind[]? kinds)
-                && !uses.Any(use => kinds.Any(kind => kind.Includes(use))))
+            if (FindMisfit(name, uses) is { } misfit)
             {
-                string endpoints = Join([.. uses.Select(use => $"'{use.Endpoint}'")]);
-                string others = Join([.. kinds.Select(kind => kind.Name)]);
-                throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
-                    $"-{name} means nothing to {endpoints}. It is for {others}.")
-                {
-                    ErrorId = "ParameterNotSupported",
-                    Endpoint = uses[0].Endpoint,
-                };
+                throw misfit;
             }
         }
     }
+
+    /// <summary>What is wrong with a parameter that means nothing to any of some endpoints; null for one that means
+    /// something to one of them.</summary>
+    public static RpcException? FindMisfit(string name, params EndpointUse[] uses)
+    {
+        if (!Takers.TryGetValue(name, out EndpointKind[]? kinds)
+            || uses.Any(use => kinds.Any(kind => kind.Includes(use))))
+        {
+            return null;
+        }
+
+        string endpoints = Join([.. uses.Select(use => $"'{use.Endpoint}'")]);
+        string others = Join([.. kinds.Select(kind => kind.Name)]);
+        return new RpcException(
+            RpcStatusCode.InvalidArgument, $"-{name} means nothing to {endpoints}. It is for {others}.")
+        {
+            ErrorId = "ParameterNotSupported",
+            Endpoint = uses[0].Endpoint,
+        };
+    }
+
+    /// <summary>TLS is asked for on tcp:// alone. Where an endpoint would be contacted without TLS and over a
+    /// network all the same, the parameter is never ignored.</summary>
+    public static RpcException? FindTlsMisfit(RpcEndpoint endpoint) => endpoint.Transport == RpcTransport.Tcp
+        ? null
+        : endpoint.IsTls || endpoint.IsLocalOnly
+            ? EndpointErrors.NoTls(endpoint)
+            : throw EndpointErrors.NoTls(endpoint);
+
+    /// <summary>gRPC has passwords, and no mechanism; a password goes nowhere in clear.</summary>
+    public static RpcException? FindCredentialMisfit(RpcEndpoint endpoint, RpcMechanism mechanism) =>
+        !endpoint.IsGrpc ? null
+        : mechanism != RpcMechanism.Default ? ClientSecurityErrors.NotNative(endpoint)
+        : ClientAuthorization.IsPrivate(endpoint) ? null
+        : ClientSecurityErrors.Readable(endpoint, "The password");
+
+    /// <summary>A token is for HTTP and gRPC, and goes nowhere in clear.</summary>
+    public static RpcException? FindTokenMisfit(RpcEndpoint endpoint) =>
+        endpoint.IsNative ? ClientSecurityErrors.NoTokens(endpoint)
+        : ClientAuthorization.IsPrivate(endpoint) ? null
+        : ClientSecurityErrors.Readable(endpoint, "The token");
 
     /// <summary>Checks that nothing is said of an authentication that nobody asked for:
     /// the calls would go out unprotected.</summary>

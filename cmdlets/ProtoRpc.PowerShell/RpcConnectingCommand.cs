@@ -1,0 +1,172 @@
+using System.Collections;
+using System.Management.Automation;
+using System.Net;
+using System.Reflection;
+using System.Security;
+using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Calls;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of cmdlets that contact servers: as whom, and whom to trust.</summary>
+public abstract class RpcConnectingCommand : RpcCmdlet
+{
+    private static readonly HashSet<string> OfConnecting = new(
+        typeof(RpcConnectingCommand)
+            .GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
+            .Select(property => property.Name),
+        StringComparer.OrdinalIgnoreCase);
+
+    private IReadOnlySet<string> _ignored = new HashSet<string>();
+
+    [Parameter]
+    public RpcClientAuthentication? Authentication { get; set; }
+
+    [Parameter]
+    [Credential]
+    [ValidateNotNull]
+    public PSCredential? Credential { get; set; }
+
+    [Parameter]
+    [ValidateNotNull]
+    public SecureString? Token { get; set; }
+
+    [Parameter]
+    public RpcMechanism Mechanism { get; set; }
+
+    [Parameter]
+    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
+    public RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Privacy;
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? ServicePrincipalName { get; set; }
+
+    [Parameter]
+    public SwitchParameter Tls { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public RpcCertificateSource[] CACertificate { get; set; } = [];
+
+    [Parameter]
+    [ValidateNotNull]
+    public RpcCertificateSource? ClientCertificate { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? ServerName { get; set; }
+
+    [Parameter]
+    public SwitchParameter SkipCertificateCheck { get; set; }
+
+    [Parameter]
+    [ValidateNotNull]
+    public IDictionary? Header { get; set; }
+
+    /// <summary>The parameters of this class that were given.</summary>
+    private protected IEnumerable<string> GivenForConnecting =>
+        MyInvocation.BoundParameters.Keys.Where(OfConnecting.Contains);
+
+    /// <summary>Finds the given parameters that mean nothing to an endpoint. Alone, that is an error: who gives
+    /// one counts on it. Among several endpoints of which another takes it, it is ignored for this one.</summary>
+    /// <param name="endpoint">The endpoint that is contacted next.</param>
+    /// <param name="all">All endpoints that the parameters were given for.</param>
+    /// <param name="isRaw">Whether bytes go there and no messages.</param>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    private protected void CheckParameters(
+        RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all, bool isRaw = false)
+    {
+        HashSet<string> ignored = new(StringComparer.OrdinalIgnoreCase);
+        foreach (string name in MyInvocation.BoundParameters.Keys)
+        {
+            if (FindMisfit(name, endpoint, isRaw) is not { } misfit)
+            {
+                continue;
+            }
+
+            if (all.All(other => FindMisfit(name, other, isRaw) is not null))
+            {
+                throw misfit;
+            }
+
+            WriteVerbose($"{misfit.Message} It is ignored for this one of several endpoints.");
+            ignored.Add(name);
+        }
+
+        _ignored = ignored;
+        if (AuthenticationOf() <= RpcClientAuthentication.Anonymous)
+        {
+            EndpointParameters.CheckAnonymous(MyInvocation.BoundParameters.Keys.Where(Takes), endpoint);
+        }
+
+        HeaderMapping.CheckSecrets(Takes(nameof(Header)) ? Header : null, endpoint);
+    }
+
+    /// <summary>Whether the endpoint that was checked last takes a parameter.</summary>
+    private protected bool Takes(string parameter) => !_ignored.Contains(parameter);
+
+    /// <summary>How the endpoint that was checked last is contacted.</summary>
+    private protected virtual RpcClientOptions CreateOptions() => new()
+    {
+        Security = CreateSecurity(),
+        UseTls = Tls && Takes(nameof(Tls)),
+        Tls = CreateTls(),
+        Headers = HeaderMapping.ToMetadata(Takes(nameof(Header)) ? Header : null),
+    };
+
+    private RpcException? FindMisfit(string name, RpcEndpoint endpoint, bool isRaw) =>
+        EndpointParameters.FindMisfit(name, new EndpointUse(endpoint, Tls, isRaw))
+        ?? (OfConnecting.Contains(name) ? FindMisfit(name, endpoint) : null);
+
+    // What depends on the value, or on what else is given.
+    private RpcException? FindMisfit(string name, RpcEndpoint endpoint) => name.ToUpperInvariant() switch
+    {
+        "TLS" when Tls => EndpointParameters.FindTlsMisfit(endpoint),
+        "CREDENTIAL" => EndpointParameters.FindCredentialMisfit(endpoint, Mechanism),
+        "TOKEN" => EndpointParameters.FindTokenMisfit(endpoint),
+        "AUTHENTICATION" => Authentication switch
+        {
+            RpcClientAuthentication.User => EndpointParameters.FindCredentialMisfit(endpoint, Mechanism),
+            RpcClientAuthentication.Bearer => EndpointParameters.FindTokenMisfit(endpoint),
+            RpcClientAuthentication.Self when endpoint.IsGrpc => ClientSecurityErrors.NotNative(endpoint),
+            _ => null,
+        },
+        _ => null,
+    };
+
+    // Whoever gives a credential or a token wants it to be used.
+    private RpcClientAuthentication AuthenticationOf() =>
+        (Takes(nameof(Authentication)) ? Authentication : RpcClientAuthentication.None)
+        ?? (Credential is not null && Takes(nameof(Credential)) ? RpcClientAuthentication.User
+            : Token is not null && Takes(nameof(Token)) ? RpcClientAuthentication.Bearer
+            : RpcClientAuthentication.None);
+
+    private RpcClientSecurity CreateSecurity() => new()
+    {
+        Authentication = AuthenticationOf(),
+        Credential = Takes(nameof(Credential)) ? Credential?.GetNetworkCredential() : null,
+        Token = Token is not null && Takes(nameof(Token)) ? new NetworkCredential("", Token).Password : null,
+        Mechanism = Takes(nameof(Mechanism)) ? Mechanism : RpcMechanism.Default,
+        ProtectionLevel = ProtectionLevel,
+        ServicePrincipalName = Takes(nameof(ServicePrincipalName)) ? ServicePrincipalName : null,
+    };
+
+    private RpcTlsOptions CreateTls()
+    {
+        X509Certificate2Collection? authorities = CACertificate.Length == 0 ? null : [];
+        foreach (RpcCertificateSource source in CACertificate)
+        {
+            authorities!.AddRange(source.ReadAll(this));
+        }
+
+        return new RpcTlsOptions
+        {
+            CaCertificates = authorities,
+            ClientCertificate = ClientCertificate?.ReadWithKey(this),
+            ServerName = ServerName,
+            SkipCertificateCheck = SkipCertificateCheck,
+        };
+    }
+}

@@ -1,0 +1,54 @@
+using System.Management.Automation;
+using ProtoRpc.Calls;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of cmdlets that ping: connections, endpoints, or those of listeners.</summary>
+public abstract class RpcPingCommand : RpcEndpointCommand
+{
+    protected const string ByConnection = "Connection";
+
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection? Connection { get; set; }
+
+    /// <summary>The connection of the parameter, or the only one that is open.</summary>
+    /// <exception cref="RpcException">InvalidArgument: parameters of connecting come too late.</exception>
+    private protected RpcClient FindClient()
+    {
+        if (GivenForConnecting.FirstOrDefault() is { } name)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"-{name} means nothing to an open connection. Give it to Connect-RpcEndpoint, or ping an -Endpoint.")
+            {
+                ErrorId = "ParameterNotSupported",
+            };
+        }
+
+        return RunspaceStore.Current.Resolve(Connection, "-Endpoint").Client;
+    }
+
+    /// <summary>Connects to an endpoint, and pings it.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="schema">The schema of its services; null where none is known.</param>
+    /// <param name="options">How it is contacted.</param>
+    /// <param name="deadline">For the ping; null for the default.</param>
+    /// <exception cref="RpcException">It does not answer, or does not serve what is asked for.</exception>
+    private protected RpcPingResult Ping(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline)
+    {
+        // Without a schema the name cannot be looked up, but the server can be asked for it.
+        RpcClientOptions known = schema is null ? options with { Service = null } : options;
+        using RpcClient client = RpcClient.Connect(endpoint, schema, known, Cancellation);
+        RpcPingResult result = client.Ping(options.Service, deadline, Cancellation);
+        return schema is null
+            ? result
+            : result with { SchemaDifferences = client.CompareSchema(Service, Cancellation) ?? [] };
+    }
+
+    /// <summary>Whether a server that answered is well: one that says that it does not serve is not.</summary>
+    private protected static bool IsWell(RpcPingResult result) => result.Health is "" or "Serving";
+}

@@ -1,0 +1,149 @@
+using System.Diagnostics;
+using System.Management.Automation;
+using ProtoRpc.Calls;
+using ProtoRpc.Schema;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.PowerShell;
+
+[Cmdlet(VerbsLifecycle.Wait, "RpcEndpoint", DefaultParameterSetName = ByEndpoint)]
+[OutputType(typeof(RpcPingResult))]
+public sealed class WaitRpcEndpointCommand : RpcPingCommand
+{
+    private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
+
+    // One server that takes the connection and says nothing must not use up the time of all.
+    private static readonly TimeSpan LongestPing = TimeSpan.FromSeconds(5);
+
+    private readonly List<PendingEndpoint> _pending = [];
+
+    [Parameter]
+    [Deadline]
+    public TimeSpan Timeout { get; set; } = TimeSpan.FromSeconds(60);
+
+    protected override void Process()
+    {
+        if (ParameterSetName == ByConnection)
+        {
+            RpcClient client = FindClient();
+            _pending.Add(new(client.Endpoint.ToString(), left => client.Ping(Service, left, Cancellation)));
+            return;
+        }
+
+        RpcSchema? schema = FindSchema();
+        foreach (string text in Endpoints)
+        {
+            Guard(text, () =>
+            {
+                RpcEndpoint endpoint = RpcEndpoint.Parse(text);
+                CheckParameters(endpoint);
+                RpcClientOptions options = CreateOptions();
+                _pending.Add(new(text, left => Ping(endpoint, schema, Within(options, left), left)));
+            });
+        }
+    }
+
+    // All are asked in turn, so that the time is one for all.
+    protected override void End()
+    {
+        Stopwatch watch = Stopwatch.StartNew();
+        using WaitProgress progress = new("Waiting for endpoints", WriteProgress);
+        TimeSpan pause = FirstPause;
+        while (_pending.Count > 0 && !Stopping)
+        {
+            foreach (PendingEndpoint endpoint in _pending.ToArray())
+            {
+                progress.Report(() => $"{endpoint.Name}: {endpoint.Last?.Message ?? "not asked yet"}");
+                Ask(endpoint, Remaining(watch));
+            }
+
+            if (_pending.Count == 0 || Remaining(watch) <= TimeSpan.Zero)
+            {
+                break;
+            }
+
+            TimeSpan left = Remaining(watch);
+            Cancellation.WaitHandle.WaitOne(pause < left ? pause : left);
+            pause = pause * 2 < LongestPause ? pause * 2 : LongestPause;
+        }
+
+        foreach (PendingEndpoint endpoint in _pending.Where(_ => !Stopping))
+        {
+            WriteError(RpcErrors.ToRecord(NotReady(endpoint), endpoint.Name));
+        }
+    }
+
+    private void Ask(PendingEndpoint endpoint, TimeSpan left)
+    {
+        try
+        {
+            RpcPingResult result = endpoint.Ping(left < LongestPing ? left : LongestPing);
+            if (IsWell(result))
+            {
+                _pending.Remove(endpoint);
+                WriteObject(result);
+                return;
+            }
+
+            endpoint.Last = new RpcException(
+                RpcStatusCode.Unavailable, $"'{endpoint.Name}' answers, and says that it is {result.Health}.");
+        }
+        catch (RpcException e) when (IsTemporary(e))
+        {
+            endpoint.Last = e;
+        }
+        catch (RpcException e)
+        {
+            _pending.Remove(endpoint);
+            if (!Stopping)
+            {
+                WriteError(RpcErrors.ToRecord(e, endpoint.Name));
+            }
+        }
+    }
+
+    // Whom a server refuses, it refuses later as well, and one that is not trusted stays so. What it does not serve
+    // yet it may serve later.
+    private static bool IsTemporary(RpcException e) => e.ErrorId is not ("CertificateNotTrusted" or "TlsFailed")
+        && e.Code is RpcStatusCode.Unavailable or RpcStatusCode.DeadlineExceeded or RpcStatusCode.NotFound
+            or RpcStatusCode.Unimplemented or RpcStatusCode.ResourceExhausted or RpcStatusCode.Internal
+            or RpcStatusCode.Unknown;
+
+    private static RpcClientOptions Within(RpcClientOptions options, TimeSpan left) =>
+        left < options.Limits.ConnectTimeout
+            ? options with { Limits = options.Limits with { ConnectTimeout = left } }
+            : options;
+
+    private TimeSpan Remaining(Stopwatch watch)
+    {
+        if (Timeout == System.Threading.Timeout.InfiniteTimeSpan)
+        {
+            return LongestPing;
+        }
+
+        // Each is asked once at least.
+        TimeSpan left = Timeout - watch.Elapsed;
+        return left > TimeSpan.Zero ? left : TimeSpan.Zero;
+    }
+
+    private RpcException NotReady(PendingEndpoint endpoint) => new(
+        RpcStatusCode.DeadlineExceeded,
+        $"'{endpoint.Name}' was not ready within {Timeout.TotalSeconds:0.###} s. {endpoint.Last?.Message} "
+        + "Give it longer (-Timeout), or see why it does not start.",
+        endpoint.Last)
+    {
+        ErrorId = "EndpointNotReady",
+        Endpoint = endpoint.Last?.Endpoint,
+    };
+
+    private sealed class PendingEndpoint(string name, Func<TimeSpan, RpcPingResult> ping)
+    {
+        public string Name => name;
+
+        public RpcException? Last { get; set; }
+
+        public RpcPingResult Ping(TimeSpan left) =>
+            ping(left > TimeSpan.Zero ? left : TimeSpan.FromMilliseconds(1));
+    }
+}
