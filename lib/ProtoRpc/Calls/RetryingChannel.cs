@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using ProtoRpc.Schema;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
