@@ -32,8 +32,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     private readonly IServer _server;
     private readonly Func<RpcEndpoint, RequestDelegate> _service;
     private RequestDelegate _handle = _ => Task.CompletedTask;
-    private int _connections;
-    private long _accepted;
+    private readonly HttpConnections _connections;
     private volatile bool _stopping;
 
     private KestrelEndpoint(
@@ -45,6 +44,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     {
         Endpoint = endpoint;
         _service = service;
+        _connections = new HttpConnections(limits);
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
         builder.Services.Configure<SocketTransportOptions>(
@@ -57,13 +57,14 @@ internal sealed class KestrelEndpoint : IServedEndpoint
             Listen(options, endpoint, listen =>
             {
                 listen.Protocols = protocols;
+
+                // Before TLS: a client that never ends its handshake counts as well.
+                listen.Use(_connections.Admit);
                 if (tls is not null)
                 {
                     tls.HandshakeTimeout = limits.BindTimeout;
                     listen.UseHttps(tls);
                 }
-
-                listen.Use(Count);
             });
         });
         _application = builder.Build();
@@ -72,9 +73,9 @@ internal sealed class KestrelEndpoint : IServedEndpoint
 
     public RpcEndpoint Endpoint { get; private set; }
 
-    public int Connections => Volatile.Read(ref _connections);
+    public int Connections => _connections.Count;
 
-    public long Accepted => Interlocked.Read(ref _accepted);
+    public long Accepted => _connections.Accepted;
 
     /// <summary>Binds an endpoint.</summary>
     /// <param name="endpoint">Where.</param>
@@ -129,13 +130,13 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         }
 
         await _application.DisposeAsync().ConfigureAwait(false);
+        _connections.Dispose();
     }
 
     private static void Configure(KestrelServerOptions options, RpcLimits limits)
     {
         options.AddServerHeader = false;
         options.Limits.MaxRequestBodySize = limits.MaxMessageBytes;
-        options.Limits.MaxConcurrentConnections = limits.MaxConnections;
         options.Limits.RequestHeadersTimeout = limits.BindTimeout;
         options.Limits.KeepAliveTimeout = limits.IdleTimeout;
         options.Limits.MinRequestBodyDataRate = new MinDataRate(MinBytesPerSecond, Patience(limits.FragmentTimeout));
@@ -190,9 +191,33 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         ready.SetResult(_handle);
     }
 
-    private void Release() => _application.DisposeAsync().AsTask().GetAwaiter().GetResult();
+    private void Release()
+    {
+        _application.DisposeAsync().AsTask().GetAwaiter().GetResult();
+        _connections.Dispose();
+    }
 
-    private Task HandleAsync(HttpContext http)
+    private async Task HandleAsync(HttpContext http)
+    {
+        HttpConnection connection = HttpConnection.Of(http);
+        if (!connection.TryBegin())
+        {
+            // It is being closed, and its client will send the request on another one.
+            http.Abort();
+            return;
+        }
+
+        try
+        {
+            await RespondAsync(http).ConfigureAwait(false);
+        }
+        finally
+        {
+            connection.End();
+        }
+    }
+
+    private Task RespondAsync(HttpContext http)
     {
         if (!_stopping)
         {
@@ -204,18 +229,4 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         http.Response.Headers.Connection = "close";
         return Task.CompletedTask;
     }
-
-    private ConnectionDelegate Count(ConnectionDelegate next) => async connection =>
-    {
-        Interlocked.Increment(ref _accepted);
-        Interlocked.Increment(ref _connections);
-        try
-        {
-            await next(connection).ConfigureAwait(false);
-        }
-        finally
-        {
-            Interlocked.Decrement(ref _connections);
-        }
-    };
 }

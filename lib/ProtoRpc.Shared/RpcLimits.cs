@@ -9,8 +9,13 @@ public sealed record RpcLimits
     /// <summary>Largest request or reply, in bytes, over all fragments: 4 MiB.</summary>
     public int MaxMessageBytes { get; init; } = 4 * 1024 * 1024;
 
-    /// <summary>Connections that a listener serves at once, over all its endpoints: 1,000.</summary>
+    /// <summary>Connections that each endpoint of a listener serves at once: 1,000. When there are as many, the
+    /// anonymous one that has waited for its client the longest makes room.</summary>
     public int MaxConnections { get; init; } = 1000;
+
+    /// <summary>Connections of one remote address to an endpoint of a listener: 500. An IPv6 network of 64 bits
+    /// counts as one address, and everything behind a proxy as the proxy's.</summary>
+    public int MaxConnectionsPerAddress { get; init; } = 500;
 
     /// <summary>Connections of a listener that are served by a thread of their own; the others share
     /// the thread pool: 64.</summary>
@@ -79,7 +84,8 @@ public sealed record RpcLimits
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
     public TimeSpan CallTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>Time in which a new connection must have bound: 10 seconds.</summary>
+    /// <summary>Time in which a new connection must have bound, or sent its first HTTP or gRPC request:
+    /// 10 seconds.</summary>
     public TimeSpan BindTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Time in which a begun PDU, and the next fragment of a begun request,

@@ -54,12 +54,14 @@ internal sealed class HttpAuthentication
 
         if (_negotiate.TryStep(http, out PeerIdentity? proved))
         {
+            HttpConnection.Of(http).IsKnown = proved is not null;
             return proved ?? throw Refused(presented: true);
         }
 
         (bool presented, IIdentity? user) = await IdentifyAsync(http).ConfigureAwait(false);
         if (user is not null)
         {
+            HttpConnection.Of(http).IsKnown = true;
             return peer with { User = user };
         }
 

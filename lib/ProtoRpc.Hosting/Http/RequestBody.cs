@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.IO.Compression;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Wire;
@@ -68,7 +67,7 @@ internal sealed class RequestBody : IDisposable
             throw e switch
             {
                 RpcException => TooLarge(maxBytes),
-                InvalidDataException or InvalidOperationException => new HttpRefusal(
+                InvalidDataException => new HttpRefusal(
                     StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
                     $"The body is not {encoding}: {e.Message}"),
                 _ => e,
@@ -114,16 +113,12 @@ internal sealed class RequestBody : IDisposable
         }
     }
 
-    private static Stream Decompress(Stream body, string encoding) => encoding.ToLowerInvariant() switch
-    {
-        "gzip" or "x-gzip" => new GZipStream(body, CompressionMode.Decompress),
-        "br" => new BrotliStream(body, CompressionMode.Decompress),
-        "deflate" => new ZLibStream(body, CompressionMode.Decompress),
-        _ => throw new HttpRefusal(
+    private static Decompression Decompress(Stream body, string encoding) =>
+        Decompression.TryOpen(body, encoding)
+        ?? throw new HttpRefusal(
             StatusCodes.Status415UnsupportedMediaType,
             RpcStatusCode.Unimplemented,
-            $"The content encoding '{encoding}' is not known; use gzip, br or none."),
-    };
+            $"The content encoding '{encoding}' is not known; use gzip, br or none.");
 
     private static HttpRefusal TooLarge(int maxBytes) => new(
         StatusCodes.Status413PayloadTooLarge,

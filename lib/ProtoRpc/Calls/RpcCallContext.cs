@@ -171,6 +171,17 @@ public sealed class RpcCallContext : RpcPeerContext
                 RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended.", failure)
             : failure;
 
+    /// <summary>Refuses a call whose caller waits no longer.</summary>
+    /// <exception cref="RpcException">DeadlineExceeded.</exception>
+    internal void RequireTime()
+    {
+        if (Deadline <= DateTimeOffset.UtcNow)
+        {
+            throw new RpcException(
+                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler began.");
+        }
+    }
+
     internal void End()
     {
         _withDeadline?.Dispose();

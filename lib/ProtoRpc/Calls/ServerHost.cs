@@ -108,6 +108,7 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
             throw NativeStreaming.Refusal(method.Info, context.Endpoint);
         }
 
+        context.RequireTime();
         context.RunsHandler = !method.IsBuiltIn;
         return method.Chain(context, request);
     }
@@ -116,6 +117,7 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     /// The replies are in the stream when it ends.</summary>
     public async ValueTask InvokeAsync(ServerMethod method, RpcCallContext context, RpcServerStream stream)
     {
+        context.RequireTime();
         context.RunsHandler = !method.IsBuiltIn;
         await method.StreamChain(context, stream).ConfigureAwait(false);
         context.RunsHandler = false;

@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Calls;
 using ProtoRpc.Security;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Transports;
 
@@ -24,12 +25,14 @@ internal static class HttpTransport
         {
             AllowAutoRedirect = false,
             UseCookies = false,
-            AutomaticDecompression = DecompressionMethods.All,
             ConnectTimeout = options.Limits.ConnectTimeout,
             MaxConnectionsPerServer = options.Limits.MaxClientConnections,
             // The proxy of the environment is for others: it could not reach this machine's loopback.
             UseProxy = !IsLoopback(endpoint.Host),
             PreAuthenticate = true,
+
+            // A reply that is given up is not read to its end: its server may drip, and the deadline has passed.
+            MaxResponseDrainSize = 0,
             Credentials = CredentialsOf(endpoint, options.Security),
         };
         RpcTlsOptions tls = options.Tls;
@@ -55,7 +58,7 @@ internal static class HttpTransport
             handler.SslOptions.RemoteCertificateValidationCallback = static (_, _, _, _) => true;
         }
 
-        return new HttpMessageInvoker(handler, disposeHandler: true);
+        return new HttpMessageInvoker(new DecompressingHandler(handler), disposeHandler: true);
     }
 
     /// <summary>What went wrong before a reply came.</summary>

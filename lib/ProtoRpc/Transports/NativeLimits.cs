@@ -17,6 +17,7 @@ internal static class NativeLimits
         Range(nameof(RpcLimits.MaxFragments), limits.MaxFragments, 1, int.MaxValue);
         Range(nameof(RpcLimits.MaxContexts), limits.MaxContexts, 1, ushort.MaxValue);
         Range(nameof(RpcLimits.MaxConnections), limits.MaxConnections, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxConnectionsPerAddress), limits.MaxConnectionsPerAddress, 1, int.MaxValue);
         Range(nameof(RpcLimits.MaxBlockingConnections), limits.MaxBlockingConnections, 0, int.MaxValue);
         Range(nameof(RpcLimits.MaxClientConnections), limits.MaxClientConnections, 1, int.MaxValue);
     }

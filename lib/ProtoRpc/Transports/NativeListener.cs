@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Net;
 using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Security;
@@ -20,6 +21,7 @@ public sealed class NativeListener : IAsyncDisposable
     private static readonly Dictionary<RpcEndpoint, NativeListener> Table = [];
 
     private readonly TransportListener _transport;
+    private readonly AddressQuota _quota;
     private readonly ConcurrentDictionary<Guid, ServedInterface> _interfaces = new();
     private readonly ConcurrentDictionary<ServerConnection, bool> _connections = new();
     private readonly CancellationTokenSource _stopAccepting = new();
@@ -42,6 +44,7 @@ public sealed class NativeListener : IAsyncDisposable
         _certificate = certificate;
         _shown = certificate is null ? null : SslStreamCertificateContext.Create(certificate, chain);
         Limits = limits;
+        _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
         _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
         _watch = new Timer(
@@ -178,12 +181,29 @@ public sealed class NativeListener : IAsyncDisposable
     {
         if (_connections.TryRemove(connection, out bool ownsThread))
         {
-            Interlocked.Decrement(ref connection.IsRefused ? ref _refusing : ref _serving);
+            Uncount(connection);
             if (ownsThread)
             {
                 Interlocked.Decrement(ref _threads);
             }
         }
+    }
+
+    private void Uncount(ServerConnection connection)
+    {
+        if (!connection.TryUncount())
+        {
+            return;
+        }
+
+        if (connection.IsRefused)
+        {
+            Interlocked.Decrement(ref _refusing);
+            return;
+        }
+
+        Interlocked.Decrement(ref _serving);
+        _quota.Leave(connection.Address);
     }
 
     private void StopAccepting()
@@ -264,14 +284,15 @@ public sealed class NativeListener : IAsyncDisposable
     private void Admit(TransportConnection transport)
     {
         Interlocked.Increment(ref _accepted);
-        if (Interlocked.Increment(ref _serving) <= Limits.MaxConnections)
+        IPAddress? address = AddressQuota.KeyOf(transport.RemoteEndPoint);
+        if (TryAdmit(address))
         {
-            Start(new ServerConnection(this, transport, refusal: null));
+            Interlocked.Increment(ref _serving);
+            Start(new ServerConnection(this, transport, refusal: null) { Address = address });
             return;
         }
 
         // One too many is told so when it binds; of those, too, there are only so many at a time.
-        Interlocked.Decrement(ref _serving);
         if (Interlocked.Increment(ref _refusing) <= MaxRefusals)
         {
             Start(new ServerConnection(this, transport, BindNakReason.LocalLimit));
@@ -281,6 +302,41 @@ public sealed class NativeListener : IAsyncDisposable
             Interlocked.Decrement(ref _refusing);
             transport.Dispose();
         }
+    }
+
+    private bool TryAdmit(IPAddress? address)
+    {
+        if (!_quota.TryEnter(address) && !(MakeRoom(address) && _quota.TryEnter(address)))
+        {
+            return false;
+        }
+
+        if (Volatile.Read(ref _serving) < Limits.MaxConnections || MakeRoom(address: null))
+        {
+            return true;
+        }
+
+        _quota.Leave(address);
+        return false;
+    }
+
+    // Closes the connection that waits for its client the longest: of this address, or of any.
+    private bool MakeRoom(IPAddress? address)
+    {
+        long now = Environment.TickCount64;
+        while (_connections.Keys
+            .Where(connection => address is null || address.Equals(connection.Address))
+            .MaxBy(connection => connection.Spare(now)) is { } spare && spare.Spare(now) > 0)
+        {
+            if (spare.TryGiveUp(now))
+            {
+                // The watch still looks after it until it has ended.
+                Uncount(spare);
+                return true;
+            }
+        }
+
+        return false;
     }
 
     private void Start(ServerConnection connection)

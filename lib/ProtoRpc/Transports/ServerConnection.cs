@@ -1,3 +1,4 @@
+using System.Net;
 using ProtoRpc.Security;
 using ProtoRpc.Wire;
 
@@ -10,6 +11,7 @@ internal sealed class ServerConnection
     private const uint HandlerFailed = 0x80004005;
     private const int PeekSize = 64;
     private static readonly TimeSpan PeekAfter = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan LingerTime = TimeSpan.FromSeconds(2);
 
     private readonly Lock _gate = new();
@@ -24,6 +26,9 @@ internal sealed class ServerConnection
     private long _seenPdus;
     private ServedInterface? _running;
     private CallGate? _admitted;
+    private volatile bool _isKnown;
+    private volatile bool _isGivenUp;
+    private int _uncounted;
 
     public ServerConnection(NativeListener listener, TransportConnection transport, BindNakReason? refusal)
     {
@@ -40,6 +45,9 @@ internal sealed class ServerConnection
 
     /// <summary>Whether it is one too many and only told so.</summary>
     public bool IsRefused { get; }
+
+    /// <summary>What it counts as in the quota of its address.</summary>
+    public IPAddress? Address { get; init; }
 
     /// <summary>Serves the connection until it ends, blocking this thread.</summary>
     public void Run()
@@ -154,6 +162,38 @@ internal sealed class ServerConnection
         }
     }
 
+    /// <summary>For how long it could have been spared, in milliseconds: no call is in it, and nobody proved who
+    /// the client is. 0 for a connection that is needed, or that was a moment ago.</summary>
+    public long Spare(long now)
+    {
+        long waited = now - Volatile.Read(ref _since);
+        return _phase is ConnectionPhase.Binding or ConnectionPhase.Idle
+            && !_isKnown && !_isGivenUp && !IsRefused
+            && waited >= SpareAfter.TotalMilliseconds
+                ? waited
+                : 0;
+    }
+
+    /// <summary>Ends the connection if it can still be spared.</summary>
+    public bool TryGiveUp(long now)
+    {
+        lock (_gate)
+        {
+            if (Spare(now) == 0)
+            {
+                return false;
+            }
+
+            // Under the gate, where no call begins.
+            _isGivenUp = true;
+            Retire();
+            return true;
+        }
+    }
+
+    /// <summary>Says that the connection counts no longer; true for the first who says so.</summary>
+    public bool TryUncount() => Interlocked.Exchange(ref _uncounted, 1) == 0;
+
     /// <summary>Whether a handler of the interface runs here.</summary>
     public bool IsRunning(ServedInterface served)
     {
@@ -262,6 +302,7 @@ internal sealed class ServerConnection
             return step;
         }
 
+        _isKnown = _listener.Endpoint.Transport != RpcTransport.Tcp || _association.Security.IsAuthenticated;
         bool moved = _seenPdus != _association.ReceivedPdus;
         _seenPdus = _association.ReceivedPdus;
         ConnectionPhase phase = _association.IsMidMessage ? ConnectionPhase.Receiving : ConnectionPhase.Idle;

@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Sockets;
 using ProtoRpc.Security;
 
@@ -15,6 +16,22 @@ internal sealed class SocketConnection : TransportConnection
         if (socket.ProtocolType == ProtocolType.Tcp)
         {
             socket.NoDelay = true;
+        }
+    }
+
+    /// <inheritdoc/>
+    public override EndPoint? RemoteEndPoint
+    {
+        get
+        {
+            try
+            {
+                return _socket.RemoteEndPoint;
+            }
+            catch (Exception e) when (IsBroken(e))
+            {
+                return null;
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Security;
 using ProtoRpc.Security;
 
@@ -43,6 +44,9 @@ internal sealed class TlsConnection : TransportConnection
             stream => trust.Judge(() => stream.AuthenticateAsClient(trust.Options)),
             stream => trust.JudgeAsync(() => stream.AuthenticateAsClientAsync(trust.Options)));
     }
+
+    /// <inheritdoc/>
+    public override EndPoint? RemoteEndPoint => _inner.RemoteEndPoint;
 
     /// <inheritdoc/>
     public override int Receive(Memory<byte> buffer)

@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Sockets;
 using ProtoRpc.Security;
 
@@ -9,6 +10,9 @@ namespace ProtoRpc.Transports;
 /// a socket that was once used asynchronously is slow for blocking calls ever after.</remarks>
 internal abstract class TransportConnection : IDisposable
 {
+    /// <summary>Where the peer is; null where the transport has no addresses, or when it left already.</summary>
+    public virtual EndPoint? RemoteEndPoint => null;
+
     /// <summary>Blocks for bytes.</summary>
     /// <returns>0 when the peer closed.</returns>
     public abstract int Receive(Memory<byte> buffer);

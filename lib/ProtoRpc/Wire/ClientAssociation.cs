@@ -337,7 +337,8 @@ internal sealed class ClientAssociation : IDisposable
         (RpcStatusCode code, string why) = reason switch
         {
             BindNakReason.LocalLimit => (RpcStatusCode.ResourceExhausted,
-                "it has as many connections as it takes. Try again later, or raise MaxConnections there"),
+                "it has as many connections as it takes. Try again later, or raise MaxConnections or "
+                + "MaxConnectionsPerAddress there"),
             BindNakReason.TemporaryCongestion => (RpcStatusCode.ResourceExhausted,
                 "it is too busy. Try again later"),
             BindNakReason.ProtocolVersion => (RpcStatusCode.Internal,

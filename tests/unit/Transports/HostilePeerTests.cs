@@ -144,7 +144,7 @@ public static class HostilePeerTests
     [Fact]
     public static async Task A_thousand_half_open_connections_leave_room_for_a_good_one()
     {
-        RpcLimits limits = new() { MaxConnections = 1100 };
+        RpcLimits limits = new() { MaxConnections = 1100, MaxConnectionsPerAddress = 1100 };
         await using TestServer server = TestServer.Echoing("tcp", limits);
         List<RawPeer> silent = [];
         try
@@ -169,14 +169,20 @@ public static class HostilePeerTests
     [Fact]
     public static async Task One_connection_too_many_is_told_so()
     {
-        await using TestServer server = TestServer.Echoing("tcp", new RpcLimits { MaxConnections = 2 });
+        using BlockingHandler handler = new();
+        await using TestServer server = new(
+            handler.Handle, new RpcLimits { MaxConnections = 2 }, NativeEndpoints.Fresh("tcp"));
         using NativeClient first = server.Connect();
         using NativeClient second = server.Connect();
+        Task[] calls = [Task.Run(() => first.Call("1"u8)), Task.Run(() => second.Call("2"u8))];
+        await Eventually.TrueAsync(() => handler.Running == 2, "both connections have a call");
 
         RpcException error = Assert.Throws<RpcException>(() => server.Connect());
 
         Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
         Assert.Contains("connections", error.Message, StringComparison.Ordinal);
+        handler.Release(3);
+        await Task.WhenAll(calls);
         first.Dispose();
         await Eventually.TrueAsync(() => server.Listener.ConnectionCount == 1, "there is room again");
         using NativeClient third = server.Connect();

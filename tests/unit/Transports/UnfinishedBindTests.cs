@@ -94,6 +94,7 @@ public static class UnfinishedBindTests
             {
                 BindTimeout = bindTimeout,
                 MaxConnections = 1100,
+                MaxConnectionsPerAddress = 1100,
                 MaxBlockingConnections = blocking ? RpcLimits.Default.MaxBlockingConnections : 0,
             };
             ExecInterface service = new(InterfaceId, TestServer.Echo)

@@ -53,6 +53,14 @@ internal sealed class CallTime : IDisposable
         {
             HttpRequestException http => HttpTransport.Failure(endpoint, http, sent),
 
+            InvalidDataException => new RpcException(
+                RpcStatusCode.Internal,
+                $"The reply of '{endpoint}' is not compressed as it says: {error.Message}", error)
+            {
+                ErrorId = "BadReply",
+                MayHaveExecuted = true,
+            },
+
             // The handler's own limit, on connecting.
             OperationCanceledException => EndpointErrors.CannotConnect(endpoint, error),
             _ => new RpcException(

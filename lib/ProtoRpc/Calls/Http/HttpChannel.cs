@@ -77,7 +77,8 @@ internal sealed class HttpChannel : IRpcChannel
             await ReadAsync(response, body, time.Token).ConfigureAwait(false);
             return ReadReply(call, response, body, read);
         }
-        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException)
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
+            or InvalidDataException)
         {
             throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
         }
@@ -319,9 +320,12 @@ internal sealed class HttpChannel : IRpcChannel
                 body.Advance(count);
             }
 
+            // A read that was ended so can look like the end of the body.
+            time.Token.ThrowIfCancellationRequested();
             return ReadReply(call, response, body, read);
         }
         catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
+            or InvalidDataException
             || (e is ObjectDisposedException && time.Token.IsCancellationRequested))
         {
             throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));

@@ -40,7 +40,8 @@ public static partial class RpcHttpSchema
         {
             return Compile(new Reader(http, endpoint, options, time.Token).ReadAll(file));
         }
-        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException)
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
+            or InvalidDataException)
         {
             throw time.Explain(endpoint, e);
         }

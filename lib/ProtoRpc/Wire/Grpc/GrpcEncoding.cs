@@ -44,8 +44,10 @@ internal static class GrpcEncoding
 
         try
         {
-            using GZipStream gzip = new(new MemoryStream(body.ToArray()), CompressionMode.Decompress);
-            return ReadToEnd(gzip, maxBytes);
+            using Stream gzip = Decompression.TryOpen(new MemoryStream(body.ToArray()), Gzip)!;
+            return body.IsEmpty
+                ? throw new InvalidDataException("It is empty.")
+                : ReadToEnd(gzip, maxBytes);
         }
         catch (InvalidDataException e)
         {

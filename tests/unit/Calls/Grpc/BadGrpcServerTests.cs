@@ -54,6 +54,29 @@ public static class BadGrpcServerTests
     }
 
     [Fact]
+    public static async Task The_deadline_holds_while_a_reply_drips()
+    {
+        await using Http2Peer peer = new(async (p, stream) =>
+        {
+            await p.SendGoodHeadersAsync(stream);
+            await p.SendDataAsync(stream, [0, 0, 0, 0x7f, 0xff]);
+            while (true)
+            {
+                await p.SendDataAsync(stream, [1]);
+                await Task.Delay(50);
+            }
+        });
+        using RpcClient client = RpcClient.Connect(peer.Endpoint, Schema);
+        long start = Environment.TickCount64;
+
+        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
+            Schema.GetMethod("grpc.health.v1.Health/Check"), new HealthCheckRequest(), TimeSpan.FromSeconds(1)));
+
+        Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
+        Assert.InRange(Environment.TickCount64 - start, 900, 2500);
+    }
+
+    [Fact]
     public static async Task A_compressed_bomb_stops_at_the_limit()
     {
         using MemoryStream bomb = new();

@@ -1,0 +1,100 @@
+using System.Net;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Hosting;
+
+/// <summary>An open connection of an endpoint on Kestrel, and what it is used for.</summary>
+internal sealed class HttpConnection
+{
+    private static readonly object Key = new();
+    private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _gate = new();
+    private readonly ConnectionContext _connection;
+    private long _since = Environment.TickCount64;
+    private int _running;
+    private bool _hadRequest;
+    private bool _isGivenUp;
+
+    public HttpConnection(ConnectionContext connection)
+    {
+        _connection = connection;
+        Address = AddressQuota.KeyOf(connection.RemoteEndPoint);
+        connection.Items[Key] = this;
+    }
+
+    /// <summary>What it counts as in the quota of its address; null on Unix sockets.</summary>
+    public IPAddress? Address { get; }
+
+    /// <summary>Whether a client proved on it who it is.</summary>
+    public bool IsKnown { get; set; }
+
+    /// <summary>The connection of a request.</summary>
+    public static HttpConnection Of(HttpContext http) =>
+        (HttpConnection)http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items[Key]!;
+
+    /// <summary>Marks the begin of a request.</summary>
+    /// <returns>False when the connection was given up in this moment, so that nothing may be executed.</returns>
+    public bool TryBegin()
+    {
+        lock (_gate)
+        {
+            _hadRequest = true;
+            _running++;
+            return !_isGivenUp;
+        }
+    }
+
+    /// <summary>Marks the end of a request.</summary>
+    public void End()
+    {
+        lock (_gate)
+        {
+            _running--;
+            _since = Environment.TickCount64;
+        }
+    }
+
+    /// <summary>For how long it could have been spared, in milliseconds: no request runs, and nobody proved who the
+    /// client is. 0 for a connection that is needed, or that was a moment ago.</summary>
+    public long Spare(long now)
+    {
+        lock (_gate)
+        {
+            long waited = now - _since;
+            return _running == 0 && !IsKnown && !_isGivenUp && waited >= SpareAfter.TotalMilliseconds ? waited : 0;
+        }
+    }
+
+    /// <summary>Whether no request came since it was opened.</summary>
+    public bool IsSilent(long now, TimeSpan time)
+    {
+        lock (_gate)
+        {
+            return !_hadRequest && now - _since > time.TotalMilliseconds;
+        }
+    }
+
+    /// <summary>Ends the connection if it can still be spared.</summary>
+    public bool TryGiveUp(long now)
+    {
+        lock (_gate)
+        {
+            if (Spare(now) == 0)
+            {
+                return false;
+            }
+
+            _isGivenUp = true;
+        }
+
+        Abort("The listener needs room for other connections.");
+        return true;
+    }
+
+    public void Abort(string why) => _connection.Abort(new ConnectionAbortedException(why));
+}
