@@ -22,7 +22,7 @@ Describe 'What remote callers are told' {
                     Exception = $exception
                     Text = ($exception.Message, "$($exception.InnerException)", "$($exception.Remote)",
                         $exception.Details, $exception.Trailers | Out-String -Width 1000)
-                    Record = Receive-RpcListener $listener 3>&1 6>$null 2>$null | Out-String -Width 1000
+                    Record = Receive-RpcListener $listener 2>&1 3>$null 6>$null | ForEach-Object { "$_" } | Out-String -Width 1000
                 }
             }
             finally {

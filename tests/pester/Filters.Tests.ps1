@@ -100,7 +100,9 @@ Describe 'What stands around calls' {
 
             { Invoke-RpcMethod Fail -Connection $rpc -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*' -ExpectedMessage 'not you'
-            $listener.Records | Should -Be 0
+            $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable refused 3>&1 |
+                Should -BeNullOrEmpty
+            $refused.Exception.Message | Should -Be 'not you'
             $null = Invoke-RpcMethod SayHello -Connection $rpc
             $listener.Records | Should -Be 1
         }
@@ -115,7 +117,8 @@ Describe 'What stands around calls' {
 
             $errors[0].Exception.Remote.TypeName | Should -Be 'System.InvalidOperationException'
             $errors[0].Exception.Remote.Message | Should -Be 'no ink'
-            $listener.LastRecord | Should -Be "failed: $([Environment]::UserName)"
+            "$($listener | Receive-RpcListener -ErrorAction SilentlyContinue 3>&1)" |
+                Should -Be "failed: $([Environment]::UserName)"
         }
 
         It 'answers instead of the handler when it does not pass on' {

@@ -56,6 +56,30 @@ Describe 'Receive-RpcListener' {
         $errors[0].ScriptStackTrace | Should -Match "$([regex]::Escape($PSCommandPath)): line $line"
     }
 
+    It 'keeps what a handler throws, with its method, its caller and the way there' {
+        $failing = Start-TestListener -Endpoint tcp://127.0.0.1:0 {
+            param($Request)
+            function Get-Number($Text) { [int]::Parse($Text) }
+            Get-Number $Request.name
+        }
+        $client = Connect-Test $failing
+        $null = Invoke-RpcMethod SayHello @{ name = "x$([char]27)[31m" } -Connection $client `
+            -ErrorAction SilentlyContinue -ErrorVariable told
+
+        $null = $failing | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable records
+
+        $records | Should -HaveCount 1
+        $records[0].Exception | Should -BeOfType FormatException
+        $records[0].Method | Should -Be 'demo.Greeter/SayHello'
+        $records[0].Caller | Should -BeLike '127.0.0.1:*'
+        $records[0].CorrelationId | Should -Be $told[0].Exception.CorrelationId
+        $records[0].ScriptStackTrace | Should -Match 'Get-Number'
+        "$($records[0])" | Should -BeLike '*demo.Greeter/SayHello*127.0.0.1:*FormatException*at Get-Number*'
+        "$($records[0])".Contains([char]27) | Should -BeFalse
+        $failing | Stop-RpcListener
+        $client | Disconnect-RpcEndpoint
+    }
+
     It 'gives records once, unless they are kept' {
         $null = Invoke-RpcMethod SayHello @{ name = 'once' }
 

@@ -35,7 +35,7 @@ Describe 'Handlers that cannot be stopped' {
         Wait-Until { $listener.StuckWorkers -eq 2 } | Should -BeTrue
 
         (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc).text | Should -Be 'served'
-        $warnings = $listener | Receive-RpcListener 3>&1
+        $warnings = $listener | Receive-RpcListener -ErrorAction Ignore 3>&1
         $warnings | Should -HaveCount 2
         "$($warnings[1])" | Should -BeLike '*demo.Greeter/SayHello*2 of at most 32*CancellationToken*'
     }
@@ -61,7 +61,7 @@ Describe 'Handlers that cannot be stopped' {
             Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*' -ExpectedMessage '*no worker left*'
         $watch.Elapsed.TotalSeconds | Should -BeLessThan 10
         $listener.Workers | Should -Be 0
-        "$(($listener | Receive-RpcListener 3>&1)[1])" | Should -BeLike '*MaxStuckWorkers*0 of 1 workers are left*'
+        "$(($listener | Receive-RpcListener -ErrorAction Ignore 3>&1)[1])" | Should -BeLike '*MaxStuckWorkers*0 of 1 workers are left*'
 
         $null = $release.Set()
         Wait-Until { $listener.StuckWorkers -eq 0 } | Should -BeTrue

@@ -6,18 +6,55 @@ namespace ProtoRpc.PowerShell;
 /// <summary>A failed call in the listener's records.</summary>
 internal static class HandlerFailure
 {
-    /// <summary>What failed, with the text that a remote caller does not get, and the id that he gets.</summary>
-    public static WarningRecord ToRecord(RpcFailedCall failed)
+    private const string ErrorId = "HandlerFailed";
+
+    /// <summary>What failed, where, and for whom, with the text that a remote caller does not get, and the id that
+    /// he gets.</summary>
+    public static ErrorRecord ToRecord(RpcFailedCall failed)
     {
-        string what = failed.Context is { } context
-            ? $"The call of {context.Method.FullName} by {CallerOf(context)}"
-            : "A call";
-        string id = failed.CorrelationId is null ? "" : $" (id {failed.CorrelationId})";
-        return new WarningRecord(
-            $"{what} failed with {failed.Error.GetType().FullName}: {failed.Error.Message}{id}");
+        string method = failed.Context?.Method.FullName ?? "A call";
+        string caller = failed.Context is { } context ? CallerOf(context) : "";
+        ErrorRecord? thrown = HandlerReply.RecordOf(failed.Error);
+        string stack = thrown?.ScriptStackTrace ?? "";
+
+        // The copy keeps the line of the script.
+        ErrorRecord record = thrown is null
+            ? new ErrorRecord(failed.Error, ErrorId, ErrorCategory.NotSpecified, targetObject: null)
+            : new ErrorRecord(thrown, failed.Error);
+        record.CategoryInfo.Activity = method;
+        record.CategoryInfo.TargetName = caller;
+        record.ErrorDetails = new System.Management.Automation.ErrorDetails(
+            Shown(TextOf(failed, method, caller, stack)));
+
+        PSObject members = PSObject.AsPSObject(record);
+        members.Properties.Add(new PSNoteProperty("Method", method));
+        members.Properties.Add(new PSNoteProperty("Caller", caller));
+        members.Properties.Add(new PSNoteProperty("CorrelationId", failed.CorrelationId));
+        members.Properties.Add(new PSNoteProperty("Stack", stack.Length > 0 ? stack : failed.Error.StackTrace));
+        return record;
     }
 
-    private static string CallerOf(RpcCallContext context) => context.User.Name is { Length: > 0 } name ? name
-        : context.ClientAddress.Length > 0 ? context.ClientAddress
-        : "an anonymous caller";
+    private static string TextOf(RpcFailedCall failed, string method, string caller, string stack)
+    {
+        string by = caller.Length > 0 ? $" for {caller}" : "";
+        string id = failed.CorrelationId is null ? "" : $" (id {failed.CorrelationId})";
+        string text = $"{method} failed{by} with {failed.Error.GetType().FullName}: {failed.Error.Message}{id}";
+        return stack.Length == 0 ? text : $"{text}\n{stack}";
+    }
+
+    private static string CallerOf(RpcCallContext context)
+    {
+        string name = context.User.Name ?? "";
+        return (name.Length, context.ClientAddress.Length) switch
+        {
+            (0, 0) => "an anonymous caller",
+            (0, _) => context.ClientAddress,
+            (_, 0) => name,
+            _ => $"{name} at {context.ClientAddress}",
+        };
+    }
+
+    // An exception may repeat what a caller sent, and a terminal would do what it says.
+    private static string Shown(string text) => string.Concat(
+        text.Select(c => char.IsControl(c) && c is not ('\n' or '\t') ? '\uFFFD' : c));
 }

@@ -1,5 +1,6 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
+using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.Schema;
 
@@ -10,6 +11,9 @@ internal static class HandlerReply
 {
     // At the detail level Full, callers see it in the remote exception's data.
     private const string ScriptStackTrace = "ScriptStackTrace";
+
+    // Not in the exception's data, which callers may get.
+    private static readonly ConditionalWeakTable<Exception, ErrorRecord> Records = [];
 
     /// <summary>The reply that a handler's output stands for; nothing stands for an empty message.</summary>
     /// <exception cref="RpcException">Internal: several objects, or one that does not fit the reply's type.</exception>
@@ -116,11 +120,13 @@ internal static class HandlerReply
         }
 
         string trace = "";
+        ErrorRecord? thrown = null;
         while (true)
         {
             if (exception is IContainsErrorRecord { ErrorRecord: { } record })
             {
                 trace = record.ScriptStackTrace ?? trace;
+                thrown = record.ScriptStackTrace is null ? thrown : record;
                 if (IsSaid(exception, record, scripts))
                 {
                     exception = new RpcException(RpcStatusCode.Unknown, exception.Message, exception);
@@ -150,7 +156,27 @@ internal static class HandlerReply
             exception.Data[ScriptStackTrace] = trace;
         }
 
+        if (thrown is not null)
+        {
+            Records.AddOrUpdate(exception, thrown);
+        }
+
         return exception;
+    }
+
+    /// <summary>What the shell says of an exception that a script raised: the place, and the way there. Null where
+    /// none did.</summary>
+    public static ErrorRecord? RecordOf(Exception? exception)
+    {
+        for (; exception is not null; exception = exception.InnerException)
+        {
+            if (Records.TryGetValue(exception, out ErrorRecord? record))
+            {
+                return record;
+            }
+        }
+
+        return null;
     }
 
     // throw 'text' makes a RuntimeException whose target and id are the text. What a function, a module or a command
