@@ -19,6 +19,7 @@ internal sealed class HandlerEnvironment
     private readonly PSCmdlet _caller;
     private readonly HashSet<string> _seenCommands = new(StringComparer.OrdinalIgnoreCase);
     private readonly List<KeyValuePair<string, ScriptSource>> _functions = [];
+    private readonly Dictionary<ScriptBlock, ScriptSource> _added = new(ReferenceEqualityComparer.Instance);
 
     public HandlerEnvironment(PSCmdlet caller)
     {
@@ -49,20 +50,62 @@ internal sealed class HandlerEnvironment
     /// <summary>Imports a module into each worker.</summary>
     public void AddModule(string nameOrPath) => State.ImportPSModule([nameOrPath]);
 
-    public void SetInitialization(ScriptBlock block) => Initialization = Add(block);
+    public void SetInitialization(ScriptBlock block) => Initialization = AddPlain(block, "-InitializationScript");
 
-    /// <summary>Takes a block over, with what it uses of the caller's session.</summary>
+    /// <summary>Takes a block over, with what it uses of the caller's session, and with the variables that
+    /// <c>GetNewClosure()</c> kept for it.</summary>
     /// <exception cref="RpcException">InvalidArgument: <c>$using:</c>
-    /// of a variable that does not exist.</exception>
+    /// of a variable that does not exist, or something that workers cannot have.</exception>
     public ScriptSource Add(ScriptBlock block)
     {
-        TakeOver(block.Ast);
-        return ScriptSource.OfBlock(block);
+        if (!_added.TryGetValue(block, out ScriptSource? source))
+        {
+            // A closure may have kept itself.
+            Dictionary<string, object?> variables = new(StringComparer.OrdinalIgnoreCase);
+            _added.Add(block, source = ScriptSource.OfBlock(block, variables));
+            foreach (PSVariable kept in ClosureVariables.Of(block, _caller.SessionState))
+            {
+                object? value = BlockOf(kept.Value) is { } inner ? Add(inner) : kept.Value;
+                variables[kept.Name] = value;
+                variables[ScriptSource.UsingName(kept.Name)] = value;
+            }
+
+            TakeOver(block.Ast, variables);
+        }
+
+        return source;
     }
 
-    private void TakeOver(Ast ast)
+    /// <summary>The same for a block that does not run as handlers do.</summary>
+    /// <exception cref="RpcException">InvalidArgument: also a closure with variables.</exception>
+    public ScriptSource AddPlain(ScriptBlock block, string what)
     {
-        foreach (string name in ScriptSource.UsingVariables(ast))
+        RequireNoClosure(block, what);
+        return Add(block);
+    }
+
+    private void RequireNoClosure(ScriptBlock block, string what)
+    {
+        IReadOnlyList<PSVariable> kept = ClosureVariables.Of(block, _caller.SessionState);
+        if (kept.Count > 0)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{what} was made by GetNewClosure() and uses its variables "
+                + $"({string.Join(", ", kept.Select(variable => $"${variable.Name}"))}), which only handlers and "
+                + "filters can. Leave GetNewClosure() out, and write $using: before their names.")
+            {
+                ErrorId = "ClosureNotSupported",
+            };
+        }
+    }
+
+    private static ScriptBlock? BlockOf(object? value) =>
+        (value is PSObject wrapped ? wrapped.BaseObject : value) as ScriptBlock;
+
+    private void TakeOver(Ast ast, IReadOnlyDictionary<string, object?>? kept = null)
+    {
+        foreach (string name in ScriptSource.UsingVariables(ast).Where(name => kept?.ContainsKey(name) != true))
         {
             PSVariable variable = _caller.SessionState.PSVariable.Get(name) ?? throw new RpcException(
                 RpcStatusCode.InvalidArgument,
@@ -70,7 +113,7 @@ internal sealed class HandlerEnvironment
             {
                 ErrorId = "UsingVariableNotFound",
             };
-            SetVariable(ScriptSource.UsingName(name), ForOtherRunspaces(variable.Value));
+            SetVariable(ScriptSource.UsingName(name), ForOtherRunspaces(name, variable.Value));
         }
 
         foreach (CommandAst command in ast.FindAll(node => node is CommandAst, true).Cast<CommandAst>())
@@ -83,13 +126,14 @@ internal sealed class HandlerEnvironment
     }
 
     // A block that ran in another runspace would be sent back to its own, which is busy.
-    private object? ForOtherRunspaces(object? value)
+    private object? ForOtherRunspaces(string name, object? value)
     {
-        if ((value is PSObject wrapped ? wrapped.BaseObject : value) is not ScriptBlock block)
+        if (BlockOf(value) is not { } block)
         {
             return value;
         }
 
+        RequireNoClosure(block, $"The script block $using:{name}");
         TakeOver(block.Ast);
         return ScriptSource.OfBlock(block).Parse();
     }

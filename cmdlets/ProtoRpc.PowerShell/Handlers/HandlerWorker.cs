@@ -231,7 +231,7 @@ internal sealed class HandlerWorker
 
         foreach (ScriptSource script in _pool.Scripts)
         {
-            _blocks[script] = script.Parse();
+            script.Bind(_blocks);
         }
 
         _contextVariable = Variable(cmdlet, "RpcContext");

@@ -53,7 +53,7 @@ internal sealed class HttpEndpoints : IDisposable
 
         ModuleLoadContext.RequireAspNetCore();
         _checks = new[] { Basic, Bearer, ClientCertificate }.OfType<ScriptBlock>()
-            .ToDictionary(script => script, environment.Add);
+            .ToDictionary(script => script, script => environment.AddPlain(script, "A check"));
         _runspaces = new Lazy<RunspacePool>(() => Open(environment.State));
         return Add(options);
     }

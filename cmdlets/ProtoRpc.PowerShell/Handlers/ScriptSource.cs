@@ -1,3 +1,4 @@
+using System.Collections.Frozen;
 using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Text;
@@ -30,8 +31,15 @@ internal sealed class ScriptSource
     /// <summary>How many parameters the block declares.</summary>
     public int ParameterCount { get; }
 
+    /// <summary>What the block finds in variables of its own, which live as long as its worker; a block stands
+    /// there as its source.</summary>
+    public IReadOnlyDictionary<string, object?> Variables { get; private init; } =
+        FrozenDictionary<string, object?>.Empty;
+
     /// <summary>The source of a block's body.</summary>
-    public static ScriptSource OfBlock(ScriptBlock block)
+    /// <param name="block">The block.</param>
+    /// <param name="variables">Its variables, which may be filled later; null for none.</param>
+    public static ScriptSource OfBlock(ScriptBlock block, IReadOnlyDictionary<string, object?>? variables = null)
     {
         Ast body = block.Ast is FunctionDefinitionAst function ? function.Body : block.Ast;
         char[] text = WithoutUsing(body);
@@ -41,7 +49,10 @@ internal sealed class ScriptSource
             text[^1] = ' ';
         }
 
-        return new ScriptSource(body, new string(text));
+        return new ScriptSource(body, new string(text))
+        {
+            Variables = variables ?? FrozenDictionary<string, object?>.Empty,
+        };
     }
 
     /// <summary>The source of a function's definition, <c>function</c> and name included.</summary>
@@ -73,6 +84,32 @@ internal sealed class ScriptSource
         return errors.Length == 0
             ? ast.GetScriptBlock()
             : throw new ParseException(errors);
+    }
+
+    /// <summary>A new block for the calling thread's runspace, with its variables.</summary>
+    /// <param name="bound">The blocks that were made for this runspace, for those that are in variables of
+    /// others.</param>
+    public ScriptBlock Bind(IDictionary<ScriptSource, ScriptBlock> bound)
+    {
+        if (bound.TryGetValue(this, out ScriptBlock? block))
+        {
+            return block;
+        }
+
+        if (Variables.Count == 0)
+        {
+            return bound[this] = Parse();
+        }
+
+        // What GetNewClosure() makes, too: a module of the block's own.
+        PSModuleInfo module = new(linkToGlobal: true);
+        bound[this] = block = module.NewBoundScriptBlock(Parse());
+        foreach ((string name, object? value) in Variables)
+        {
+            module.SessionState.PSVariable.Set(name, value is ScriptSource inner ? inner.Bind(bound) : value);
+        }
+
+        return block;
     }
 
     private static IEnumerable<UsingExpressionAst> UsingExpressions(Ast ast) =>
