@@ -12,6 +12,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using ProtoRpc.Calls;
+using ProtoRpc.Hosting.Pings;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting;
@@ -65,6 +66,11 @@ internal sealed class KestrelEndpoint : IServedEndpoint
                     tls.HandshakeTimeout = limits.BindTimeout;
                     listen.UseHttps(tls);
                 }
+
+                if (protocols.HasFlag(HttpProtocols.Http2) && limits.MinPingInterval > TimeSpan.Zero)
+                {
+                    listen.Use(next => PingGuard.Watch(next, limits.MinPingInterval));
+                }
             });
         });
         _application = builder.Build();
@@ -91,6 +97,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         HttpsConnectionAdapterOptions? tls,
         Func<RpcEndpoint, RequestDelegate> service)
     {
+        NativeLimits.Check(limits);
         KestrelEndpoint? kestrel = null;
         try
         {
@@ -137,6 +144,10 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     {
         options.AddServerHeader = false;
         options.Limits.MaxRequestBodySize = limits.MaxMessageBytes;
+        options.Limits.MaxRequestHeadersTotalSize = limits.MaxHeaderBytes;
+        options.Limits.MaxRequestHeaderCount = limits.MaxHeaders;
+        options.Limits.Http2.MaxRequestHeaderFieldSize = limits.MaxHeaderBytes;
+        options.Limits.Http2.MaxStreamsPerConnection = limits.MaxStreamsPerConnection;
         options.Limits.RequestHeadersTimeout = limits.BindTimeout;
         options.Limits.KeepAliveTimeout = limits.IdleTimeout;
         options.Limits.MinRequestBodyDataRate = new MinDataRate(MinBytesPerSecond, Patience(limits.FragmentTimeout));

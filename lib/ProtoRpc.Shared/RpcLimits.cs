@@ -24,6 +24,20 @@ public sealed record RpcLimits
     /// <summary>Connections that one client opens to one endpoint for calls at the same time: 64.</summary>
     public int MaxClientConnections { get; init; } = 64;
 
+    /// <summary>Calls at the same time on one HTTP/2 connection to a listener, as it tells its clients: 100.</summary>
+    public int MaxStreamsPerConnection { get; init; } = 100;
+
+    /// <summary>Bytes of all headers of an HTTP or gRPC request to a listener, names and values: 32 KiB.</summary>
+    public int MaxHeaderBytes { get; init; } = 32 * 1024;
+
+    /// <summary>Headers of an HTTP or gRPC request to a listener: 100.</summary>
+    public int MaxHeaders { get; init; } = 100;
+
+    /// <summary>Time between two pings of an HTTP/2 client to which nothing is sent meanwhile: 1 second. The
+    /// connection of a client that comes sooner more than twice in a row is ended with
+    /// ENHANCE_YOUR_CALM.</summary>
+    public TimeSpan MinPingInterval { get; init; } = TimeSpan.FromSeconds(1);
+
     /// <summary>Calls that may wait for a handler before the next is refused as too busy: 1,000.</summary>
     public int MaxQueuedCalls { get; init; } = 1000;
 
@@ -54,6 +68,10 @@ public sealed record RpcLimits
     /// <summary>Values in one session: 1,000.</summary>
     public int MaxSessionItems { get; init; } = 1000;
 
+    /// <summary>Bytes of the keys and values in one session: 1 MiB. Texts, arrays, messages and collections of
+    /// these are counted when they are set; other objects count as 64 bytes.</summary>
+    public int MaxSessionBytes { get; init; } = 1024 * 1024;
+
     /// <summary>Time after which a session that no call uses is ended: 3 minutes.</summary>
     public TimeSpan SessionIdleTimeout { get; init; } = TimeSpan.FromMinutes(3);
 
@@ -83,6 +101,11 @@ public sealed record RpcLimits
 
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
     public TimeSpan CallTimeout { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>Time that a handler may run, whatever deadline its caller has set; of streams, until they end.
+    /// Then it is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for none, which is
+    /// the default.</summary>
+    public TimeSpan HandlerTimeout { get; init; } = Timeout.InfiniteTimeSpan;
 
     /// <summary>Time in which a new connection must have bound, or sent its first HTTP or gRPC request:
     /// 10 seconds.</summary>

@@ -35,7 +35,7 @@ public sealed class RpcCallContext : RpcPeerContext
         _host = host;
         Method = method;
         _incoming = incoming;
-        Deadline = deadline;
+        Deadline = Earlier(deadline, host.Options.Limits.HandlerTimeout);
         _cancellation = cancellation;
     }
 
@@ -190,6 +190,17 @@ public sealed class RpcCallContext : RpcPeerContext
             _host.RequireSessions().Release(session);
             _session = null;
         }
+    }
+
+    private static DateTimeOffset? Earlier(DateTimeOffset? deadline, TimeSpan timeout)
+    {
+        if (timeout == Timeout.InfiniteTimeSpan)
+        {
+            return deadline;
+        }
+
+        DateTimeOffset end = DateTimeOffset.UtcNow + timeout;
+        return deadline < end ? deadline : end;
     }
 
     // Made only for handlers that look: a timer for every call would cost more than an empty call.

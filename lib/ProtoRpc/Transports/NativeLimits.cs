@@ -2,7 +2,7 @@ using ProtoRpc.Wire;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>Checks the limits that the native protocol depends on.</summary>
+/// <summary>Checks the limits that native connections, or those of HTTP and gRPC listeners, depend on.</summary>
 internal static class NativeLimits
 {
     /// <summary>Checks them before anything is bound or connected.</summary>
@@ -20,18 +20,28 @@ internal static class NativeLimits
         Range(nameof(RpcLimits.MaxConnectionsPerAddress), limits.MaxConnectionsPerAddress, 1, int.MaxValue);
         Range(nameof(RpcLimits.MaxBlockingConnections), limits.MaxBlockingConnections, 0, int.MaxValue);
         Range(nameof(RpcLimits.MaxClientConnections), limits.MaxClientConnections, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxStreamsPerConnection), limits.MaxStreamsPerConnection, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxHeaderBytes), limits.MaxHeaderBytes, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxHeaders), limits.MaxHeaders, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxSessionBytes), limits.MaxSessionBytes, 1, int.MaxValue);
+        if (limits.HandlerTimeout <= TimeSpan.Zero && limits.HandlerTimeout != Timeout.InfiniteTimeSpan)
+        {
+            throw Invalid(
+                $"{nameof(RpcLimits)}.{nameof(RpcLimits.HandlerTimeout)} is {limits.HandlerTimeout}; it must be more "
+                + "than zero, or InfiniteTimeSpan for none.");
+        }
     }
 
     private static void Range(string name, int value, int from, int to)
     {
         if (value < from || value > to)
         {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"{nameof(RpcLimits)}.{name} is {value:N0}; it must be {from:N0} to {to:N0}.")
-            {
-                ErrorId = "InvalidLimit",
-            };
+            throw Invalid($"{nameof(RpcLimits)}.{name} is {value:N0}; it must be {from:N0} to {to:N0}.");
         }
     }
+
+    private static RpcException Invalid(string what) => new(RpcStatusCode.InvalidArgument, what)
+    {
+        ErrorId = "InvalidLimit",
+    };
 }

@@ -30,6 +30,47 @@ public static class SessionTests
     }
 
     [Fact]
+    public static void A_session_holds_no_more_bytes_than_it_may()
+    {
+        RpcSession session = new(Guid.NewGuid(), "ann", new RpcLimits { MaxSessionBytes = 10_000 });
+        object[] tooLarge =
+        [
+            new string('x', 5_000), new byte[10_000], new double[1_250], new List<object> { new byte[9_990] },
+            new Dictionary<string, object> { ["a"] = new object[] { new string('x', 5_000) } },
+            Enumerable.Range(0, 1_000).Select(i => (object)i).ToArray(),
+        ];
+
+        Assert.All(tooLarge, value =>
+        {
+            RpcException error = Assert.Throws<RpcException>(() => session["key"] = value);
+            Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
+            Assert.Contains("MaxSessionBytes", error.Message, StringComparison.Ordinal);
+        });
+        Assert.Equal(0, session.Count);
+        session["key"] = new byte[9_000];
+        session["key"] = new byte[9_500];
+        Assert.Throws<RpcException>(() => session["other"] = new byte[500]);
+        session["key"] = null;
+        session["other"] = new byte[9_500];
+        Assert.Equal(["other"], session.Keys);
+    }
+
+    [Fact]
+    public static void A_value_that_holds_itself_is_counted_to_an_end()
+    {
+        RpcSession session = new(Guid.NewGuid(), "ann", RpcLimits.Default);
+        List<object> loop = [];
+        loop.Add(loop);
+        System.Collections.Hashtable table = [];
+        table["self"] = table;
+
+        session["loop"] = loop;
+        session["table"] = table;
+
+        Assert.Equal(2, session.Count);
+    }
+
+    [Fact]
     public static void A_call_that_asks_for_no_session_gets_none()
     {
         using RpcServer server = ContextServer.Start(_ => { });

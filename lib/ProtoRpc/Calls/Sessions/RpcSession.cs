@@ -8,13 +8,16 @@ namespace ProtoRpc.Calls.Sessions;
 public sealed class RpcSession
 {
     private readonly ConcurrentDictionary<string, object> _items = new(StringComparer.Ordinal);
-    private readonly int _maxItems;
+    private readonly Lock _gate = new();
+    private readonly Dictionary<string, long> _sizes = [];
+    private readonly RpcLimits _limits;
+    private long _size;
 
-    internal RpcSession(Guid id, string owner, int maxItems)
+    internal RpcSession(Guid id, string owner, RpcLimits limits)
     {
         Id = id;
         Owner = owner;
-        _maxItems = maxItems;
+        _limits = limits;
         Created = DateTimeOffset.Now;
         LastUse = Environment.TickCount64;
     }
@@ -44,6 +47,7 @@ public sealed class RpcSession
     internal int Uses { get; set; }
 
     /// <summary>A value by key; null where there is none, and to remove one.</summary>
+    /// <remarks>Sizes are taken when a value is set; what is added to it later is not seen.</remarks>
     /// <exception cref="RpcException">ResourceExhausted when the session is full.</exception>
     public object? this[string key]
     {
@@ -57,19 +61,7 @@ public sealed class RpcSession
                 return;
             }
 
-            if (_items.Count >= _maxItems && !_items.ContainsKey(key))
-            {
-                throw new RpcException(
-                    RpcStatusCode.ResourceExhausted,
-                    $"The session holds {_maxItems} values, as many as it may.");
-            }
-
-            object? old = null;
-            _items.AddOrUpdate(key, value, (_, was) =>
-            {
-                old = was;
-                return value;
-            });
+            object? old = Replace(key, value);
             if (!ReferenceEquals(old, value))
             {
                 (old as IDisposable)?.Dispose();
@@ -81,9 +73,48 @@ public sealed class RpcSession
     /// <returns>False when there is none.</returns>
     public bool Remove(string key)
     {
-        bool removed = _items.TryRemove(key, out object? value);
+        bool removed;
+        object? value;
+        lock (_gate)
+        {
+            removed = _items.TryRemove(key, out value);
+            if (_sizes.Remove(key, out long size))
+            {
+                _size -= size;
+            }
+        }
+
         (value as IDisposable)?.Dispose();
         return removed;
+    }
+
+    private object? Replace(string key, object value)
+    {
+        long size = SessionSize.Of(key, _limits.MaxSessionBytes) + SessionSize.Of(value, _limits.MaxSessionBytes);
+        lock (_gate)
+        {
+            bool isKnown = _items.TryGetValue(key, out object? old);
+            if (!isKnown && _items.Count >= _limits.MaxSessionItems)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted,
+                    $"The session holds {_limits.MaxSessionItems} values, as many as it may.");
+            }
+
+            long total = _size - _sizes.GetValueOrDefault(key) + size;
+            if (total > _limits.MaxSessionBytes)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted,
+                    $"With '{key}' the session would hold more than {_limits.MaxSessionBytes:N0} bytes. Remove values "
+                    + $"from it, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessionBytes)}.");
+            }
+
+            _size = total;
+            _sizes[key] = size;
+            _items[key] = value;
+            return old;
+        }
     }
 
     internal void End()

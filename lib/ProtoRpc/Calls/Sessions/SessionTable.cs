@@ -155,7 +155,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
 
         // 128 random bits: not a version-4 UUID, whose fixed bits would only help a guesser.
         Guid id = new(RandomNumberGenerator.GetBytes(16));
-        RpcSession session = new(id, owner, limits.MaxSessionItems);
+        RpcSession session = new(id, owner, limits);
         _sessions.Add(id, session);
         _sweep ??= new Timer(static table => ((SessionTable)table!).Sweep(), this, SweepPeriod, SweepPeriod);
         return session;
