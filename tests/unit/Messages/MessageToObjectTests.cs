@@ -168,13 +168,25 @@ public static class MessageToObjectTests
         Assert.Equal(true, defaults["f_bool"]);
         Assert.Equal(new object[] { 0 }, lists["f_int32"]);
         Assert.Equal(new object[] { "COLOR_UNSPECIFIED" }, lists["f_enum"]);
-        Assert.Equal("", ((IDictionary)maps["string_string"]!)["key"]);
-        Assert.Equal(0.0, ((IDictionary)maps["int32_double"]!)[(object)0]);
+        Assert.All(maps.Values.Cast<IDictionary>(), map => Assert.Empty(map));
         Assert.Equal(0, choice["number"]);
         Assert.Null(choice["word"]);
         Assert.Equal(0, choice["this_one"]);
         Assert.Null(leaf["child"]);
         Assert.Empty((object[])leaf["children"]!);
+    }
+
+    [Fact]
+    public static void A_template_that_is_sent_unchanged_has_no_entry_that_nobody_gave()
+    {
+        OrderedDictionary template = (OrderedDictionary)Mapper.Template(Type("proto3.WellKnown"));
+
+        DynamicMessage message = Mapper.ToMessage(Type("proto3.WellKnown"), template);
+
+        Assert.Empty((IDictionary)template["struct"]!);
+        Assert.Empty((IEnumerable)template["list_value"]!);
+        Assert.Equal("""{}""", ProtoRpc.Formats.MessageFormats.Json.ToText((DynamicMessage)message.Get("any")!));
+        Assert.Equal("""{}""", ProtoRpc.Formats.MessageFormats.Json.ToText((DynamicMessage)message.Get("struct")!));
     }
 
     private static IDictionary Show(DynamicMessage message) => (IDictionary)Mapper.ToObject(message);

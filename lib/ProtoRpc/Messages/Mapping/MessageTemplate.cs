@@ -27,19 +27,13 @@ internal sealed class MessageTemplate(MessageLayout root)
             case WellKnownType.Wrapper:
                 return ValueOf(layout.Fields[0]);
             case WellKnownType.Struct:
-                return new OrderedDictionary(StringComparer.Ordinal) { ["key"] = "value" };
-            case WellKnownType.Value:
-                return "value";
-            case WellKnownType.ListValue:
-                return new object[] { "value" };
-            case WellKnownType.FieldMask:
-                return "";
+                return new OrderedDictionary(StringComparer.Ordinal);
             case WellKnownType.Any:
-                return new OrderedDictionary(StringComparer.OrdinalIgnoreCase)
-                {
-                    ["@type"] = "type.googleapis.com/package.Message",
-                    ["value"] = Array.Empty<byte>(),
-                };
+                return new OrderedDictionary(StringComparer.OrdinalIgnoreCase);
+            case WellKnownType.ListValue:
+                return Array.Empty<object>();
+            case WellKnownType.Value or WellKnownType.FieldMask:
+                return "";
         }
         if (_messages >= MaxMessages || _path.Count >= MessageLayout.MaxDepth / 2 || !_path.Add(layout))
         {
@@ -65,12 +59,8 @@ internal sealed class MessageTemplate(MessageLayout root)
     {
         if (field.IsMap)
         {
-            OrderedDictionary map = new(StringComparer.Ordinal);
-            if (ValueOf(field.Value) is { } value)
-            {
-                map.Add(field.Key.Kind == RpcFieldKind.String ? "key" : ValueOf(field.Key)!, value);
-            }
-            return map;
+            // An entry would be sent with the template; a list shows its element, for its fields are to be seen.
+            return new OrderedDictionary(StringComparer.Ordinal);
         }
         return field.IsRepeated
             ? ValueOf(field) is { } element ? new[] { element } : Array.Empty<object>()

@@ -62,38 +62,85 @@ internal sealed class ObjectReader
         DynamicMessage result = new(layout);
         int count = layout.Fields.Length;
         Span<bool> seen = count <= SmallMessage ? stackalloc bool[SmallMessage] : new bool[count];
+        DottedMembers? dotted = null;
+        List<FieldLayout>? emptyChoices = null;
         foreach ((string name, object? wrapped) in members)
         {
-            FieldLayout? field = layout.Find(name);
-            if (field is null)
+            object? fieldValue = Unwrap(wrapped);
+            if (layout.Find(name) is { } field)
             {
-                if (_mapper.AllowUnknownFields)
+                if (fieldValue is not null)
                 {
-                    continue;
+                    ReadMember(result, field, name, fieldValue, seen, ref emptyChoices, depth);
                 }
+            }
+            else if (DottedMembers.Split(layout, name) is var (start, rest))
+            {
+                dotted ??= new();
+                if (!dotted.TryAdd(start, rest, fieldValue))
+                {
+                    Path.PushField(name);
+                    throw Error(MessageErrors.InvalidFieldValue, "two keys mean this field. Leave one of them out.");
+                }
+            }
+            else if (!_mapper.AllowUnknownFields)
+            {
                 throw UnknownField(layout, name);
             }
-            if (Unwrap(wrapped) is not { } fieldValue)
-            {
-                continue;
-            }
-            Path.PushField(field.Info.Name);
-            if (seen[field.Index])
-            {
-                throw Error(
-                    MessageErrors.InvalidFieldValue,
-                    $"two keys mean this field, one of them '{name}'. Leave one of them out.");
-            }
-            seen[field.Index] = true;
-            CheckOneof(result, field);
-            ReadField(result, field, fieldValue, depth);
-            Path.Pop();
         }
+        foreach (DottedMembers.Group group in dotted?.Groups ?? [])
+        {
+            ReadMember(
+                result, group.Field, group.Field.Info.Name, group.IsEmpty ? "" : group.Members, seen,
+                ref emptyChoices, depth);
+        }
+        ChooseEmptyText(result, emptyChoices, depth);
         if (_objects.TryGetSource(value) is { } source)
         {
             UnknownFieldFilter.Restore(result, source);
         }
         return result;
+    }
+
+    private void ReadMember(
+        DynamicMessage message, FieldLayout field, string name, object value, Span<bool> seen,
+        ref List<FieldLayout>? emptyChoices, int depth)
+    {
+        bool isEmpty = value is string { Length: 0 };
+        if (isEmpty && field.CaseSlot >= 0)
+        {
+            (emptyChoices ??= []).Add(field);
+            return;
+        }
+        if (isEmpty && CellText.IsAbsent(field, value))
+        {
+            return;
+        }
+        Path.PushField(field.Info.Name);
+        if (seen[field.Index])
+        {
+            throw Error(
+                MessageErrors.InvalidFieldValue,
+                $"two keys mean this field, one of them '{name}'. Leave one of them out.");
+        }
+        seen[field.Index] = true;
+        CheckOneof(message, field);
+        ReadField(message, field, value, depth);
+        Path.Pop();
+    }
+
+    // A table has a column for each field of a oneof, and all but one cell are empty. One empty text alone is the
+    // choice of that field.
+    private void ChooseEmptyText(DynamicMessage message, List<FieldLayout>? emptyChoices, int depth)
+    {
+        foreach (FieldLayout field in emptyChoices ?? [])
+        {
+            if (CellText.IsText(field) && message.ChosenOf(field.CaseSlot) is null
+                && emptyChoices!.TrueForAll(other => other == field || other.CaseSlot != field.CaseSlot))
+            {
+                ReadField(message, field, "", depth);
+            }
+        }
     }
 
     public object? Unwrap(object? value) => _objects.Unwrap(value) is { } inner and not DBNull ? inner : null;
@@ -115,7 +162,7 @@ internal sealed class ObjectReader
                 problem = BytesReader.Read(value!, _objects, out byte[] bytes);
                 return problem is null ? bytes : throw Invalid(value, problem);
             default:
-                return ReadMessage(field.Message, value, depth + 1);
+                return ReadMessage(field.Message, CellText.Unpack(field.Message, value), depth + 1);
         }
     }
 
@@ -230,6 +277,10 @@ internal sealed class ObjectReader
 
     private void ReadRepeated(DynamicMessage message, FieldLayout field, object value, int depth)
     {
+        if (CellText.TryReadList(field, value, out object[]? cell))
+        {
+            value = cell;
+        }
         if (!IsList(value, out IEnumerable? list) ||
             (field.Kind == RpcFieldKind.Bytes && BytesReader.IsBytes(value)))
         {
@@ -267,6 +318,10 @@ internal sealed class ObjectReader
 
     private void ReadMap(DynamicMessage message, FieldLayout field, object value, int depth)
     {
+        if (CellText.TryReadObject(value, out object? cell))
+        {
+            value = cell;
+        }
         if (value is IDictionary dictionary)
         {
             foreach (DictionaryEntry entry in dictionary)

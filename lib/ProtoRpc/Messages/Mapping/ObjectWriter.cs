@@ -102,7 +102,8 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
             _ => false,
         };
 
-    private object? WriteField(DynamicMessage message, FieldLayout field, int depth)
+    /// <summary>The value of a field; null where it is absent.</summary>
+    public object? WriteField(DynamicMessage message, FieldLayout field, int depth)
     {
         if (!field.IsReference)
         {

@@ -30,7 +30,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
     {
         const string problem =
             "is not a Timestamp between the years 1 and 9999; give a DateTime, a DateTimeOffset, " +
-            "RFC 3339 text such as '2024-02-29T12:30:00Z', or seconds and nanos (0 to 999999999).";
+            "RFC 3339 text such as '2024-02-29T12:30:00Z', a date such as '2024-02-29' (in UTC), or seconds " +
+            "and nanos (0 to 999999999).";
         (long Seconds, int Nanos) time = default;
         bool read = true;
         switch (value)
@@ -42,9 +43,13 @@ internal sealed class WellKnownReader(ObjectReader reader)
                 // Without a kind it is local, as it is for .NET and for a shell.
                 time = WellKnownTime.OfDate(new DateTimeOffset(local.ToUniversalTime()));
                 break;
+            case DateOnly date:
+                time = WellKnownTime.OfDate(new DateTimeOffset(date, TimeOnly.MinValue, TimeSpan.Zero));
+                break;
             case string text:
-                read = WellKnownTime.TryParseTimestamp(
-                    text.AsSpan().Trim(), out time.Seconds, out time.Nanos);
+                string trimmed = text.Trim();
+                read = WellKnownTime.TryParseTimestamp(trimmed, out time.Seconds, out time.Nanos)
+                    || WellKnownTime.TryParsePlainDate(trimmed, out time.Seconds, out time.Nanos);
                 break;
             default:
                 return ReadParts(layout, value, depth, WellKnownTime.IsTimestamp, problem);

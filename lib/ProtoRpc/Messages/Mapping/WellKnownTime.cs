@@ -15,6 +15,8 @@ internal static class WellKnownTime
     private const int NanoDigits = 9;
     private const string DateFormat = "yyyy-MM-dd'T'HH:mm:ss";
     private const int DateLength = 19;
+    private const int DayLength = 10;
+    private const int MinuteLength = 16;
     private const int OffsetLength = 6;
 
     public static bool IsTimestamp(long seconds, int nanos) =>
@@ -84,6 +86,19 @@ internal static class WellKnownTime
         }
         seconds = (utc.Ticks / TimeSpan.TicksPerSecond) + MinSeconds - offset;
         return IsTimestamp(seconds, nanos);
+    }
+
+    /// <summary>Reads a date without an offset, which is in UTC: <c>2024-02-29</c>, <c>2024-02-29 12:30</c>,
+    /// <c>2024-02-29T12:30:00.5</c>.</summary>
+    public static bool TryParsePlainDate(string text, out long seconds, out int nanos)
+    {
+        string missing = text.Length switch
+        {
+            DayLength => "T00:00:00Z",
+            MinuteLength => ":00Z",
+            _ => "Z",
+        };
+        return TryParseTimestamp(text + missing, out seconds, out nanos);
     }
 
     /// <summary>Reads ProtoJSON's duration: <c>-1.5s</c>, up to nine digits of a second.</summary>

@@ -1,0 +1,105 @@
+using System.Collections.Specialized;
+using System.Diagnostics.CodeAnalysis;
+using System.Text.Json;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages.Mapping;
+
+/// <summary>What text stands for in a field that is no text: the cell of a table, where an empty one is absent and
+/// lists, maps and messages are JSON.</summary>
+internal static class CellText
+{
+    // Objects, and the lists between them.
+    private static readonly JsonDocumentOptions Reading = new() { MaxDepth = (2 * MessageLayout.MaxDepth) + 2 };
+
+    /// <summary>Whether an empty text says nothing in a field.</summary>
+    public static bool IsAbsent(FieldLayout field, object value) =>
+        value is string { Length: 0 } && (field.IsRepeated || !IsText(field));
+
+    /// <summary>Whether an empty text is a value of a field.</summary>
+    public static bool IsText(FieldLayout field) => field.Kind switch
+    {
+        RpcFieldKind.String => true,
+        RpcFieldKind.Message => field.Message.WellKnown switch
+        {
+            WellKnownType.Value => true,
+            WellKnownType.Wrapper => field.Message.Fields[0].Kind == RpcFieldKind.String,
+            _ => false,
+        },
+        _ => false,
+    };
+
+    /// <summary>The list of a repeated field that is JSON text.</summary>
+    /// <remarks>Text in brackets is one element of a list of texts, unless all in it are texts.</remarks>
+    public static bool TryReadList(FieldLayout field, object value, [NotNullWhen(true)] out object[]? list)
+    {
+        list = TryParse(value, '[', out object? parsed) ? (object[])parsed : null;
+        if (list is not null && IsText(field) && Array.Exists(list, item => item is not string))
+        {
+            list = null;
+        }
+        return list is not null;
+    }
+
+    /// <summary>The entries of a map, or the members of a message, that are JSON text.</summary>
+    public static bool TryReadObject(object value, [NotNullWhen(true)] out object? members) =>
+        TryParse(value, '{', out members);
+
+    /// <summary>The members or elements of a message that are JSON text; else the value as it is.</summary>
+    public static object? Unpack(MessageLayout layout, object? value)
+    {
+        char opening = layout.WellKnown switch
+        {
+            WellKnownType.None or WellKnownType.Any or WellKnownType.Struct => '{',
+            WellKnownType.ListValue => '[',
+            _ => '\0',
+        };
+        return opening != '\0' && value is not null && TryParse(value, opening, out object? parsed) ? parsed : value;
+    }
+
+    private static bool TryParse(object value, char opening, [NotNullWhen(true)] out object? parsed)
+    {
+        parsed = null;
+        if (value is not string text || !text.AsSpan().TrimStart().StartsWith([opening]))
+        {
+            return false;
+        }
+        try
+        {
+            using JsonDocument document = JsonDocument.Parse(text, Reading);
+            parsed = ObjectOf(document.RootElement);
+        }
+        catch (JsonException)
+        {
+            // It is other text; the reader of the field says what it takes.
+        }
+        return parsed is not null;
+    }
+
+    private static object? ObjectOf(JsonElement element)
+    {
+        switch (element.ValueKind)
+        {
+            case JsonValueKind.Object:
+                OrderedDictionary members = new(StringComparer.Ordinal);
+                foreach (JsonProperty member in element.EnumerateObject())
+                {
+                    // The last of several, as other readers of JSON have it.
+                    members[member.Name] = ObjectOf(member.Value);
+                }
+                return members;
+            case JsonValueKind.Array:
+                return element.EnumerateArray().Select(ObjectOf).ToArray();
+            case JsonValueKind.String:
+                return element.GetString();
+            case JsonValueKind.Number:
+                return element.TryGetInt64(out long whole) ? (object)whole
+                    : element.TryGetUInt64(out ulong large) ? (object)large
+                    : element.GetDouble();
+            case JsonValueKind.Null:
+                return null;
+            default:
+                return element.GetBoolean();
+        }
+    }
+}

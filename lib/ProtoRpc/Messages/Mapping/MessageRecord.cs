@@ -1,0 +1,157 @@
+using System.Collections;
+using System.Collections.Specialized;
+using System.Globalization;
+using System.Text;
+using System.Text.Encodings.Web;
+using System.Text.Json;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Messages.Mapping;
+
+/// <summary>Makes one row of a message: a column for each field, those of nested messages with dotted
+/// names.</summary>
+/// <remarks>The columns follow from the type alone, so that all messages of a type have the same ones. What fits
+/// into no column is JSON in one cell: lists, maps, the well-known types without a text of their own, and messages
+/// within messages of their own type.</remarks>
+internal sealed class MessageRecord(ObjectWriter objects)
+{
+    // A type may reach thousands of others by many ways; beyond this, nested messages are JSON.
+    private const int MaxColumns = 2000;
+
+    private static readonly JsonWriterOptions Writing = new()
+    {
+        Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
+        MaxDepth = (2 * MessageLayout.MaxDepth) + 2,
+    };
+
+    private readonly List<KeyValuePair<string, object?>> _columns = [];
+    private readonly HashSet<MessageLayout> _path = [];
+
+    public IReadOnlyList<KeyValuePair<string, object?>> Write(DynamicMessage message)
+    {
+        if (message.Layout.WellKnown == WellKnownType.None)
+        {
+            WriteFields(message.Layout, message, "");
+        }
+        else
+        {
+            _columns.Add(new("value", CellOf(objects.WriteMessage(message, 0))));
+        }
+        return _columns;
+    }
+
+    private void WriteFields(MessageLayout layout, DynamicMessage? message, string prefix)
+    {
+        _path.Add(layout);
+        foreach (FieldLayout field in layout.Shown.Concat(layout.Extensions))
+        {
+            string name = prefix + field.Info.Name;
+            if (IsNested(field))
+            {
+                WriteFields(field.Message, message?.References[field.Slot] as DynamicMessage, name + ".");
+            }
+            else
+            {
+                bool isAbsent = message is null || (field.IsRepeated && !message.Has(field));
+                _columns.Add(new(name, isAbsent ? null : CellOf(objects.WriteField(message!, field, _path.Count))));
+            }
+        }
+        _path.Remove(layout);
+    }
+
+    // An empty message has no columns, and its presence is to be seen.
+    private bool IsNested(FieldLayout field) =>
+        field.IsMessage && !field.IsRepeated && field.Message.WellKnown == WellKnownType.None
+        && field.Message.Fields.Length > 0 && !_path.Contains(field.Message)
+        && _path.Count < MessageLayout.MaxDepth && _columns.Count + field.Message.Fields.Length <= MaxColumns;
+
+    // A table is written with the culture of its writer, and read without: what a culture writes in its own way is
+    // text already.
+    private static object? CellOf(object? value) => value switch
+    {
+        null or DBNull => null,
+        string or bool or int or uint or long or ulong => value,
+        float or double or DateTimeOffset or TimeSpan or byte[] => TextOf(value),
+        _ => JsonOf(value),
+    };
+
+    private static string TextOf(object value) => value switch
+    {
+        DateTimeOffset time when WellKnownTime.OfDate(time) is var (seconds, nanos) =>
+            WellKnownTime.TextOfTimestamp(seconds, nanos)!,
+        TimeSpan span when WellKnownTime.OfTimeSpan(span) is var (seconds, nanos) =>
+            WellKnownTime.TextOfDuration(seconds, nanos)!,
+        byte[] bytes => Convert.ToBase64String(bytes),
+        _ => Convert.ToString(value, CultureInfo.InvariantCulture)!,
+    };
+
+    private static string JsonOf(object value)
+    {
+        using MemoryStream output = new();
+        using (Utf8JsonWriter writer = new(output, Writing))
+        {
+            WriteJson(writer, value);
+        }
+        return Encoding.UTF8.GetString(output.GetBuffer(), 0, (int)output.Length);
+    }
+
+    private static void WriteJson(Utf8JsonWriter writer, object? value)
+    {
+        switch (value)
+        {
+            case null or DBNull:
+                writer.WriteNullValue();
+                break;
+            case bool flag:
+                writer.WriteBooleanValue(flag);
+                break;
+            case int or uint or long:
+                writer.WriteNumberValue(Convert.ToInt64(value, CultureInfo.InvariantCulture));
+                break;
+            case ulong number:
+                writer.WriteNumberValue(number);
+                break;
+            case double number when double.IsFinite(number):
+                writer.WriteNumberValue(number);
+                break;
+            case float number when float.IsFinite(number):
+                writer.WriteNumberValue(number);
+                break;
+            case string text:
+                writer.WriteStringValue(text);
+                break;
+            case IDictionary members:
+                WriteMembers(writer, members);
+                break;
+            case IEnumerable items and not byte[]:
+                writer.WriteStartArray();
+                foreach (object? item in items)
+                {
+                    WriteJson(writer, item);
+                }
+                writer.WriteEndArray();
+                break;
+            default:
+                writer.WriteStringValue(TextOf(value));
+                break;
+        }
+    }
+
+    private static void WriteMembers(Utf8JsonWriter writer, IDictionary members)
+    {
+        // The members of a message are in this kind of dictionary, and null is an absent one; a Struct holds nulls.
+        bool isMessage = members is OrderedDictionary;
+        writer.WriteStartObject();
+        foreach (DictionaryEntry member in members)
+        {
+            if (member.Value is not null || !isMessage)
+            {
+                writer.WritePropertyName(member.Key is bool flag
+                    ? flag ? "true" : "false"
+                    : Convert.ToString(member.Key, CultureInfo.InvariantCulture)!);
+                WriteJson(writer, member.Value);
+            }
+        }
+        writer.WriteEndObject();
+    }
+}
