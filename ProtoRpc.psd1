@@ -13,6 +13,7 @@
         'Connect-RpcEndpoint'
         'ConvertFrom-RpcMessage'
         'ConvertTo-RpcMessage'
+        'ConvertTo-RpcRecord'
         'Disconnect-RpcEndpoint'
         'Export-RpcSchema'
         'Get-RpcConnection'

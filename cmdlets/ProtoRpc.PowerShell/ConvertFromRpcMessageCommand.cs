@@ -3,15 +3,28 @@ using System.Text;
 using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-[Cmdlet(VerbsData.ConvertFrom, "RpcMessage")]
+[Cmdlet(VerbsData.ConvertFrom, "RpcMessage", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary))]
 public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
 {
     // A byte array in a variable comes through a pipeline byte by byte.
     private readonly MemoryStream _bytes = new();
+    private RpcMessageInfo? _type;
+
+    [Parameter(Mandatory = true, Position = 0)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(MessageTypeCompleter))]
+    public string Type { get; set; } = "";
+
+    [Parameter]
+    public RpcMessageFormat Format { get; set; }
+
+    [Parameter]
+    public SwitchParameter NestRepeated { get; set; }
 
     [Parameter]
     public SwitchParameter AsHashtable { get; set; }
@@ -70,7 +83,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
             IgnoreUnknownFields = AllowUnknownField,
             NestedRepeated = NestRepeated,
         };
-        DynamicMessage message = Format.ToFormat().Read(MessageType, bytes, options);
+        DynamicMessage message = Format.ToFormat().Read(_type ??= FindSchema().GetMessage(Type), bytes, options);
         WriteObject(Raw ? message : MapperFor(AsHashtable).ToObject(message));
     }
 }

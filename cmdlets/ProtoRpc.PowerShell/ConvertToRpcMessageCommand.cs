@@ -4,10 +4,16 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell;
 
-[Cmdlet(VerbsData.ConvertTo, "RpcMessage")]
+[Cmdlet(VerbsData.ConvertTo, "RpcMessage", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(byte[]), typeof(string))]
-public sealed class ConvertToRpcMessageCommand : RpcConvertCommand
+public sealed class ConvertToRpcMessageCommand : RpcConvertObjectCommand
 {
+    [Parameter]
+    public RpcMessageFormat Format { get; set; }
+
+    [Parameter]
+    public SwitchParameter NestRepeated { get; set; }
+
     [Parameter]
     public SwitchParameter Indented { get; set; }
 
@@ -26,7 +32,7 @@ public sealed class ConvertToRpcMessageCommand : RpcConvertCommand
 
     protected override void Process()
     {
-        DynamicMessage message = MapperFor(asHashtable: false, AllowUnknownField).ToMessage(MessageType, InputObject);
+        DynamicMessage message = ReadInput();
         MessageFormat format = Format.ToFormat();
         FormatOptions options = new()
         {

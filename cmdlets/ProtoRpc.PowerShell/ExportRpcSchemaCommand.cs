@@ -3,19 +3,28 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-[Cmdlet(VerbsData.Export, "RpcSchema", SupportsShouldProcess = true)]
+[Cmdlet(
+    VerbsData.Export, "RpcSchema", SupportsShouldProcess = true, DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(FileInfo))]
 public sealed class ExportRpcSchemaCommand : RpcCmdlet
 {
+    private const string ByConnection = "Connection";
+    private const string BySchema = "Schema";
+
     [Parameter(Mandatory = true, Position = 0)]
     [ValidateNotNullOrEmpty]
     public string Path { get; set; } = "";
 
-    [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
-    public RpcSchemaSource Schema { get; set; } = null!;
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection? Connection { get; set; }
+
+    [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true, ParameterSetName = BySchema)]
+    public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
-    public RpcSchemaFormat As { get; set; }
+    public RpcSchemaFormat Format { get; set; }
 
     [Parameter]
     public SwitchParameter Force { get; set; }
@@ -25,19 +34,31 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
 
     protected override void Process()
     {
-        RpcSchema schema = Resolve(Schema);
+        RpcSchema schema = FindSchema();
         string target = GetUnresolvedProviderPathFromPSPath(Path);
-        if (ShouldProcess(target, "Write the schema"))
+        bool isProto = Format == RpcSchemaFormat.Proto;
+        if (ShouldProcess(target, isProto ? "Write .proto files in this folder" : "Write a descriptor set"))
         {
             Export(schema, target);
         }
+    }
+
+    private RpcSchema FindSchema()
+    {
+        if (Schema is not null)
+        {
+            return Resolve(Schema);
+        }
+
+        RpcConnection connection = RunspaceStore.Current.Resolve(Connection, "-Schema");
+        return connection.Schema ?? throw RpcErrors.NoSchema(connection);
     }
 
     private void Export(RpcSchema schema, string target)
     {
         try
         {
-            IReadOnlyList<string> written = As == RpcSchemaFormat.Proto
+            IReadOnlyList<string> written = Format == RpcSchemaFormat.Proto
                 ? ExportProto(schema, target)
                 : ExportDescriptorSet(schema, target);
             if (PassThru)
@@ -60,15 +81,33 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A descriptor set in '{path}' would be taken for text. Name it .pb, or use -As Proto with a folder.")
+                $"A descriptor set in '{path}' would be taken for text. Name it .pb, or use -Format Proto with a folder.")
             {
                 ErrorId = "WrongFileEnding",
+            };
+        }
+
+        if (Directory.Exists(path))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"'{path}' is a folder, and a descriptor set is one file. Name a file such as schema.pb, or use "
+                + "-Format Proto to write .proto files in the folder.")
+            {
+                ErrorId = "PathIsFolder",
             };
         }
 
         RequireNew(path);
         Directory.CreateDirectory(System.IO.Path.GetDirectoryName(path)!);
         File.WriteAllBytes(path, schema.ToDescriptorSet());
+        if (System.IO.Path.GetExtension(path).Length == 0)
+        {
+            WriteWarning(
+                $"'{path}' is a descriptor set, a binary file. Name it .pb so that Import-RpcSchema reads it, or use "
+                + "-Format Proto to write .proto files in a folder.");
+        }
+
         return [path];
     }
 

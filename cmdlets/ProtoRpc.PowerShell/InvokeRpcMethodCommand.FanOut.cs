@@ -55,7 +55,8 @@ public sealed partial class InvokeRpcMethodCommand
         }
 
         FanOutCall call = new(
-            connection, ParameterSetName == ByBytes ? ExecuteOver(connection) : InvokeOver(connection));
+            connection, ParameterSetName == ByBytes ? ExecuteOver(connection) : InvokeOver(connection),
+            CurrentRow);
         if (AsJob)
         {
             _jobCalls.Add(call);
@@ -121,7 +122,7 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (result.Error is { } error)
         {
-            WriteError(RpcErrors.ToRecord(error, result.Connection));
+            WriteError(RpcErrors.ToRecord(error, result.Connection, result.Row));
         }
         else
         {

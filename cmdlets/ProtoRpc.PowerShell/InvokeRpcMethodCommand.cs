@@ -21,6 +21,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     private MessageMapper? _mapper;
     private StreamingInvocation? _stream;
     private RpcResponseInfo? _info;
+    private bool _connectionIsGiven;
     private bool _sawInput;
     private bool _streamEnded;
     private volatile bool _warnedOfSchema;
@@ -92,7 +93,16 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 
     // Objects of the pipeline feed one call of a method that takes a stream,
     // and make a call each of other methods.
-    private bool IsFed => ParameterSetName == ByMessage && MyInvocation.ExpectingInput;
+    // Without -Connection the shell does not decide between the parameter sets: the object is a message where it is
+    // no connection.
+    private bool IsFed => ParameterSetName != ByBytes && MyInvocation.ExpectingInput
+        && (_connectionIsGiven || Connection is null);
+
+    private protected override object? RowObject => IsFed ? Message : null;
+
+    // The pipeline binds its objects later.
+    protected override void Begin() =>
+        _connectionIsGiven = MyInvocation.BoundParameters.ContainsKey(nameof(Connection));
 
     protected override void Process()
     {

@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
@@ -7,10 +8,40 @@ namespace ProtoRpc.PowerShell;
 public sealed class NewRpcMessageCommand : RpcDescribeCommand
 {
     [Parameter(Mandatory = true, Position = 0)]
+    [Alias("Method")]
     [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(MessageTypeCompleter))]
+    [ArgumentCompleter(typeof(MessageOrMethodCompleter))]
     public string Type { get; set; } = "";
 
-    protected override void Process() =>
-        WriteObject(MapperFor(asHashtable: true).Template(ResolveSchema().GetMessage(Type)));
+    protected override void Process() => WriteObject(MapperFor(asHashtable: true).Template(FindType()));
+
+    private RpcMessageInfo FindType()
+    {
+        RpcSchema schema = ResolveSchema();
+        return Find(() => schema.GetMessage(Type))
+            ?? Find(() => GetMethod(schema).RequestType)
+            ?? throw SchemaError.NameNotFound(
+                "message", Type,
+                [
+                    .. schema.Messages.Select(message => message.FullName),
+                    .. schema.Services.SelectMany(service => service.Methods).Select(method => method.FullName),
+                ]);
+    }
+
+    // A bare name is first of all a method of the connection's own service.
+    private RpcMethodInfo GetMethod(RpcSchema schema) => Schema is null
+        ? RunspaceStore.Current.Resolve(Connection, "-Schema").Client.GetMethod(Type)
+        : schema.GetMethod(Type);
+
+    private static RpcMessageInfo? Find(Func<RpcMessageInfo> find)
+    {
+        try
+        {
+            return find();
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.NotFound)
+        {
+            return null;
+        }
+    }
 }

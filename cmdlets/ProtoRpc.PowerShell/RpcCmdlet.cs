@@ -10,6 +10,8 @@ namespace ProtoRpc.PowerShell;
 public abstract class RpcCmdlet : PSCmdlet, IDisposable
 {
     private readonly CancellationTokenSource _stopping = new();
+    private long _row;
+    private bool _inRow;
 
     /// <summary>Cancelled by Ctrl+C.</summary>
     protected CancellationToken Cancellation => _stopping.Token;
@@ -44,7 +46,13 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
 
     protected override void BeginProcessing() => Guard(null, Begin);
 
-    protected override void ProcessRecord() => Guard(null, Process);
+    protected override void ProcessRecord()
+    {
+        _row++;
+        _inRow = true;
+        Guard(null, Process);
+        _inRow = false;
+    }
 
     protected override void EndProcessing() => Guard(null, End);
 
@@ -63,6 +71,12 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     {
     }
 
+    /// <summary>The pipeline object that is being processed, where errors are to name it; null for none.</summary>
+    private protected virtual object? RowObject => null;
+
+    /// <summary>Which pipeline object is being processed, and that object; null for none.</summary>
+    private protected PipelineRow? CurrentRow => _inRow && RowObject is { } input ? new(_row, input) : null;
+
     /// <summary>Runs an action; an <see cref="RpcException"/> becomes a non-terminating error,
     /// so that a pipeline goes on with its next object.</summary>
     /// <returns>Whether it succeeded.</returns>
@@ -77,7 +91,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         {
             if (!Stopping)
             {
-                WriteError(RpcErrors.ToRecord(e, target));
+                WriteError(RpcErrors.ToRecord(e, target, CurrentRow));
             }
 
             return false;

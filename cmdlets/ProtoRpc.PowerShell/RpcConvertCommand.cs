@@ -3,32 +3,38 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The base of cmdlets that convert messages: of which type, from what, in which format.</summary>
+/// <summary>The base of cmdlets that convert messages: what, and by which schema.</summary>
 public abstract class RpcConvertCommand : RpcCmdlet
 {
-    private RpcMessageInfo? _type;
-
-    [Parameter(Mandatory = true, Position = 0)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(MessageTypeCompleter))]
-    public string Type { get; set; } = "";
+    protected const string ByConnection = "Connection";
+    protected const string BySchema = "Schema";
 
     [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
     [AllowNull]
     [AllowEmptyCollection]
     public object? InputObject { get; set; }
 
-    [Parameter(Mandatory = true)]
-    public RpcSchemaSource Schema { get; set; } = null!;
+    [Parameter(ParameterSetName = ByConnection)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection? Connection { get; set; }
 
-    [Parameter]
-    public RpcMessageFormat Format { get; set; }
-
-    [Parameter]
-    public SwitchParameter NestRepeated { get; set; }
+    [Parameter(Mandatory = true, ParameterSetName = BySchema)]
+    public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
     public SwitchParameter AllowUnknownField { get; set; }
 
-    private protected RpcMessageInfo MessageType => _type ??= Resolve(Schema).GetMessage(Type);
+    /// <summary>The schema to convert by: the given one, the connection's, else that of the only open
+    /// connection.</summary>
+    private protected RpcSchema FindSchema()
+    {
+        if (Schema is not null)
+        {
+            return Resolve(Schema);
+        }
+
+        RpcConnection connection = RunspaceStore.Current.Resolve(Connection, "-Schema");
+        return connection.Schema ?? throw RpcErrors.NoSchema(connection);
+    }
 }

@@ -9,13 +9,24 @@ internal static class RpcErrors
 {
     private static readonly MessageMapper Objects = new(PSObjectModel.Instance);
 
-    public static ErrorRecord ToRecord(RpcException exception, object? target)
+    /// <param name="exception">The failure.</param>
+    /// <param name="target">What it is about, where it is not about a row.</param>
+    /// <param name="row">The object of the pipeline that it is about.</param>
+    public static ErrorRecord ToRecord(RpcException exception, object? target, PipelineRow? row = null)
     {
         // What the server adds, as objects of the shell.
         exception.Details = exception.Details
             .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail)
             .ToArray();
-        return new(exception, exception.ErrorId, CategoryOf(exception.Code), target ?? exception.MethodName);
+        ErrorRecord record = new(
+            exception, exception.ErrorId, CategoryOf(exception.Code),
+            row?.Input ?? target ?? exception.MethodName);
+        if (row is not null)
+        {
+            record.ErrorDetails = new($"Row {row.Number}: {exception.Message}");
+        }
+
+        return record;
     }
 
     public static ErrorCategory CategoryOf(RpcStatusCode code) =>

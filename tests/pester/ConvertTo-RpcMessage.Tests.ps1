@@ -41,6 +41,87 @@ Describe 'ConvertTo-RpcMessage' {
             Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage "HelloRequest.nested.mood: *'sad'*MOOD_GLAD*"
     }
 
+    It 'says which row of the pipeline is wrong, and gives the row' {
+        $rows = "text,number`nA,1`nB,x`nC," | ConvertFrom-Csv
+
+        $written = $rows | ConvertTo-RpcMessage demo.HelloReply -Schema $schema -Format Json `
+            -ErrorAction SilentlyContinue -ErrorVariable errors
+
+        $written | Should -BeExactly '{"text":"A","number":1}', '{"text":"C"}'
+        $errors | Should -HaveCount 1
+        "$($errors[0])" | Should -BeLike "Row 2: HelloReply.number: 'x'*whole number*"
+        [object]::ReferenceEquals($errors[0].TargetObject, $rows[1]) | Should -BeTrue
+    }
+
+    It 'fills nested fields and maps from dotted columns' {
+        $row = "name,nested.name,nested.nested.times,counts.a,counts.b`nA,B,3,1," | ConvertFrom-Csv
+
+        $row | ConvertTo-RpcMessage demo.HelloRequest -Schema $schema -Format Json |
+            Should -BeExactly '{"name":"A","counts":{"a":1},"nested":{"name":"B","nested":{"times":3}}}'
+    }
+
+    It 'does not take for fields what Update-TypeData added' {
+        $name = "test.$(New-TestName)"
+        try {
+            Update-TypeData -TypeName $name -MemberType ScriptProperty -MemberName Loud -Value { throw 'not read' }
+            Update-TypeData -TypeName $name -MemberType AliasProperty -MemberName Other -Value text
+            Update-TypeData -TypeName $name -MemberType NoteProperty -MemberName Noted -Value 5
+            $object = [pscustomobject]@{ PSTypeName = $name; text = 'A' }
+
+            ConvertTo-RpcMessage demo.HelloReply $object -Schema $schema -Format Json |
+                Should -BeExactly '{"text":"A"}'
+            { $object | Add-Member Own 1 -PassThru |
+                ConvertTo-RpcMessage demo.HelloReply -Schema $schema -ErrorAction Stop } |
+                Should -Throw -ErrorId 'UnknownField,*' -ExpectedMessage "*'Own'*"
+            $object = [pscustomobject]@{ } | Add-Member ScriptProperty text { 'made' } -PassThru
+            ConvertTo-RpcMessage demo.HelloReply $object -Schema $schema -Format Json |
+                Should -BeExactly '{"text":"made"}'
+        }
+        finally {
+            Remove-TypeData $name
+        }
+    }
+
+    Context 'without type or schema' {
+        BeforeAll {
+            $listener = Start-TestListener @{ SayHello = { param($Request) @{ text = "hi $($Request.name)" } } }
+            $rpc = Connect-Test $listener
+        }
+
+        AfterAll { Clear-Test }
+
+        It 'finds the type of a reply' {
+            $reply = Invoke-RpcMethod SayHello @{ name = 'A' } -Connection $rpc
+            $raw = Invoke-RpcMethod SayHello @{ name = 'A' } -Connection $rpc -Raw
+
+            $reply | ConvertTo-RpcMessage -Format Json | Should -BeExactly '{"text":"hi A"}'
+            ConvertTo-RpcMessage -InputObject $reply -Format Json | Should -BeExactly '{"text":"hi A"}'
+            $raw | ConvertTo-RpcMessage -Format Json | Should -BeExactly '{"text":"hi A"}'
+            $reply | ConvertTo-RpcMessage -Schema $schema -Format Json | Should -BeExactly '{"text":"hi A"}'
+            $reply | ConvertTo-RpcMessage HelloReply -Connection $rpc -Format Json |
+                Should -BeExactly '{"text":"hi A"}'
+        }
+
+        It 'finds the type of a nested message, and of an object that is named so' {
+            $request = ConvertTo-RpcMessage demo.HelloRequest @{ nested = @{ name = 'N' } } -Connection $rpc |
+                ForEach-Object { , $_ } | ConvertFrom-RpcMessage demo.HelloRequest -Connection $rpc
+            $named = [pscustomobject]@{ PSTypeName = 'demo.HelloReply'; text = 'A' }
+
+            $request.nested | ConvertTo-RpcMessage -Format Json | Should -BeExactly '{"name":"N"}'
+            $named | ConvertTo-RpcMessage -Format Json -Connection $rpc | Should -BeExactly '{"text":"A"}'
+        }
+
+        It 'takes the schema of the only open connection' {
+            ConvertTo-RpcMessage demo.HelloReply @{ text = 'A' } -Format Json | Should -BeExactly '{"text":"A"}'
+            ('{"text":"A"}' | ConvertFrom-RpcMessage demo.HelloReply -Format Json).text | Should -Be 'A'
+        }
+
+        It 'asks for the type of what has none' {
+            { ConvertTo-RpcMessage -InputObject @{ text = 'A' } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'UnknownMessageType,*' -ExpectedMessage '*Hashtable*-Type*'
+        }
+    }
+
     Context 'formats of text' {
         It 'writes <Format>' -ForEach @(
             @{ Format = 'Json'; Text = '{"text":"A&B","number":5}' }

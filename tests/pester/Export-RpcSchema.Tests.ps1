@@ -14,7 +14,7 @@ Describe 'Export-RpcSchema' {
     }
 
     It 'writes .proto files that compile again' {
-        $schema | Export-RpcSchema $target -As Proto
+        $schema | Export-RpcSchema $target -Format Proto
 
         $again = Import-RpcSchema (Join-Path $target *.proto)
         $again.Messages.FullName | Should -Be $schema.Messages.FullName
@@ -46,6 +46,34 @@ Describe 'Export-RpcSchema' {
 
     It 'does not write binary into a .proto file' {
         { $schema | Export-RpcSchema "$target.proto" -ErrorAction Stop } |
-            Should -Throw -ErrorId 'WrongFileEnding,*' -ExpectedMessage '*-As Proto*'
+            Should -Throw -ErrorId 'WrongFileEnding,*' -ExpectedMessage '*-Format Proto*'
+    }
+
+    It 'says what it wrote into a file without an ending' {
+        $schema | Export-RpcSchema $target -WarningVariable warnings -WarningAction SilentlyContinue
+
+        $target | Should -Exist
+        "$warnings" | Should -BeLike '*descriptor set*.pb*-Format Proto*'
+        $schema | Export-RpcSchema "$target.pb" -WarningVariable none -WarningAction SilentlyContinue
+        $none | Should -BeNullOrEmpty
+    }
+
+    It 'says that a descriptor set is no folder' {
+        { $schema | Export-RpcSchema $TestDrive -ErrorAction Stop } |
+            Should -Throw -ErrorId 'PathIsFolder,*' -ExpectedMessage '*-Format Proto*'
+    }
+
+    It 'writes the schema of a connection' {
+        $listener = Start-TestListener @{ SayHello = { @{ } } }
+        $rpc = Connect-Test $listener
+
+        $rpc | Export-RpcSchema "$target.1.pb"
+        Export-RpcSchema "$target.2.pb" -Connection $rpc
+        Export-RpcSchema "$target.3.pb"
+
+        foreach ($number in 1..3) {
+            (Import-RpcSchema "$target.$number.pb").Services.FullName | Should -Contain 'demo.Greeter'
+        }
+        Clear-Test
     }
 }

@@ -93,6 +93,33 @@ Describe 'Invoke-RpcMethod' {
             $errors.Count | Should -Be 1
         }
 
+        It 'names the row that failed and gives it, <How>' -ForEach @(
+            @{ How = 'with -Connection'; Given = $true; With = @{ } }
+            @{ How = 'without -Connection'; Given = $false; With = @{ } }
+            @{ How = 'at the same time'; Given = $true; With = @{ ThrottleLimit = 2 } }
+        ) {
+            $rows = "name,times`nAnn,1`nBen,x`nCid," | ConvertFrom-Csv
+            $to = $Given ? @{ Connection = $rpc } : @{ }
+
+            $replies = $rows | Invoke-RpcMethod SayHello @to @With `
+                -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $replies.text | Sort-Object | Should -Be 'hi Ann', 'hi Cid'
+            $errors | Should -HaveCount 1
+            "$($errors[0])" | Should -BeLike 'Row 2: HelloRequest.times: *'
+            [object]::ReferenceEquals($errors[0].TargetObject, $rows[1]) | Should -BeTrue
+        }
+
+        It 'names the row whose call failed' {
+            @{ name = 'status'; times = 1 }, @{ name = 'status'; times = 2 } |
+                Invoke-RpcMethod Fail -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            "$($errors[0])" | Should -BeLike 'Row 1: *'
+            "$($errors[1])" | Should -BeLike 'Row 2: *'
+            $errors[1].TargetObject.times | Should -Be 2
+            $errors[1].Exception.Message | Should -Be 'no such greeting'
+        }
+
         It 'gives ordered hashtables with -AsHashtable' {
             $reply = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -AsHashtable
 
@@ -305,7 +332,7 @@ Describe 'Invoke-RpcMethod' {
                 Should -Not -Throw
         }
 
-        It 'offers a request with maps by number and by bool' {
+        It 'offers a request whose maps have no entry that nobody gave' {
             $proto = Join-Path $TestDrive maps.proto
             Set-Content $proto @(
                 'syntax = "proto3"; message Maps { map<int32, string> n = 1; map<bool, int32> b = 2; }'
@@ -318,8 +345,9 @@ Describe 'Invoke-RpcMethod' {
             $offered = (Complete 'Invoke-RpcMethod -Connection $open Open ').CompletionText | Select-Object -First 1
 
             $reply = $open | Invoke-RpcMethod Open (& ([scriptblock]::Create($offered)))
-            $reply.n.Count | Should -Be 1
-            $reply.b.Count | Should -Be 1
+            $offered | Should -BeExactly '@{ n = @{}; b = @{} }'
+            $reply.n.Count | Should -Be 0
+            $reply.b.Count | Should -Be 0
         }
 
         It 'offers connections' {

@@ -20,6 +20,25 @@ Describe 'New-RpcMessage' {
         (ConvertFrom-RpcMessage HelloRequest $bytes -Schema $schema).name | Should -Be 'Ann'
     }
 
+    It 'gives the request of a method' -ForEach 'SayHello', 'demo.Greeter/SayHello', 'Greeter.SayHello' {
+        (New-RpcMessage $_ -Schema $schema).Keys | Should -Contain 'times'
+        (New-RpcMessage -Method $_ -Schema $schema).Keys | Should -Contain 'times'
+    }
+
+    It 'gives a template that can be sent unchanged' {
+        $template = New-RpcMessage SayHello -Schema $schema
+
+        $template.counts.Count | Should -Be 0
+        ConvertTo-RpcMessage demo.HelloRequest $template -Schema $schema -Format Json |
+            Should -BeExactly '{"times":0,"tags":[""]}'
+    }
+
+    It 'names the nearest method' {
+        { New-RpcMessage SayHelo -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'MessageNotFound,*' -ExpectedMessage "*'demo.Greeter/SayHello'*"
+        (Complete 'New-RpcMessage -Schema $schema -Type SayH').CompletionText | Should -Contain 'SayHello'
+    }
+
     It 'names the nearest type, and offers types' {
         { New-RpcMessage HeloRequest -Schema $schema -ErrorAction Stop } | Should -Throw -ErrorId 'MessageNotFound,*'
         (Complete 'New-RpcMessage -Schema $schema -Type Hello').CompletionText | Should -Contain 'demo.HelloReply'

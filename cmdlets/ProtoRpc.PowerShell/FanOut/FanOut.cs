@@ -113,7 +113,7 @@ internal sealed class FanOut : IDisposable
             RpcException? error = await SendRepliesAsync(call).ConfigureAwait(false);
             if (error is not null)
             {
-                await SendAsync(new FanOutResult(call.Connection, Reply: null, error)).ConfigureAwait(false);
+                await SendAsync(new FanOutResult(call.Connection, Reply: null, error, call.Row)).ConfigureAwait(false);
             }
 
             FanOutResult end = new(call.Connection, Reply: null, Error: null);

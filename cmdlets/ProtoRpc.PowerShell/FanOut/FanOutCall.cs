@@ -1,5 +1,6 @@
 namespace ProtoRpc.PowerShell;
 
-/// <summary>One of many calls: over which connection, and what it brings.</summary>
+/// <summary>One of many calls: over which connection, what it brings, and the pipeline object that it
+/// sends.</summary>
 internal sealed record FanOutCall(
-    RpcConnection Connection, Func<CancellationToken, IAsyncEnumerable<object>> Replies);
+    RpcConnection Connection, Func<CancellationToken, IAsyncEnumerable<object>> Replies, PipelineRow? Row = null);

@@ -112,7 +112,7 @@ public sealed class RpcCallJob : Job
         if (result.Error is { } error)
         {
             Interlocked.Increment(ref _failed);
-            Error.Add(RpcErrors.ToRecord(error, result.Connection));
+            Error.Add(RpcErrors.ToRecord(error, result.Connection, result.Row));
         }
         else
         {

@@ -84,7 +84,7 @@ internal class PSObjectModel : IObjectModel
             result.Properties.Add(property, preValidated: true);
         }
 
-        ObjectTypeNames.Set(result, source.Type.FullName);
+        ObjectTypeNames.Set(result, source.Type);
         return result;
     }
 
@@ -102,12 +102,18 @@ internal class PSObjectModel : IObjectModel
     {
         foreach (PSPropertyInfo property in value.Properties)
         {
-            if (property.IsGettable && property is not EndpointTag)
+            if (property.IsGettable && property is not EndpointTag && !IsOfTypeData(property))
             {
                 yield return new(property.Name, ValueOf(property));
             }
         }
     }
+
+    // What Update-TypeData adds to a type is how the shell shows its objects. What Add-Member adds to one object is
+    // its own.
+    private static bool IsOfTypeData(PSPropertyInfo property) => !property.IsInstance
+        && property.MemberType is PSMemberTypes.AliasProperty or PSMemberTypes.ScriptProperty
+            or PSMemberTypes.CodeProperty or PSMemberTypes.NoteProperty;
 
     private static object? ValueOf(PSPropertyInfo property)
     {

@@ -1,0 +1,68 @@
+using System.Management.Automation;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>The base of cmdlets that convert objects to messages, whose type is given or is that of a
+/// reply.</summary>
+public abstract class RpcConvertObjectCommand : RpcConvertCommand
+{
+    private RpcSchema? _schema;
+    private RpcMessageInfo? _type;
+
+    [Parameter(Position = 0)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(MessageTypeCompleter))]
+    public string? Type { get; set; }
+
+    private protected override object? RowObject => MyInvocation.ExpectingInput ? InputObject : null;
+
+    /// <summary>The message of the pipeline object.</summary>
+    private protected DynamicMessage ReadInput() =>
+        MapperFor(asHashtable: false, AllowUnknownField).ToMessage(FindType(), InputObject);
+
+    private RpcMessageInfo FindType()
+    {
+        if (Type is not null)
+        {
+            return _type ??= FindSchema().GetMessage(Type);
+        }
+
+        RpcMessageInfo? known = TypeOfInput();
+        if (Schema is null && Connection is null && known is not null)
+        {
+            return known;
+        }
+
+        // The object may have been made by another schema than the one that is asked for.
+        string? name = known?.FullName ?? (InputObject as PSObject)?.TypeNames.FirstOrDefault();
+        bool hasSchema = Schema is not null || Connection is not null
+            || RunspaceStore.Current.Connections.Count == 1;
+        return hasSchema && name is not null && (_schema ??= FindSchema()).FindMessage(name) is { } found
+            ? found
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The message type of {Describe(InputObject)} is not known, for it is not a reply of this schema. "
+                + "Give -Type, the full name of a message.")
+            {
+                ErrorId = "UnknownMessageType",
+            };
+    }
+
+    private RpcMessageInfo? TypeOfInput() => InputObject switch
+    {
+        PSObject { BaseObject: DynamicMessage message } => message.Type,
+        PSObject custom when ObjectTypeNames.TryGetType(custom, out RpcMessageInfo? type) => type,
+        DynamicMessage message => message.Type,
+        _ => null,
+    };
+
+    private static string Describe(object? value) => value switch
+    {
+        null => "$null",
+        PSObject { BaseObject: PSCustomObject } => "the object",
+        PSObject wrapped => $"a {wrapped.BaseObject.GetType().Name}",
+        _ => $"a {value.GetType().Name}",
+    };
+}
