@@ -55,6 +55,17 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
 
     protected override void Process()
     {
+        if (Lazy && Reflection)
+        {
+            Fail(new RpcException(
+                RpcStatusCode.InvalidArgument,
+                "-Reflection asks the server for its schema, and with -Lazy nothing is asked. Leave one of them out; "
+                + "a lazy connection to a gRPC endpoint without -Schema asks with its first call.")
+            {
+                ErrorId = "ParameterNotSupported",
+            });
+        }
+
         RpcSchema? schema = FindSchema();
         if (LoadBalancing != RpcLoadBalancing.None)
         {

@@ -26,6 +26,12 @@ public abstract class RpcDescribeCommand : RpcCmdlet
         }
 
         RpcConnection connection = RunspaceStore.Current.Resolve(Connection, "-Schema");
+        if (connection is { Schema: null, InterfaceId: null } && connection.Endpoint.IsGrpc)
+        {
+            // A lazy connection, which was not used yet.
+            return connection.Client.FetchSchema(Cancellation);
+        }
+
         return connection.Schema ?? throw RpcErrors.NoSchema(connection);
     }
 

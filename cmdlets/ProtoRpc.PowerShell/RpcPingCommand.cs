@@ -36,15 +36,16 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     /// <param name="schema">The schema of its services; null where none is known.</param>
     /// <param name="options">How it is contacted.</param>
     /// <param name="deadline">For the ping; null for the default.</param>
+    /// <param name="compares">Whether the schema is compared with the server's, where the server tells it.</param>
     /// <exception cref="RpcException">It does not answer, or does not serve what is asked for.</exception>
     private protected RpcPingResult Ping(
-        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline)
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline, bool compares = false)
     {
         // Without a schema the name cannot be looked up, but the server can be asked for it.
         RpcClientOptions known = schema is null ? options with { Service = null } : options;
         using RpcClient client = RpcClient.Connect(endpoint, schema, known, Cancellation);
         RpcPingResult result = client.Ping(options.Service, deadline, Cancellation);
-        return schema is null
+        return !compares || schema is null
             ? result
             : result with { SchemaDifferences = client.CompareSchema(Service, Cancellation) ?? [] };
     }

@@ -36,7 +36,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     {
         CheckParameters(endpoint);
         RpcClientOptions options = CreateOptions();
-        TryPing(endpoint.ToString(), () => Report(Ping(endpoint, schema, options, Deadline)));
+        TryPing(endpoint.ToString(), () => Report(Ping(endpoint, schema, options, Deadline, compares: true)));
     }
 
     private void TryPing(string endpoint, Action ping)

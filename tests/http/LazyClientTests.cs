@@ -117,7 +117,7 @@ public static class LazyClientTests
                     Interlocked.Increment(ref accepted);
                 }
             }
-            catch (Exception e) when (e is SocketException or IOException or ObjectDisposedException)
+            catch (Exception e) when (e is SocketException or IOException or InvalidOperationException)
             {
             }
         })

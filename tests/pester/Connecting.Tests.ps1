@@ -36,6 +36,25 @@ Describe 'Connecting' {
             ($rpc | Invoke-RpcMethod demo.Greeter/SayHello @{ name = 'Ann' }).text | Should -BeLike 'hi Ann*'
         }
 
+        It 'shows the services of a gRPC server that was not called yet' {
+            $listener = Start-TestListener @{ SayHello = $who } -Endpoint grpc://127.0.0.1:0
+            $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Lazy
+
+            ($rpc | Get-RpcService).FullName | Should -Contain 'demo.Greeter'
+        }
+
+        It 'does not go with -Reflection' {
+            { Connect-RpcEndpoint grpc://127.0.0.1:1 -Lazy -Reflection @with } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*'
+        }
+
+        It 'balances between servers of which one is dead' {
+            $alive = Start-TestListener @{ SayHello = $who } -Endpoint tcp://127.0.0.1:0
+            $rpc = Connect-RpcEndpoint (New-DeadEndpoint), "$($alive.Endpoint[0])" -Lazy -LoadBalancing RoundRobin @with
+
+            1..4 | ForEach-Object { ($rpc | Invoke-RpcMethod SayHello @{ name = 'x' }).text } | Should -Be (@('hi x, ') * 4)
+        }
+
         It 'makes one list of errors of a fan-out to twenty endpoints of which three are dead: <_>' -ForEach 'tcp', 'grpc' {
             $kind = "${_}://127.0.0.1:0"
             $alive = 1..17 | ForEach-Object { Start-TestListener @{ SayHello = $who } -Endpoint $kind }

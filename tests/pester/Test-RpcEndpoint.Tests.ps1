@@ -129,6 +129,7 @@ Describe 'Test-RpcEndpoint' {
             $result.Product | Should -Be 'ProtoRpc'
             $result.Version | Should -Match '^\d+\.\d+\.\d+$'
             $result.Services | Should -Be 'demo.Greeter'
+            (Test-RpcEndpoint $all.Endpoint[$_]).Product | Should -Be 'ProtoRpc'
         }
 
         It 'finds out that a service is not served, with a schema and without: <_>' -ForEach 0, 1, 2, 3 {

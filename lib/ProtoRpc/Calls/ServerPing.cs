@@ -25,6 +25,17 @@ internal static class ServerPing
         return method;
     }
 
+    /// <summary>The interface by which native clients that have no schema ping.</summary>
+    public static Guid InterfaceId => BuiltIn.InterfaceId;
+
+    /// <summary>A service of that interface, whose methods are the built-in ones.</summary>
+    public static ServerService ServiceOf(ServerHost host)
+    {
+        ServerService service = new(BuiltIn, BuiltIn.InterfaceId);
+        service.Complete(host.Options.Interceptors);
+        return service;
+    }
+
     /// <summary>What a server says of itself.</summary>
     public static RpcPingResponse ReplyOf(ServerHost host)
     {

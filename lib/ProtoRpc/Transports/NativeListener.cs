@@ -36,6 +36,9 @@ public sealed class NativeListener : IAsyncDisposable
     private long _accepted;
     private volatile bool _isClosing;
 
+    // Interfaces that are withdrawn, and whose calls have not ended yet; under the table's gate.
+    private int _draining;
+
     // It accepts at once, so the first interface must be there.
     private NativeListener(
         RpcEndpoint endpoint, ServedInterface first, RpcLimits limits,
@@ -115,11 +118,11 @@ public sealed class NativeListener : IAsyncDisposable
     }
 
     /// <summary>Stops serving an interface here: new calls are refused at once, running calls may end within
-    /// the drain time and are then cancelled. The endpoint is closed with its last interface.</summary>
+    /// the drain time and are then cancelled. The endpoint is closed with its last interface, when the calls of all
+    /// that are stopped at the same time have ended.</summary>
     public async ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain)
     {
         ServedInterface? served;
-        bool last;
         lock (TableGate)
         {
             if (!_interfaces.TryRemove(interfaceId, out served))
@@ -128,8 +131,8 @@ public sealed class NativeListener : IAsyncDisposable
             }
 
             served.Withdraw();
-            last = _interfaces.IsEmpty;
-            if (last)
+            _draining++;
+            if (_interfaces.IsEmpty)
             {
                 StopAccepting();
             }
@@ -144,6 +147,12 @@ public sealed class NativeListener : IAsyncDisposable
 
             // Whoever heeds the cancellation can still answer.
             await RunningCallsEndAsync(served, Grace).ConfigureAwait(false);
+        }
+
+        bool last;
+        lock (TableGate)
+        {
+            last = --_draining == 0 && _interfaces.IsEmpty;
         }
 
         if (last)

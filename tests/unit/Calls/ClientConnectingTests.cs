@@ -5,6 +5,7 @@ using ProtoRpc.Calls;
 using ProtoRpc.Calls.Raw;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
+using ProtoRpc.Security;
 using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
@@ -164,6 +165,58 @@ public static class ClientConnectingTests
         Assert.Equal("ServiceNotServed", error.ErrorId);
         Assert.Equal(RpcStatusCode.NotFound, error.Code);
         Assert.Equal(["calls.Echo"], client.Ping("calls.Echo").Services);
+    }
+
+    [Theory]
+    [MemberData(nameof(Native))]
+    public static void A_ping_without_a_schema_shows_what_the_server_is(RpcTransport transport)
+    {
+        using RpcServer server = EchoServer.Start(transport);
+        using RpcClient client = RpcClient.Connect(server.Endpoints[0]);
+
+        RpcPingResult result = client.Ping();
+
+        Assert.Equal(("ProtoRpc", "calls.Echo"), (result.Product, Assert.Single(result.Services)));
+    }
+
+    [Fact]
+    public static void A_ping_of_a_listener_that_refuses_the_caller_shows_that_it_is_there_and_no_more()
+    {
+        using RpcServer server = EchoServer.Start(
+            RpcTransport.Tcp,
+            new RpcServerOptions
+            {
+                Security = new RpcServerSecurity
+                {
+                    Authentication = RpcAuthentication.Ntlm,
+                    NtlmAccounts = [NtlmAccount.From(new NetworkCredential("bob", "Pa55word"))],
+                },
+            });
+        using RpcClient client = RpcClient.Connect(server.Endpoints[0]);
+
+        RpcPingResult result = client.Ping();
+
+        Assert.Equal(("", 0), (result.Product, result.Services.Count));
+        Assert.Equal(0, server.Counters.Calls);
+    }
+
+    [Fact]
+    public static async Task Listeners_on_one_endpoint_share_the_ping_of_the_first()
+    {
+        RpcServer first = EchoServer.Start(RpcTransport.Local);
+        await using RpcServer second = RpcServer.Create(EchoServer.Schema, "calls.Other")
+            .Handle<EchoRequest, EchoReply>("Say", (_, _) => new EchoReply())
+            .AddEndpoint(first.Endpoints[0])
+            .StartListening();
+        using RpcClient client = RpcClient.Connect(first.Endpoints[0]);
+        Assert.Equal(["calls.Echo"], client.Ping().Services);
+        Assert.Equal(["calls.Other"], client.Ping("calls.Other").Services);
+        Assert.Throws<RpcException>(() => client.Ping("calls.Nothing"));
+
+        await first.DisposeAsync();
+
+        Assert.Empty(client.Ping().Services);
+        Assert.Equal(["calls.Other"], client.Ping("calls.Other").Services);
     }
 
     // The interface is there, under the id that was given, and is that of another service.

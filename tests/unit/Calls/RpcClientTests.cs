@@ -185,7 +185,7 @@ public static class RpcClientTests
 
         RpcPingResult ping = client.Ping();
 
-        Assert.Equal("", ping.Product);
+        Assert.Equal("ProtoRpc", ping.Product);
         Assert.Equal(server.Endpoints[0], ping.Endpoint);
     }
 

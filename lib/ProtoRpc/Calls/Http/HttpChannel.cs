@@ -146,20 +146,16 @@ internal sealed class HttpChannel : IRpcChannel
     /// serves; only our own servers say so.</summary>
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
-        using CallTime time = new(ping.Timeout, cancellation);
         long start = Stopwatch.GetTimestamp();
+        using CallTime time = new(ping.Timeout, cancellation);
         string product = Reach(time);
         TimeSpan latency = Stopwatch.GetElapsedTime(start);
-        try
-        {
-            ServerFacts? facts = Facts(ping.Timeout, time.Token);
-            RpcPingResult result = ServerPing.ResultOf(_endpoint, latency, facts).Require(ping.Service);
-            return facts is null ? result with { Product = product } : result;
-        }
-        catch (OperationCanceledException e)
-        {
-            throw time.Explain(_endpoint, e);
-        }
+        TimeSpan left = ping.Timeout == Timeout.InfiniteTimeSpan ? ping.Timeout
+            : ping.Timeout > latency ? ping.Timeout - latency
+            : TimeSpan.FromMilliseconds(1);
+        ServerFacts? facts = Facts(left, cancellation);
+        RpcPingResult result = ServerPing.ResultOf(_endpoint, latency, facts).Require(ping.Service);
+        return facts is null ? result with { Product = product } : result;
     }
 
     public void Dispose() => _http.Dispose();

@@ -158,11 +158,24 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), facts).Require(ping.Service);
     }
 
-    // Without a schema, the id is the one that is derived from the name.
+    // Servers of ours say which services they have, but for those of other listeners on the same endpoint. Else the
+    // id is the one that is derived from the name.
     private RpcPingResult PingByName(string service, PingSpec ping, CancellationToken cancellation)
     {
-        Guid id = options.InterfaceId ?? InterfaceIds.OfName(InterfaceIds.Namespace, service);
         RpcLimits within = Within(ping.Timeout);
+        IReadOnlyList<string> known = [];
+        if (options.InterfaceId is null)
+        {
+            RpcPingResult result = PingBuiltIn(ping, cancellation);
+            if (result.Services.Contains(service))
+            {
+                return result;
+            }
+
+            known = result.Services;
+        }
+
+        Guid id = options.InterfaceId ?? InterfaceIds.OfName(InterfaceIds.Namespace, service);
         try
         {
             using NativeClient client = NativeClient.Connect(
@@ -171,7 +184,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
         catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented)
         {
-            throw new RpcException(
+            throw known.Count > 0 ? ServerPing.NotServed(endpoint, service, known) : new RpcException(
                 RpcStatusCode.NotFound,
                 $"The server at '{endpoint}' does not serve the interface {id} of '{service}'. Check the name; "
                 + "a service whose .proto file sets interface_id needs a schema or that id.",
@@ -197,19 +210,31 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             throw ClientSecurityErrors.NothingToCall(endpoint);
         }
 
+        if (options.InterfaceId is not { } id)
+        {
+            return PingBuiltIn(new PingSpec(null, null, timeout), cancellation);
+        }
+
+        long start = Stopwatch.GetTimestamp();
+        NativeClient.Connect(endpoint, id, Within(timeout), options.Security, Tls, cancellation).Dispose();
+        return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), facts: null);
+    }
+
+    // A server that refuses the interface, or the caller, is a server.
+    private RpcPingResult PingBuiltIn(PingSpec ping, CancellationToken cancellation)
+    {
         long start = Stopwatch.GetTimestamp();
         try
         {
-            NativeClient.Connect(
-                endpoint, options.InterfaceId ?? Guid.NewGuid(), Within(timeout), options.Security, Tls, cancellation)
-                .Dispose();
+            using NativeClient client = NativeClient.Connect(
+                endpoint, ServerPing.InterfaceId, Within(ping.Timeout), options.Security, Tls, cancellation);
+            return Ping(client, ServerPing.Info.Service.FullName, ping with { Service = null }, cancellation);
         }
-        catch (RpcException e) when (options.InterfaceId is null && e.Code == RpcStatusCode.Unimplemented)
+        catch (RpcException e) when (e.Code is RpcStatusCode.Unimplemented or RpcStatusCode.Unauthenticated
+            or RpcStatusCode.PermissionDenied)
         {
+            return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), facts: null);
         }
-
-        return new RpcPingResult(
-            endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null);
     }
 
     // Tells the server that the session is not needed any more.

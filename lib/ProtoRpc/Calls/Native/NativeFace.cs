@@ -16,20 +16,14 @@ internal sealed class NativeFace : IServerFace
         {
             foreach (ServerService service in host.Services)
             {
-                NativeDispatcher dispatcher = new(host, service, new BuiltInMethods(host, service));
-                ExecInterface exec = new(service.InterfaceId, dispatcher.HandleAsync)
-                {
-                    Security = host.Options.Security,
-                };
-
                 // With port 0 the first service finds the port, and the others join it.
-                listener = NativeListener.Serve(
-                    listener?.Endpoint ?? endpoint,
-                    exec,
-                    host.Options.Limits,
-                    endpoint.Transport == RpcTransport.Tcp ? host.Options.TlsCertificate : null,
-                    host.Options.TlsCertificateChain);
+                listener = Serve(listener?.Endpoint ?? endpoint, service, host);
                 served.Add(service.InterfaceId);
+            }
+
+            if (ServePing(listener!.Endpoint, host))
+            {
+                served.Add(ServerPing.InterfaceId);
             }
         }
         catch when (listener is not null)
@@ -39,6 +33,35 @@ internal sealed class NativeFace : IServerFace
         }
 
         return new Served(listener!, served);
+    }
+
+    private static NativeListener Serve(RpcEndpoint endpoint, ServerService service, ServerHost host)
+    {
+        NativeDispatcher dispatcher = new(host, service, new BuiltInMethods(host, service));
+        ExecInterface exec = new(service.InterfaceId, dispatcher.HandleAsync)
+        {
+            Security = host.Options.Security,
+        };
+        return NativeListener.Serve(
+            endpoint,
+            exec,
+            host.Options.Limits,
+            endpoint.Transport == RpcTransport.Tcp ? host.Options.TlsCertificate : null,
+            host.Options.TlsCertificateChain);
+    }
+
+    // An interface that clients know without a schema. Of several listeners on one endpoint, the first one answers.
+    private static bool ServePing(RpcEndpoint endpoint, ServerHost host)
+    {
+        try
+        {
+            Serve(endpoint, ServerPing.ServiceOf(host), host);
+            return true;
+        }
+        catch (RpcException e) when (e.ErrorId == "InterfaceInUse")
+        {
+            return false;
+        }
     }
 
     private sealed class Served(NativeListener listener, List<Guid> interfaces) : IServedEndpoint

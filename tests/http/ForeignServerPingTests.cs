@@ -1,0 +1,66 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
+using ProtoRpc.Calls;
+
+namespace ProtoRpc.Http.Tests;
+
+/// <summary>Pings of HTTP servers that are none of ours.</summary>
+public static class ForeignServerPingTests
+{
+    [Theory]
+    [InlineData("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")]
+    [InlineData("HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 3\r\n\r\nxyz")]
+    [InlineData("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 3\r\n\r\nxyz")]
+    [InlineData("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")]
+    [InlineData("")]
+    public static void A_server_that_does_not_know_our_ping_is_there_all_the_same(string answer)
+    {
+        using TcpListener listener = new(IPAddress.Loopback, 0);
+        listener.Start();
+        Thread serving = new(() => Serve(listener, answer)) { IsBackground = true };
+        serving.Start();
+        using RpcClient client = RpcClient.Connect(
+            $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/");
+
+        RpcPingResult result = client.Ping("some.Service", TimeSpan.FromSeconds(2));
+
+        Assert.Equal(("Foreign/1", 0), (result.Product, result.Services.Count));
+    }
+
+    // OPTIONS is answered; a POST gets the answer, or none.
+    private static void Serve(TcpListener listener, string answer)
+    {
+        try
+        {
+            while (true)
+            {
+                TcpClient caller = listener.AcceptTcpClient();
+                new Thread(() => Serve(caller, answer)) { IsBackground = true }.Start();
+            }
+        }
+        catch (Exception e) when (e is SocketException or InvalidOperationException)
+        {
+            // The test is over.
+        }
+    }
+
+    private static void Serve(TcpClient caller, string answer)
+    {
+        using StreamReader reader = new(caller.GetStream(), Encoding.ASCII);
+        try
+        {
+            while (reader.ReadLine() is { } line)
+            {
+                string reply = line.StartsWith("OPTIONS", StringComparison.Ordinal)
+                    ? "HTTP/1.1 204 No Content\r\nServer: Foreign/1\r\n\r\n"
+                    : line.StartsWith("POST", StringComparison.Ordinal) ? answer : "";
+                caller.GetStream().Write(Encoding.ASCII.GetBytes(reply));
+            }
+        }
+        catch (IOException)
+        {
+            // The caller is gone.
+        }
+    }
+}
