@@ -60,6 +60,16 @@ Describe 'gRPC endpoints of a listener' {
         Remove-Variable SeenCancelled -Scope Global
     }
 
+    It 'take a stream from the pipeline, with and without -Connection' {
+        $words = 'a', 'b', 'c' | ForEach-Object { @{ text = $_ } }
+
+        ($words | Invoke-RpcMethod Join -Connection $rpc).text | Should -Be 'Join: a+b+c'
+        @($words | Invoke-RpcMethod Join).text | Should -Be 'Join: a+b+c'
+        @{ text = 'a' }, @{ tex = 'b' } |
+            Invoke-RpcMethod Join -ErrorAction SilentlyContinue -ErrorVariable errors
+        "$($errors[0])" | Should -BeLike 'Row 2: *tex*'
+    }
+
     It 'answer a message with a message' {
         (Invoke-RpcMethod Say @{ text = 'hi' } -Connection $rpc).text | Should -Be 'you said hi'
         (Invoke-RpcMethod Say @{ text = 'deadline' } -Connection $rpc -Deadline 5).text | Should -Be 'True'

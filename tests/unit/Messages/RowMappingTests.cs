@@ -246,6 +246,18 @@ public sealed class RowMappingTests : IDisposable
     }
 
     [Fact]
+    public void Text_in_a_dictionary_is_one_element_of_a_list_of_text()
+    {
+        RpcMessageInfo type = _schema.GetMessage("rows.Row");
+        Hashtable given = new() { ["tags"] = """["a","b"]""", ["numbers"] = "[1]" };
+        Hashtable dotted = new() { ["parent.tags"] = """["a","b"]""" };
+
+        Assert.Equal(
+            """{"tags":["[\"a\",\"b\"]"],"numbers":["1"]}""", Json(Mapper.ToMessage(type, given)));
+        Assert.Equal("""{"parent":{"tags":["a","b"]}}""", Json(Mapper.ToMessage(type, dotted)));
+    }
+
+    [Fact]
     public void Deep_JSON_in_a_cell_is_refused()
     {
         string deep = string.Concat(Enumerable.Repeat("{\"parent\":", 150)) + "{}" + new string('}', 150);
@@ -306,7 +318,7 @@ public sealed class RowMappingTests : IDisposable
     {
         DynamicMessage message = Full();
 
-        Assert.Equal(message, Mapper.ToMessage(message.Type, Columns(message)));
+        Assert.Equal(message, Mapper.ToMessage(message.Type, Mapper.ToRecord(message)));
     }
 
     [Fact]
@@ -326,8 +338,9 @@ public sealed class RowMappingTests : IDisposable
         }
     }
 
+    // As pairs, for a dictionary is no row.
     private DynamicMessage Row(Dictionary<string, object?> cells) =>
-        Mapper.ToMessage(_schema.GetMessage("rows.Row"), cells);
+        Mapper.ToMessage(_schema.GetMessage("rows.Row"), cells.ToArray());
 
     private DynamicMessage Full() => Row(new()
     {

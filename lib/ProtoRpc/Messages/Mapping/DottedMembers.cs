@@ -37,13 +37,16 @@ internal sealed class DottedMembers
         return group.TryAdd(rest, value);
     }
 
+    /// <summary>A part of a row.</summary>
+    public sealed class Row() : OrderedDictionary(StringComparer.Ordinal);
+
     /// <summary>The members of one field.</summary>
     public sealed class Group(FieldLayout field)
     {
         public FieldLayout Field { get; } = field;
 
         /// <summary>The members, by the rest of their paths.</summary>
-        public OrderedDictionary Members { get; } = new(StringComparer.Ordinal);
+        public Row Members { get; } = new();
 
         /// <summary>Whether no member says anything: the cells of a message that is absent are all empty.</summary>
         public bool IsEmpty { get; private set; } = true;

@@ -16,6 +16,10 @@ internal sealed class ObjectReader
     private readonly RpcMessageInfo _type;
     private readonly WellKnownReader _wellKnown;
 
+    // Whether the members may be cells of a table: a script's dictionary is none, and the texts in it may come from
+    // callers, who are not to make several of one.
+    private bool _isRow;
+
     public ObjectReader(MessageMapper mapper, RpcMessageInfo type)
     {
         _mapper = mapper;
@@ -64,6 +68,8 @@ internal sealed class ObjectReader
         Span<bool> seen = count <= SmallMessage ? stackalloc bool[SmallMessage] : new bool[count];
         DottedMembers? dotted = null;
         List<FieldLayout>? emptyChoices = null;
+        bool outerIsRow = _isRow;
+        _isRow = value is not IDictionary or DottedMembers.Row;
         foreach ((string name, object? wrapped) in members)
         {
             object? fieldValue = Unwrap(wrapped);
@@ -95,6 +101,7 @@ internal sealed class ObjectReader
                 ref emptyChoices, depth);
         }
         ChooseEmptyText(result, emptyChoices, depth);
+        _isRow = outerIsRow;
         if (_objects.TryGetSource(value) is { } source)
         {
             UnknownFieldFilter.Restore(result, source);
@@ -277,7 +284,7 @@ internal sealed class ObjectReader
 
     private void ReadRepeated(DynamicMessage message, FieldLayout field, object value, int depth)
     {
-        if (CellText.TryReadList(field, value, out object[]? cell))
+        if ((_isRow || !CellText.IsText(field)) && CellText.TryReadList(field, value, out object[]? cell))
         {
             value = cell;
         }
