@@ -70,6 +70,7 @@ public sealed class GrpcTlsTests : IDisposable
         using OwnInteropServer server = new("grpcs://127.0.0.1:0", new HttpServerOptions
         {
             Certificate = _files.Server,
+            AllowedHosts = [TlsFiles.ServerName],
             Security = new()
             {
                 ClientCertificate = (certificate, _) =>

@@ -209,13 +209,12 @@ Describe 'Invoke-RpcMethod' {
 
     Context 'failures' {
         $own = 'ProtoRpc.RpcException'
-        $thrown = 'System.Management.Automation.RuntimeException'
         $missing = 'System.Management.Automation.ItemNotFoundException'
         $fail = 'demo.Greeter/Fail'
         $reply = 'demo.HelloReply'
 
         It 'shows the message of <Case>' -ForEach @(
-            @{ Case = 'text'; Status = 'Unknown'; Message = 'out of paper'; Type = $thrown }
+            @{ Case = 'text'; Status = 'Unknown'; Message = 'out of paper'; Type = $own }
             @{ Case = 'type'; Status = 'Unknown'; Message = 'not now'; Type = 'System.InvalidOperationException' }
             @{ Case = 'status'; Status = 'NotFound'; Message = 'no such greeting'; Type = $own }
             @{ Case = 'stop'; Status = 'Unknown'; Message = '*no/such/item*'; Type = $missing }
