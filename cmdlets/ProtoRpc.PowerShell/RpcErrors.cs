@@ -18,12 +18,23 @@ internal static class RpcErrors
         exception.Details = exception.Details
             .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail)
             .ToArray();
+        string told = row is null ? "" : $"Row {row.Number}: {exception.Message}";
+        if (row is not null && exception is { FieldPath: not null, Endpoint: null })
+        {
+            // The message could not be made; whoever reads the exception is to see the row, too.
+            exception = new(exception.Code, told, exception)
+            {
+                ErrorId = exception.ErrorId,
+                FieldPath = exception.FieldPath,
+            };
+        }
+
         ErrorRecord record = new(
             exception, exception.ErrorId, CategoryOf(exception.Code),
             row?.Input ?? target ?? exception.MethodName);
         if (row is not null)
         {
-            record.ErrorDetails = new($"Row {row.Number}: {exception.Message}");
+            record.ErrorDetails = new(told);
         }
 
         return record;

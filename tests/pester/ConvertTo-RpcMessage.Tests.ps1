@@ -50,6 +50,8 @@ Describe 'ConvertTo-RpcMessage' {
         $written | Should -BeExactly '{"text":"A","number":1}', '{"text":"C"}'
         $errors | Should -HaveCount 1
         "$($errors[0])" | Should -BeLike "Row 2: HelloReply.number: 'x'*whole number*"
+        $errors[0].Exception.Message | Should -Be "$($errors[0])"
+        $errors[0].Exception.FieldPath | Should -Be 'HelloReply.number'
         [object]::ReferenceEquals($errors[0].TargetObject, $rows[1]) | Should -BeTrue
     }
 

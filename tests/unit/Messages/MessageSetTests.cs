@@ -215,6 +215,22 @@ public static class MessageSetTests
     }
 
     [Fact]
+    public static void The_schema_of_a_set_is_written_as_text_that_compiles_to_it()
+    {
+        using TempFolder folder = new();
+        folder.Write("sets.proto", System.IO.File.ReadAllText(File).Replace("4 to max", "4 to 1999999999, 2000000000"));
+        RpcSchema schema = RpcSchema.Load([Path.Combine(folder.Path, "sets.proto")]);
+
+        IReadOnlyList<string> written = schema.WriteProtoFiles(Path.Combine(folder.Path, "again"));
+
+        RpcSchema again = RpcSchema.Load(written);
+        Assert.Equal(
+            FileDescriptorSet.Parser.ParseFrom(schema.ToDescriptorSet()).File[0].MessageType,
+            FileDescriptorSet.Parser.ParseFrom(again.ToDescriptorSet()).File[0].MessageType);
+        Assert.True(again.GetMessage("sets.Set").IsMessageSet);
+    }
+
+    [Fact]
     public static void Long_items_take_time_in_proportion()
     {
         byte[] item = Bytes("0B 1A 03 0A 01 61 10 E807 0C");
