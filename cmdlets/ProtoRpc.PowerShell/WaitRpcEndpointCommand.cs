@@ -105,7 +105,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
 
     // Whom a server refuses, it refuses later as well, and one that is not trusted stays so. What it does not serve
     // yet it may serve later.
-    private static bool IsTemporary(RpcException e) => e.ErrorId is not ("CertificateNotTrusted" or "TlsFailed")
+    private static bool IsTemporary(RpcException e) => e.ErrorId is not ("CertificateNotTrusted" or "TlsHandshakeFailed")
         && e.Code is RpcStatusCode.Unavailable or RpcStatusCode.DeadlineExceeded or RpcStatusCode.NotFound
             or RpcStatusCode.Unimplemented or RpcStatusCode.ResourceExhausted or RpcStatusCode.Internal
             or RpcStatusCode.Unknown;

@@ -25,8 +25,8 @@ public sealed record HttpServerOptions
 
     /// <summary>The host names by which clients call the endpoints, beside those of loopback on loopback:
     /// <c>rpc.example.com</c>, <c>*.example.com</c> for all names under it, <c>*</c> for every name. Requests with
-    /// other names get 403. Without any, loopback endpoints answer to <c>localhost</c>, <c>*.localhost</c> and
-    /// loopback addresses, and other endpoints to every name. Unix sockets answer to every name.</summary>
+    /// other names get 403. Without any, loopback endpoints answer to <c>localhost</c>, <c>*.localhost</c>,
+    /// loopback addresses and, with TLS, the names of the certificate, and other endpoints to every name. Unix sockets answer to every name.</summary>
     public IReadOnlyList<string> AllowedHosts { get; init; } = [];
 
     /// <summary>Whether GET calls every method also off loopback. Without it, GET calls there only methods with

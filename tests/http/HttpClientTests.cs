@@ -168,7 +168,7 @@ public static class HttpClientTests
         RpcException error = Assert.Throws<RpcException>(
             () => RpcClient.Connect($"https://127.0.0.1:{server.Endpoint.Port}/", SearchServer.Schema));
 
-        Assert.Equal("TlsFailed", error.ErrorId);
+        Assert.Equal("WrongProtocol", error.ErrorId);
     }
 
     private static DynamicMessage Request(string query) =>

@@ -164,7 +164,7 @@ Describe 'HTTP endpoints' {
         }
 
         $to = @{ Endpoint = $secure.Endpoint[0]; Schema = $secure.Schema; Service = 'demo.Greeter' }
-        { Connect-RpcEndpoint @to -ErrorAction Stop } | Should -Throw -ErrorId 'TlsFailed,*'
+        { Connect-RpcEndpoint @to -ErrorAction Stop } | Should -Throw -ErrorId 'CertificateNotTrusted,*'
         (Connect-RpcEndpoint @to -SkipCertificateCheck | Invoke-RpcMethod SayHello @{ name = 'x' }).text |
             Should -Be 'hi x, '
         Stop-RpcListener $secure

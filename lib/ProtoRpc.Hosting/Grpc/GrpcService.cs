@@ -13,7 +13,7 @@ internal sealed class GrpcService(
     ServerHost host, HttpServerOptions options, GrpcRoutes routes, RpcEndpoint endpoint)
 {
     private readonly GrpcCalls _calls = new(host, endpoint);
-    private readonly HostPolicy _hosts = new(options.AllowedHosts, endpoint);
+    private readonly HostPolicy _hosts = new(options, endpoint);
     private readonly HttpAuthentication _authentication = new(
         options.Security, SecurityPolicy.Open, endpoint);
 

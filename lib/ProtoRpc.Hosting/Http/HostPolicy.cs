@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Net;
+using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.Transports;
@@ -17,13 +18,15 @@ internal sealed class HostPolicy
     private const string Subdomains = "*.";
 
     private readonly StringSegment[] _allowed;
+    private readonly X509Certificate2? _certificate;
     private readonly bool _isLoopback;
     private readonly bool _takesAll;
 
     /// <exception cref="RpcException">InvalidArgument: an allowed host is not a host name.</exception>
-    public HostPolicy(IReadOnlyList<string> allowed, RpcEndpoint endpoint)
+    public HostPolicy(HttpServerOptions options, RpcEndpoint endpoint)
     {
-        _allowed = [.. allowed.Select(name => new StringSegment(Normalize(name, endpoint)))];
+        _certificate = endpoint.IsTls ? options.Certificate : null;
+        _allowed = [.. options.AllowedHosts.Select(name => new StringSegment(Normalize(name, endpoint)))];
         _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
 
         // Browsers cannot open Unix sockets, and gRPC clients send all kinds of names there.
@@ -39,7 +42,7 @@ internal sealed class HostPolicy
         }
 
         string name = WithoutRootDot(HostOf(request));
-        return (_isLoopback && IsLoopbackName(name))
+        return (_isLoopback && (IsLoopbackName(name) || IsCertified(name)))
             || (name.Length > 0 && HostString.MatchesAny(name, _allowed));
     }
 
@@ -69,6 +72,11 @@ internal sealed class HostPolicy
     private static bool IsLoopbackName(string name) =>
         HttpTransport.IsLoopback(name.Trim('[', ']'))
         || name.EndsWith(".localhost", StringComparison.OrdinalIgnoreCase);
+
+    // Whoever has a page under a name of the certificate has the certificate.
+    private bool IsCertified(string name) => _certificate is not null
+        && Uri.CheckHostName(name) == UriHostNameType.Dns
+        && _certificate.MatchesHostname(name);
 
     // The dot at the end stands for the root of the name system and changes nothing else.
     private static string WithoutRootDot(string name) => name.EndsWith('.') ? name[..^1] : name;

@@ -57,6 +57,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             IMessage request;
             using (RequestBody body = await ReadAsync(http.Request, connect, aborted).ConfigureAwait(false))
             {
+                RequireNoJson(http.Request, reader, body.Bytes);
                 request = method.ReadRequest(
                     reader ?? EmptyReader(http.Request, body.Bytes), body.Bytes, formats, context);
             }
@@ -189,6 +190,29 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         return IsQuery(request)
             ? new(RequestBody.Of(Encoding.UTF8.GetBytes(request.QueryString.Value ?? "")))
             : RequestBody.ReadAsync(request, _maxBytes, aborted);
+    }
+
+    // What 'curl -d' sends goes out as a form, whatever it is. No name in a form begins so.
+    private static void RequireNoJson(
+        HttpRequest request, MessageFormat? reader, in ReadOnlySequence<byte> body)
+    {
+        if ((reader is null || (reader == MessageFormats.Form && !IsQuery(request)))
+            && FirstOf(body) == (byte)'{')
+        {
+            string type = request.ContentType ?? "";
+            throw new HttpRefusal(
+                StatusCodes.Status415UnsupportedMediaType,
+                RpcStatusCode.InvalidArgument,
+                $"The body is JSON, and its Content-Type {(type.Length == 0 ? "is missing" : $"is '{type}'")}; "
+                + "send Content-Type: application/json.");
+        }
+    }
+
+    private static byte? FirstOf(in ReadOnlySequence<byte> body)
+    {
+        SequenceReader<byte> reader = new(body);
+        reader.AdvancePastAny((byte)' ', (byte)'\t', (byte)'\r', (byte)'\n');
+        return reader.TryPeek(out byte first) ? first : null;
     }
 
     // No body needs no media type: it is the empty message.

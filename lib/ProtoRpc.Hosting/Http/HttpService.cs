@@ -24,7 +24,7 @@ internal sealed class HttpService
         _routes = new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name);
         _calls = new HttpCalls(host, options, endpoint);
         _page = new ServicePage(host.Services, endpoint.Name);
-        _hosts = new HostPolicy(options.AllowedHosts, endpoint);
+        _hosts = new HostPolicy(options, endpoint);
         _browsers = new BrowserPolicy(options.AllowedOrigins);
         _authentication = new HttpAuthentication(options.Security, policy, endpoint);
         _grpcWeb = new GrpcWebService(host, endpoint);

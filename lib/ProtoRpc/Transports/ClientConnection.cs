@@ -25,6 +25,7 @@ internal sealed class ClientConnection : IDisposable
         _transport = transport;
         _association = new ClientAssociation(client.Endpoint, client.InterfaceId, client.Limits)
         {
+            InterfaceName = client.InterfaceName,
             Security = client.Login is { } login ? new ClientSecurity(client.Endpoint, login) : null,
         };
         _timer = new Timer(
@@ -42,6 +43,7 @@ internal sealed class ClientConnection : IDisposable
     {
         long start = Environment.TickCount64;
         ClientConnection connection = Dial(client, timeout, cancellation);
+        using BindProbe probe = connection.NewProbe();
         try
         {
             using (connection.Watch(timeout, start, cancellation))
@@ -57,7 +59,7 @@ internal sealed class ClientConnection : IDisposable
         catch (Exception e)
         {
             connection.Dispose();
-            throw connection.BindFailure(e);
+            throw connection.BindFailure(e, probe);
         }
     }
 
@@ -68,6 +70,7 @@ internal sealed class ClientConnection : IDisposable
         long start = Environment.TickCount64;
         ClientConnection connection = await Task.Run(
             () => Dial(client, timeout, cancellation), CancellationToken.None).ConfigureAwait(false);
+        using BindProbe probe = connection.NewProbe();
         try
         {
             using (connection.Watch(timeout, start, cancellation))
@@ -84,7 +87,7 @@ internal sealed class ClientConnection : IDisposable
         catch (Exception e)
         {
             connection.Dispose();
-            throw connection.BindFailure(e);
+            throw connection.BindFailure(e, probe);
         }
     }
 
@@ -407,10 +410,17 @@ internal sealed class ClientConnection : IDisposable
         }
     }
 
-    private Exception BindFailure(Exception e)
+    private BindProbe NewProbe() => new(_client.Endpoint, _client.Tls is not null, _transport.Abort);
+
+    private Exception BindFailure(Exception e, BindProbe probe)
     {
         RpcStatusCode ended = EndWatch();
         RpcEndpoint endpoint = _client.Endpoint;
+        if (probe.Explain(e, isOver: ended != RpcStatusCode.OK) is { } other)
+        {
+            return other;
+        }
+
         return ended switch
         {
             RpcStatusCode.Cancelled => EndpointErrors.ConnectCancelled(endpoint, e),

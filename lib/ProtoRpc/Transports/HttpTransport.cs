@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Calls;
 using ProtoRpc.Security;
 using ProtoRpc.Transports.Http;
@@ -35,30 +34,10 @@ internal static class HttpTransport
             MaxResponseDrainSize = 0,
             Credentials = CredentialsOf(endpoint, options.Security),
         };
-        RpcTlsOptions tls = options.Tls;
-        handler.SslOptions.TargetHost = tls.ServerName;
-        if (tls.ClientCertificate is { } certificate)
-        {
-            handler.SslOptions.ClientCertificates = [certificate];
-        }
-
-        if (tls.CaCertificates is { } authorities)
-        {
-            X509ChainPolicy policy = new()
-            {
-                RevocationMode = X509RevocationMode.NoCheck,
-                TrustMode = X509ChainTrustMode.CustomRootTrust,
-            };
-            policy.CustomTrustStore.AddRange(authorities);
-            handler.SslOptions.CertificateChainPolicy = policy;
-        }
-
-        if (tls.SkipCertificateCheck)
-        {
-            handler.SslOptions.RemoteCertificateValidationCallback = static (_, _, _, _) => true;
-        }
-
-        return new HttpMessageInvoker(new DecompressingHandler(handler), disposeHandler: true);
+        TlsTrust trust = new(endpoint, options.Tls);
+        handler.SslOptions = trust.Options;
+        return new HttpMessageInvoker(
+            new DecompressingHandler(new DiagnosingHandler(handler, endpoint, trust, options.Tls.ServerName)), disposeHandler: true);
     }
 
     /// <summary>What went wrong before a reply came.</summary>
@@ -67,17 +46,14 @@ internal static class HttpTransport
     /// <param name="sent">Whether the server may have the request.</param>
     public static RpcException Failure(RpcEndpoint endpoint, HttpRequestException error, bool sent)
     {
+        if (error.InnerException is RpcException known)
+        {
+            return known;
+        }
+
         if (error.HttpRequestError == HttpRequestError.SecureConnectionError)
         {
-            return new RpcException(
-                RpcStatusCode.Unavailable,
-                $"'{endpoint}' and this client do not agree on TLS: {Innermost(error).Message} Check that https:// is "
-                + "right for this port and that the certificate is trusted, or skip its check.",
-                error)
-            {
-                ErrorId = "TlsFailed",
-                Endpoint = endpoint,
-            };
+            return HttpErrors.HandshakeFailed(endpoint, error.InnerException ?? error);
         }
 
         if (error.HttpRequestError is HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError
@@ -87,11 +63,14 @@ internal static class HttpTransport
         }
 
         bool isOther = error.HttpRequestError is HttpRequestError.InvalidResponse;
+        string how = error.HttpRequestError == HttpRequestError.ResponseEnded
+            ? "the server closed it before it had answered."
+            : Innermost(error).Message;
         return new RpcException(
             RpcStatusCode.Unavailable,
             isOther
                 ? $"'{endpoint}' answers, but not in HTTP. Check the port; a TLS port wants https://."
-                : $"The connection to '{endpoint}' broke: {Innermost(error).Message}",
+                : $"The connection to '{endpoint}' broke: {how}",
             error)
         {
             Endpoint = endpoint,

@@ -35,6 +35,9 @@ public sealed class NativeClient : IDisposable
 
     internal RpcTlsOptions? Tls { get; init; }
 
+    /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
+    internal string? InterfaceName { get; set; }
+
     /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
     internal uint AssociationGroup { get; private set; }
 

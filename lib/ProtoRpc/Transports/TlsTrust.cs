@@ -39,6 +39,9 @@ internal sealed class TlsTrust
     /// <summary>What the handshake is made with.</summary>
     public SslClientAuthenticationOptions Options { get; }
 
+    /// <summary>Why the server of the last handshake is not trusted; null where it is.</summary>
+    public string? Distrust => _distrust;
+
     /// <summary>Makes the handshake.</summary>
     /// <exception cref="RpcException">Unavailable, with the reason.</exception>
     public void Judge(Action handshake)

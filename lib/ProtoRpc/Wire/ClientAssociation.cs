@@ -34,6 +34,9 @@ internal sealed class ClientAssociation : IDisposable
         _assembler = new FragmentAssembler((int)Math.Min(Array.MaxLength, maxStub), limits.MaxFragments);
     }
 
+    /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
+    public string? InterfaceName { get; init; }
+
     /// <summary>Proves who calls; null for nobody.</summary>
     public ClientSecurity? Security { get; init; }
 
@@ -367,7 +370,8 @@ internal sealed class ClientAssociation : IDisposable
             _ => (RpcStatusCode.PermissionDenied,
                 $"the server gave result {(ushort)refused.Result}, reason {refused.Reason}"),
         };
-        return new RpcException(code, $"'{_endpoint}' does not accept interface {_interfaceId}: {why}.")
+        string name = InterfaceName is null ? "" : $" of '{InterfaceName}'";
+        return new RpcException(code, $"'{_endpoint}' does not accept interface {_interfaceId}{name}: {why}.")
         {
             Endpoint = _endpoint,
         };

@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Calls.Grpc;
 
@@ -11,6 +12,7 @@ internal static class GrpcFailures
     private const long EnhanceYourCalm = 0xb;
     private const long InadequateSecurity = 0xc;
     private const long NoError = 0x0;
+    private const long Http11Required = 0xd;
 
     /// <summary>The status of an exception of the HTTP client.</summary>
     /// <param name="exception">The exception.</param>
@@ -25,6 +27,9 @@ internal static class GrpcFailures
             {
                 case RpcException known:
                     return known;
+                case HttpProtocolException { ErrorCode: Http11Required } old:
+                    return HttpErrors.Other(
+                        endpoint, endpoint.IsTls ? SpokenProtocol.Unknown : SpokenProtocol.Http1, old);
                 case HttpProtocolException reset:
                     return OfErrorCode(reset, endpoint, isAnswered);
                 case HttpRequestException limit

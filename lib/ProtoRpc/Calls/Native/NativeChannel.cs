@@ -308,6 +308,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
                 client = NativeClient.Create(endpoint, id, _limits, options.Security, Tls);
+                client.InterfaceName = service.FullName;
                 _clients.Add(id, client);
             }
 

@@ -24,6 +24,27 @@ internal static class HttpErrors
         return Make(endpoint, what, null);
     }
 
+    /// <summary>A server that was found to speak something else.</summary>
+    public static RpcException Other(RpcEndpoint endpoint, SpokenProtocol found, Exception? inner)
+    {
+        string place = $"{(endpoint.Host.Contains(':') ? $"[{endpoint.Host}]" : endpoint.Host)}:{endpoint.Port}";
+        return Make(
+            endpoint,
+            found switch
+            {
+                SpokenProtocol.Http1 => $"it speaks HTTP/1.1 without TLS. Use http://{place}/",
+                SpokenProtocol.Http2 => $"it speaks HTTP/2 without TLS, as gRPC does. Use grpc://{place}",
+                SpokenProtocol.Native => "it speaks DCE/RPC. Use "
+                    + RpcEndpoint.Tcp(endpoint.Host, endpoint.Port),
+                SpokenProtocol.Unknown => "it asks for HTTP/1.1, and gRPC needs HTTP/2. Use https:// for its HTTP "
+                    + "endpoint, or check the port and any proxy",
+                _ => endpoint.IsNative
+                    ? $"it speaks TLS. Use -Tls if DCE/RPC is served there, or https://{place}/ or grpcs://{place}"
+                    : $"it speaks TLS. Use {TlsForm(endpoint)}",
+            },
+            inner);
+    }
+
     public static RpcException HungUp(RpcEndpoint endpoint, Exception? inner) => Make(
         endpoint,
         "it closed the connection without a word. " + (endpoint.IsTls

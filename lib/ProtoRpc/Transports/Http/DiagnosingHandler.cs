@@ -1,0 +1,108 @@
+using System.Net;
+
+namespace ProtoRpc.Transports.Http;
+
+/// <summary>Says of a server that does not answer in HTTP what it speaks instead, or why it is not trusted. A server
+/// that answered once is not asked again.</summary>
+/// <param name="inner">Sends the requests.</param>
+/// <param name="endpoint">The server.</param>
+/// <param name="trust">What the handshakes of TLS are made with.</param>
+/// <param name="serverName">The name that the certificate has, and that the server is called by; null for
+/// the host.</param>
+internal sealed class DiagnosingHandler(
+    HttpMessageHandler inner, RpcEndpoint endpoint, TlsTrust trust, string? serverName) : DelegatingHandler(inner)
+{
+    private volatile bool _hasAnswered;
+
+    protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
+    {
+        Name(request);
+        try
+        {
+            HttpResponseMessage response = base.Send(request, cancellationToken);
+            if (IsSuspect(response))
+            {
+                RequireHttpAsync(response, cancellationToken).GetAwaiter().GetResult();
+            }
+
+            return response;
+        }
+        catch (HttpRequestException e) when (IsWorthAsking(e))
+        {
+            throw ExplainAsync(e, cancellationToken).GetAwaiter().GetResult();
+        }
+    }
+
+    protected override async Task<HttpResponseMessage> SendAsync(
+        HttpRequestMessage request, CancellationToken cancellationToken)
+    {
+        Name(request);
+        try
+        {
+            HttpResponseMessage response = await base.SendAsync(request, cancellationToken).ConfigureAwait(false);
+            if (IsSuspect(response))
+            {
+                await RequireHttpAsync(response, cancellationToken).ConfigureAwait(false);
+            }
+
+            return response;
+        }
+        catch (HttpRequestException e) when (IsWorthAsking(e))
+        {
+            throw await ExplainAsync(e, cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    private static HttpRequestException Because(RpcException why, HttpRequestError error) =>
+        new(error, why.Message, why);
+
+    // The HTTP client makes the handshake with the name in Host, whatever its options say.
+    private void Name(HttpRequestMessage request) => request.Headers.Host ??= serverName;
+
+    private bool IsWorthAsking(HttpRequestException e) => !_hasAnswered
+        && e.InnerException is not RpcException
+        && e.HttpRequestError is not (HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError
+            or HttpRequestError.ProxyTunnelError or HttpRequestError.ConfigurationLimitExceeded);
+
+    // Servers of HTTP/2 alone, and of TLS, refuse the first request so.
+    private bool IsSuspect(HttpResponseMessage response)
+    {
+        if (_hasAnswered || (!endpoint.IsTls && response.StatusCode == HttpStatusCode.BadRequest))
+        {
+            return !_hasAnswered;
+        }
+
+        _hasAnswered = true;
+        return false;
+    }
+
+    private async Task RequireHttpAsync(HttpResponseMessage response, CancellationToken cancellation)
+    {
+        SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellation).ConfigureAwait(false);
+        if (found is SpokenProtocol.Unknown or SpokenProtocol.Http1)
+        {
+            _hasAnswered = true;
+            return;
+        }
+
+        response.Dispose();
+        throw Because(HttpErrors.Other(endpoint, found, null), HttpRequestError.InvalidResponse);
+    }
+
+    private async Task<HttpRequestException> ExplainAsync(HttpRequestException error, CancellationToken cancellation)
+    {
+        if (error.HttpRequestError == HttpRequestError.SecureConnectionError && trust.Distrust is { } why)
+        {
+            return Because(HttpErrors.Untrusted(endpoint, why, error), error.HttpRequestError);
+        }
+
+        SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellation).ConfigureAwait(false);
+        bool isAsExpected = found == (endpoint.IsTls ? SpokenProtocol.Tls : SpokenProtocol.Http1);
+        return found != SpokenProtocol.Unknown && !isAsExpected
+            ? Because(HttpErrors.Other(endpoint, found, error), error.HttpRequestError)
+            : error.HttpRequestError == HttpRequestError.SecureConnectionError
+                ? Because(
+                    HttpErrors.HandshakeFailed(endpoint, error.InnerException ?? error), error.HttpRequestError)
+                : error;
+    }
+}
