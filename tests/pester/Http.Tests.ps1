@@ -21,6 +21,56 @@ Describe 'HTTP endpoints' {
         ([xml]$reply.Content).root.text | Should -Be 'hi Ann, '
     }
 
+    It 'answers on loopback only to names of loopback and of -AllowedHost' {
+        $named = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
+            AllowedHost = 'rpc.example.com', '*.intern.example'
+        }
+        $status = foreach ($uri in $address, $named.Endpoint[0].Uri) {
+            foreach ($name in 'localhost', 'rpc.example.com', 'a.intern.example', 'evil.example') {
+                (Invoke-WebRequest "${uri}greeter.proto" -Headers @{ Host = $name } -SkipHttpErrorCheck).StatusCode
+            }
+        }
+        $refused = Invoke-WebRequest $address -Headers @{ Host = 'evil.example' } -SkipHttpErrorCheck
+
+        $status | Should -Be 200, 403, 403, 403, 200, 200, 200, 403
+        $refused.Content | Should -Match "'evil.example'.*AllowedHost"
+        { Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{ AllowedHost = 'a:80' } } |
+            Should -Throw -ErrorId 'InvalidAllowedHost,*'
+    }
+
+    It 'calls methods by GET off loopback only with -AllowGet' {
+        $status = foreach ($with in @{ AllowUnencrypted = $true }, @{ AllowUnencrypted = $true; AllowGet = $true }) {
+            $open = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://0.0.0.0:0/' -With $with
+            $uri = "http://127.0.0.1:$($open.Endpoint[0].Port)/demo.Greeter/SayHello?name=Ann"
+            (Invoke-WebRequest $uri -SkipHttpErrorCheck).StatusCode
+        }
+
+        $status | Should -Be 405, 200
+    }
+
+    It 'says what a server of another protocol speaks' {
+        $grpc = Start-TestListener @{ SayHello = $greet } -Endpoint 'grpc://127.0.0.1:0'
+        $port = $grpc.Endpoint[0].Port
+        $to = @{ Schema = $listener.Schema; Service = 'demo.Greeter'; ErrorAction = 'Stop' }
+
+        { Connect-RpcEndpoint "http://127.0.0.1:$port/" @to } |
+            Should -Throw -ErrorId 'WrongProtocol,*' -ExpectedMessage "*Use grpc://127.0.0.1:$port.*"
+        { Connect-RpcEndpoint "tcp://127.0.0.1:$port" @to } |
+            Should -Throw -ErrorId 'WrongProtocol,*' -ExpectedMessage "*Use grpc://127.0.0.1:$port.*"
+        { Connect-RpcEndpoint ($address -replace 'http:', 'https:') @to } |
+            Should -Throw -ErrorId 'WrongProtocol,*' -ExpectedMessage "*Use $address.*"
+    }
+
+    It 'stops a handler at the time of -Limits' {
+        $short = Start-TestListener @{ SayHello = { Start-Sleep -Seconds 30 } } -Endpoint 'http://127.0.0.1:0/' -With @{
+            Limits = @{ HandlerTimeout = '00:00:00.5' }
+        }
+        $rpc = Connect-RpcEndpoint $short.Endpoint[0] -Schema $short.Schema -Service demo.Greeter
+
+        { $rpc | Invoke-RpcMethod SayHello @{ name = 'Ann' } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*'
+    }
+
     It 'answers JSON with JSON' {
         $reply = Invoke-RestMethod "${address}demo.Greeter/SayHello" -Method Post `
             -ContentType application/json -Body '{"name":"Ann"}'

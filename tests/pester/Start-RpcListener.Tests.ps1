@@ -415,6 +415,8 @@ Import-Module '$ModuleManifest'
             @{ Name = 'BasicCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
             @{ Name = 'BearerCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
             @{ Name = 'AllowedOrigin'; Value = '*'; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
+            @{ Name = 'AllowedHost'; Value = '*'; Endpoint = $local; For = "$web and gRPC endpoints" }
+            @{ Name = 'AllowGet'; Value = $true; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
             @{ Name = 'AllowUnencrypted'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
             @{ Name = 'NoReflection'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
             @{ Name = 'NoHealth'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
