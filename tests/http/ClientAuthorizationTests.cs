@@ -86,6 +86,15 @@ public static class ClientAuthorizationTests
     }
 
     [Fact]
+    public static void A_token_is_in_no_text_of_the_options()
+    {
+        RpcClientOptions options = new() { Security = Token("t0ken") };
+
+        Assert.DoesNotContain("t0ken", options.ToString(), StringComparison.Ordinal);
+        Assert.DoesNotContain("t0ken", options.Security.ToString(), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public static void A_header_and_a_token_do_not_go_together()
     {
         RpcMetadata headers = new();

@@ -28,6 +28,22 @@ public static class ForeignServerPingTests
         Assert.Equal(("Foreign/1", 0), (result.Product, result.Services.Count));
     }
 
+    [Theory]
+    [InlineData("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")]
+    [InlineData("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")]
+    public static void A_proxy_whose_server_is_not_there_is_not_well(string answer)
+    {
+        using TcpListener listener = new(IPAddress.Loopback, 0);
+        listener.Start();
+        new Thread(() => Serve(listener, answer)) { IsBackground = true }.Start();
+        using RpcClient client = RpcClient.Connect(
+            $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/");
+
+        RpcException error = Assert.Throws<RpcException>(() => client.Ping(TimeSpan.FromSeconds(5)));
+
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+    }
+
     // OPTIONS is answered; a POST gets the answer, or none.
     private static void Serve(TcpListener listener, string answer)
     {

@@ -1,3 +1,4 @@
+using System.Globalization;
 using Google.Protobuf;
 using ProtoRpc.Calls.Headers;
 using ProtoRpc.Calls.Native;
@@ -8,6 +9,10 @@ namespace ProtoRpc.Calls;
 /// <summary>The ping of our own servers, the same on every transport: what the server is and serves.</summary>
 internal static class ServerPing
 {
+    // What a server says of itself ends on a terminal.
+    private const int MaxTextLength = 100;
+    private const int MaxServices = 10_000;
+
     private static readonly RpcServiceInfo BuiltIn =
         RpcSchema.FromDescriptors(ProtorpcTransportReflection.Descriptor).GetService("protorpc.BuiltIn");
 
@@ -52,20 +57,47 @@ internal static class ServerPing
     }
 
     /// <summary>What a server said of itself; null when it is not one of ours.</summary>
-    /// <exception cref="InvalidProtocolBufferException">It is no reply to a ping.</exception>
-    public static ServerFacts? ReadFacts(ReadOnlySpan<byte> reply) => RpcPingResponse.Parser
-        .WithExtensionRegistry(NativeHeaders.Extensions)
-        .ParseFrom(reply)
-        .GetExtension(ProtorpcTransportExtensions.ServerFacts);
+    /// <exception cref="RpcException">Internal: it is no reply to a ping.</exception>
+    public static ServerFacts? ReadFacts(ReadOnlySpan<byte> reply)
+    {
+        try
+        {
+            return RpcPingResponse.Parser
+                .WithExtensionRegistry(NativeHeaders.Extensions)
+                .ParseFrom(reply)
+                .GetExtension(ProtorpcTransportExtensions.ServerFacts);
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The reply to {Info.FullName} cannot be read: {e.Message}", e)
+            {
+                ErrorId = "BadReply",
+            };
+        }
+    }
 
     /// <summary>An answer, with what the server said of itself.</summary>
     public static RpcPingResult ResultOf(RpcEndpoint endpoint, TimeSpan latency, ServerFacts? facts) => new(
         endpoint,
         latency,
-        facts?.Product ?? "",
-        facts?.Version ?? "",
-        facts is null ? Array.Empty<string>() : facts.Services.ToArray(),
+        Plain(facts?.Product ?? ""),
+        Plain(facts?.Version ?? ""),
+        facts is null ? Array.Empty<string>() : Names(facts.Services),
         facts is null ? null : TimeSpan.FromMilliseconds(facts.UptimeMs));
+
+    /// <summary>A server's text in one line, without what would control a terminal.</summary>
+    public static string Plain(string text) => string.Concat(text.Take(MaxTextLength).Select(
+        c => char.IsControl(c) || char.GetUnicodeCategory(c) is UnicodeCategory.Format or UnicodeCategory.LineSeparator
+            or UnicodeCategory.ParagraphSeparator ? '\uFFFD' : c));
+
+    /// <summary>What of a server's names are names of services.</summary>
+    public static string[] Names(IEnumerable<string> services) =>
+    [
+        .. services
+            .Where(name => name.Length > 0 && name.All(c => char.IsAsciiLetterOrDigit(c) || c is '.' or '_'))
+            .Take(MaxServices),
+    ];
 
     /// <summary>Fails when the server says which services it has, and the wanted one is not among them.</summary>
     /// <exception cref="RpcException">NotFound.</exception>

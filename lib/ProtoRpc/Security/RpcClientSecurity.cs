@@ -27,4 +27,8 @@ public sealed record RpcClientSecurity
     /// <summary>The name under which Kerberos knows the server;
     /// null for <c>host/</c> and the endpoint's host.</summary>
     public string? ServicePrincipalName { get; init; }
+
+    /// <summary>How it is proved, without the token: that belongs in no log.</summary>
+    public override string ToString() =>
+        $"{nameof(RpcClientSecurity)} {{ {Authentication}, {Mechanism}, {ProtectionLevel} }}";
 }

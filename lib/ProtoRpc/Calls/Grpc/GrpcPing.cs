@@ -21,9 +21,10 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         ServerFacts? facts = Try(
             left => channel.CallAsync(
                 ServerPing.Info.FullName, left, null, new RpcPingRequest(), ServerPing.ReadFacts, cancellation));
-        IReadOnlyList<string>? services = facts is null
+        IReadOnlyList<string>? listed = facts is null
             ? Try(left => new GrpcReflection(channel).ListAsync(left, cancellation))
             : [.. facts.Services];
+        string[]? services = listed is null ? null : ServerPing.Names(listed);
         if (ping.Service is { } service && (isUnknown || health.Length == 0))
         {
             // Many servers tell their health service nothing of the single services.
@@ -79,10 +80,6 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
             return ask(Left).GetAwaiter().GetResult();
         }
         catch (RpcException) when (!cancellation.IsCancellationRequested)
-        {
-            return null;
-        }
-        catch (InvalidProtocolBufferException)
         {
             return null;
         }

@@ -199,7 +199,7 @@ internal sealed class HttpChannel : IRpcChannel
         try
         {
             using HttpResponseMessage response = _http.Send(message, time.Token);
-            return response.Headers.Server.ToString();
+            return ServerPing.Plain(response.Headers.Server.ToString());
         }
         catch (Exception e) when (e is HttpRequestException or OperationCanceledException)
         {
@@ -207,7 +207,7 @@ internal sealed class HttpChannel : IRpcChannel
         }
     }
 
-    // Null from a server that is not one of ours.
+    // Null from a server that is not one of ours. A proxy without a server behind it is none.
     private ServerFacts? Facts(TimeSpan timeout, CancellationToken cancellation)
     {
         CallSpec call = new(ServerPing.Info, timeout);
@@ -226,11 +226,7 @@ internal sealed class HttpChannel : IRpcChannel
             return Run(call, message, ServerPing.ReadFacts, cancellation);
         }
         catch (RpcException e) when (!cancellation.IsCancellationRequested
-            && e.Code != RpcStatusCode.Unauthenticated)
-        {
-            return null;
-        }
-        catch (InvalidProtocolBufferException)
+            && e.Code is not (RpcStatusCode.Unauthenticated or RpcStatusCode.Unavailable))
         {
             return null;
         }
