@@ -13,7 +13,6 @@ public static class ForeignServerPingTests
     [InlineData("HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 3\r\n\r\nxyz")]
     [InlineData("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 3\r\n\r\nxyz")]
     [InlineData("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")]
-    [InlineData("")]
     public static void A_server_that_does_not_know_our_ping_is_there_all_the_same(string answer)
     {
         using TcpListener listener = new(IPAddress.Loopback, 0);
@@ -26,6 +25,21 @@ public static class ForeignServerPingTests
         RpcPingResult result = client.Ping("some.Service", TimeSpan.FromSeconds(2));
 
         Assert.Equal(("Foreign/1", 0), (result.Product, result.Services.Count));
+    }
+
+    [Fact]
+    public static void A_server_that_does_not_answer_in_time_has_not_said_that_it_has_the_service()
+    {
+        using TcpListener listener = new(IPAddress.Loopback, 0);
+        listener.Start();
+        new Thread(() => Serve(listener, "")) { IsBackground = true }.Start();
+        using RpcClient client = RpcClient.Connect(
+            $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/");
+
+        Assert.Equal("Foreign/1", client.Ping(TimeSpan.FromSeconds(1)).Product);
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Ping("some.Service", TimeSpan.FromSeconds(1)));
+        Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
     }
 
     [Theory]

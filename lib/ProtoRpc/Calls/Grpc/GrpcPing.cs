@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Calls.Grpc.Proto;
 using ProtoRpc.Calls.Headers;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls.Grpc;
 
@@ -28,6 +29,11 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         if (ping.Service is { } service && (isUnknown || health.Length == 0))
         {
             // Many servers tell their health service nothing of the single services.
+            if (services is null && IsLate)
+            {
+                throw CallErrors.TimedOut(channel.Endpoint, ping.Timeout, sent: false);
+            }
+
             bool isServed = services?.Contains(service) ?? !isUnknown;
             if (!isServed)
             {
@@ -43,6 +49,9 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
             Health = health,
         };
     }
+
+    private bool IsLate =>
+        ping.Timeout != Timeout.InfiniteTimeSpan && Stopwatch.GetElapsedTime(_start) >= ping.Timeout;
 
     private TimeSpan Left => ping.Timeout == Timeout.InfiniteTimeSpan
         ? ping.Timeout

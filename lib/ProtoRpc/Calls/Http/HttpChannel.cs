@@ -153,7 +153,7 @@ internal sealed class HttpChannel : IRpcChannel
         TimeSpan left = ping.Timeout == Timeout.InfiniteTimeSpan ? ping.Timeout
             : ping.Timeout > latency ? ping.Timeout - latency
             : TimeSpan.FromMilliseconds(1);
-        ServerFacts? facts = Facts(left, cancellation);
+        ServerFacts? facts = Facts(left, ping.Service is not null, cancellation);
         RpcPingResult result = ServerPing.ResultOf(_endpoint, latency, facts).Require(ping.Service);
         return facts is null ? result with { Product = product } : result;
     }
@@ -207,8 +207,9 @@ internal sealed class HttpChannel : IRpcChannel
         }
     }
 
-    // Null from a server that is not one of ours. A proxy without a server behind it is none.
-    private ServerFacts? Facts(TimeSpan timeout, CancellationToken cancellation)
+    // Null from a server that is not one of ours. A proxy without a server behind it is none. One that does not answer
+    // in time has not said that it serves what is asked for.
+    private ServerFacts? Facts(TimeSpan timeout, bool isNeeded, CancellationToken cancellation)
     {
         CallSpec call = new(ServerPing.Info, timeout);
         using ByteArrayContent nothing = new([]);
@@ -226,7 +227,8 @@ internal sealed class HttpChannel : IRpcChannel
             return Run(call, message, ServerPing.ReadFacts, cancellation);
         }
         catch (RpcException e) when (!cancellation.IsCancellationRequested
-            && e.Code is not (RpcStatusCode.Unauthenticated or RpcStatusCode.Unavailable))
+            && e.Code is not (RpcStatusCode.Unauthenticated or RpcStatusCode.Unavailable)
+            && !(isNeeded && e.Code == RpcStatusCode.DeadlineExceeded))
         {
             return null;
         }
