@@ -68,6 +68,24 @@ Describe 'Handlers that cannot be stopped' {
         (Invoke-RpcMethod SayHello -Connection $rpc).text | Should -Be 'served'
     }
 
+    It 'do not keep the process from ending, <Name>' -ForEach @(
+        @{ Name = 'written off'; Wait = 'while ($listener.StuckWorkers -eq 0) { [Threading.Thread]::Sleep(50) }' }
+        @{ Name = 'just stopped'; Wait = '' }
+    ) {
+        $result = Invoke-Pwsh @"
+            Import-Module '$ModuleManifest'
+            `$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter' }
+            `$listener = Start-RpcListener 'ncalrpc:[$(New-TestName)]' { [Threading.Thread]::Sleep(-1) } @with
+            `$null = Connect-RpcEndpoint `$listener.Endpoint[0] -Schema `$listener.Schema -Service demo.Greeter
+            Invoke-RpcMethod SayHello -Deadline 3 -ErrorAction SilentlyContinue
+            $Wait
+            'the end'
+"@
+
+        $result.Ended | Should -BeTrue
+        $result.Output.Trim() | Should -Be 'the end'
+    }
+
     It 'do not keep a listener from stopping' {
         $listener = Start-StuckListener @{ ThrottleLimit = 1 }
         $rpc = Connect-Test $listener

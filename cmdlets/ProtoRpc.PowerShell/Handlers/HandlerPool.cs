@@ -200,7 +200,10 @@ internal sealed class HandlerPool : IDisposable
         foreach (HandlerWorker worker in workers)
         {
             TimeSpan left = StopTimeout - Stopwatch.GetElapsedTime(start);
-            worker.Join(left > TimeSpan.Zero ? left : TimeSpan.Zero);
+            if (!worker.Join(left > TimeSpan.Zero ? left : TimeSpan.Zero))
+            {
+                worker.WriteOff();
+            }
         }
     }
 

@@ -35,7 +35,9 @@ internal sealed class HandlerWorker
 
     private readonly Lock _shellGate = new();
 
+    private volatile Runspace? _runspace;
     private Shell? _shell;
+    private Thread? _stopper;
     private HandlerCall? _call;
     private volatile bool _stopping;
     private volatile bool _closed;
@@ -69,7 +71,8 @@ internal sealed class HandlerWorker
     /// <summary>Waits until it takes calls; throws what kept it from that.</summary>
     public void WaitUntilReady() => _ready.Task.GetAwaiter().GetResult();
 
-    public void Join(TimeSpan timeout) => _thread.Join(timeout);
+    /// <summary>False when it has not ended in time.</summary>
+    public bool Join(TimeSpan timeout) => _thread.Join(timeout);
 
     // The next three run under the pool's lock, so that no call is stopped in the place of another.
     public void Begin(HandlerCall call) => _call = call;
@@ -87,8 +90,34 @@ internal sealed class HandlerWorker
         lock (_shellGate)
         {
             _stopping = true;
-            _shell?.BeginStop(callback: null, state: null);
+            if (_shell is { } shell)
+            {
+                // The shell's own BeginStop waits in a foreground thread, which keeps the process from ending where
+                // the script cannot be stopped.
+                _stopper ??= InBackground("ProtoRpc handler's stop", shell.Stop);
+            }
         }
+    }
+
+    private static Thread InBackground(string name, Action action)
+    {
+        Thread thread = new(() =>
+        {
+            try
+            {
+                action();
+            }
+            catch (Exception)
+            {
+                // The script ended by itself meanwhile; what a thread throws would end the process.
+            }
+        })
+        {
+            IsBackground = true,
+            Name = name,
+        };
+        thread.Start();
+        return thread;
     }
 
     /// <summary>Ends it: at once when it is idle, else by stopping what runs.</summary>
@@ -100,7 +129,16 @@ internal sealed class HandlerWorker
     }
 
     /// <summary>Ends its thread when the script that could not be stopped returns by itself.</summary>
-    public void WriteOff() => _closed = true;
+    /// <remarks>At its end the shell closes every runspace that is open, and waits for each: this one is closing
+    /// by then, or the process would never end.</remarks>
+    public void WriteOff()
+    {
+        _closed = true;
+        if (_runspace is { } runspace)
+        {
+            InBackground("ProtoRpc handler's end", runspace.Close);
+        }
+    }
 
     /// <summary>Lets it see the call that it was given.</summary>
     public void Wake() => _wake.Set();
@@ -158,6 +196,7 @@ internal sealed class HandlerWorker
             using Runspace runspace = RunspaceFactory.CreateRunspace(_pool.Environment.State);
             runspace.ThreadOptions = PSThreadOptions.UseCurrentThread;
             runspace.Open();
+            _runspace = runspace;
             while (!_closed)
             {
                 RunPipeline(runspace);
@@ -202,10 +241,16 @@ internal sealed class HandlerWorker
         }
         finally
         {
+            Thread? stopper;
             lock (_shellGate)
             {
                 _shell = null;
+                stopper = _stopper;
+                _stopper = null;
             }
+
+            // It ends with the pipeline, and needs the shell until then.
+            stopper?.Join();
         }
     }
 

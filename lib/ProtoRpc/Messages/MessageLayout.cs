@@ -17,6 +17,7 @@ internal sealed class MessageLayout
     /// allow.</summary>
     public const int MaxDepth = 100;
 
+    private const int ElementsOfJsonValue = 2;
     private const int BitsPerWord = 64;
     private const int MinDenseNumbers = 64;
     private const int DenseNumbersPerField = 8;
@@ -39,7 +40,9 @@ internal sealed class MessageLayout
             .OrderBy(field => field.Number)
             .Select((field, index) => new FieldLayout(field, index))
             .ToArray();
-        Elements = WellKnown == WellKnownType.None ? 1 + Fields.Length : 1;
+        Elements = WellKnown is WellKnownType.Value or WellKnownType.ListValue or WellKnownType.Struct
+            ? ElementsOfJsonValue
+            : 1 + Fields.Length;
         Extensions = Fields.Where(field => field.Info.IsExtension).ToArray();
         Required = Fields.Where(field => field.Info.IsRequired).ToArray();
         AssignSlots();
@@ -67,8 +70,8 @@ internal sealed class MessageLayout
     /// <summary>Fields and extensions by number.</summary>
     public FieldLayout[] Fields { get; }
 
-    /// <summary>What a message counts for in an <see cref="ElementBudget"/>: one, and its fields; not these where
-    /// it has a shape of its own, for that takes little.</summary>
+    /// <summary>What a message counts for in an <see cref="ElementBudget"/>: one, and its fields. A value of JSON
+    /// counts less, for it may have as little as two characters.</summary>
     public int Elements { get; }
 
     /// <summary>The fields that must be there.</summary>

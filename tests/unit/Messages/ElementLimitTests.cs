@@ -74,6 +74,15 @@ public static class ElementLimitTests
         Assert.Equal("TooManyElements", error.ErrorId);
     }
 
+    [Theory]
+    [InlineData("google.protobuf.Timestamp", 3)]
+    [InlineData("google.protobuf.Int32Value", 2)]
+    [InlineData("google.protobuf.Value", 2)]
+    public static void Types_with_a_shape_of_their_own_count(string type, int elements)
+    {
+        Assert.Equal(elements, MessageLayout.For(Leaf.Schema.GetMessage(type)).Elements);
+    }
+
     [Fact]
     public static void Messages_in_an_Any_count_when_they_are_shown()
     {

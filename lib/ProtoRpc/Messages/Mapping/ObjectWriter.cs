@@ -13,6 +13,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     private const int ObjectsPerCheck = 256;
 
     private readonly IObjectModel _objects = mapper.Objects;
+    private readonly bool _defers = mapper.Objects.Defers;
 
     // What lies in an Any is not read, and so not counted, before it is shown.
     private ElementBudget _inAny = new(root, RpcLimits.Default.MaxMessageElements);
@@ -84,20 +85,24 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         object?[] values = new object?[shown.Length];
         for (int i = 0; i < values.Length; i++)
         {
-            values[i] = _objects.Defers && IsDeferred(message, shown[i])
-                ? new DeferredValue(this, message, shown[i], depth)
-                : WriteField(message, shown[i], depth);
+            FieldLayout field = shown[i];
+            values[i] = _defers && field.IsReference && IsDeferred(message, field)
+                ? new DeferredValue(this, message, field, depth)
+                : WriteField(message, field, depth);
         }
         return (fields, values);
     }
 
     // What may have many objects within it. A type with a shape of its own is a small value, mostly.
     private static bool IsDeferred(DynamicMessage message, FieldLayout field) =>
-        field.IsReference && message.References[field.Slot] switch
+        message.References[field.Slot] switch
         {
             DynamicMessage child => child.Layout.WellKnown is WellKnownType.None or WellKnownType.Any
                 or WellKnownType.Struct or WellKnownType.ListValue,
             List<DynamicMessage> { Count: > 0 } => true,
+
+            // Each number without a name is an object of its own, made of a single byte.
+            List<int> { Count: > 0 } => field.Kind == RpcFieldKind.Enum,
             OrderedDictionary<object, object> { Count: > 0 } => true,
             _ => false,
         };
