@@ -3,6 +3,7 @@ using System.Globalization;
 using System.Text;
 using Google.Protobuf;
 using ProtoRpc.Calls;
+using ProtoRpc.Formats;
 using ProtoRpc.Hosting;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
@@ -106,6 +107,26 @@ public sealed class ErrorPolicyTests : IDisposable
     }
 
     [Theory]
+    [InlineData(Tcp, "Binary")]
+    [InlineData(Http, "Binary")]
+    [InlineData(Http, "Json")]
+    [InlineData(Http, "Xml")]
+    public void The_message_of_an_exception_that_is_told_in_full_is_its_property(string endpoint, string name)
+    {
+        RpcServer server = Start(endpoint, RpcErrorDetail.Full);
+        Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoints[0], SearchServer.Schema, new RpcClientOptions { Format = format });
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("Fail"), Request("parameter")));
+
+        Assert.Equal("Wrong. (Parameter 'order')", error.Message);
+        Assert.Equal("Wrong. (Parameter 'order')", error.Remote?.Message);
+        Assert.Equal("Must be there. (Parameter 'id')", error.Remote?.Inner?.Message);
+    }
+
+    [Theory]
     [InlineData(Tcp)]
     [InlineData(Http)]
     [InlineData(Grpc)]
@@ -199,6 +220,7 @@ public sealed class ErrorPolicyTests : IDisposable
     private static Exception Failure(string kind) => kind switch
     {
         "author" => new RpcException(RpcStatusCode.ResourceExhausted, Author, new IOException("secret: pw=1")),
+        "parameter" => new ArgumentException("Wrong.", "order", new ArgumentNullException("id", "Must be there.")),
         "own" => new RpcException(RpcStatusCode.FailedPrecondition, Author)
         {
             ErrorId = "AccountLocked",

@@ -2,6 +2,7 @@ using Microsoft.AspNetCore.Http;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Headers;
 using ProtoRpc.Calls.Http;
+using ProtoRpc.Calls.Native;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -49,7 +50,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
 
         if (Failure.IsFull)
         {
-            result.Exception = Failure.ToExceptionInfo();
+            result.Exception = ExceptionInfoCodec.ForReaders(Failure.ToExceptionInfo());
         }
 
         return result;

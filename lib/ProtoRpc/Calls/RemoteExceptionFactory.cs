@@ -1,4 +1,5 @@
 using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Calls;
@@ -21,8 +22,7 @@ internal static partial class RemoteExceptionFactory
         {
             return Find(remote, allowed) is { IsAbstract: false, ContainsGenericParameters: false } type
                 && typeof(Exception).IsAssignableFrom(type)
-                && type.GetConstructor([typeof(string)]) is { } constructor
-                    ? (Exception)constructor.Invoke([remote.Message])
+                    ? Make(type, remote.Message)
                     : null;
         }
         catch (Exception e) when (e is TargetInvocationException or IOException or BadImageFormatException
@@ -32,6 +32,18 @@ internal static partial class RemoteExceptionFactory
             return null;
         }
     }
+
+    // The only text of ArgumentNullException and others of the kind is the name of a parameter; with an inner exception
+    // beside it, it is the message, but for TypeInitializationException.
+    private static Exception? Make(Type type, string message) =>
+        type.GetConstructor([typeof(string), typeof(Exception)]) is { } withInner && TakesMessage(withInner)
+            ? (Exception)withInner.Invoke([message, null])
+            : type.GetConstructor([typeof(string)]) is { } constructor && TakesMessage(constructor)
+                ? (Exception)constructor.Invoke([message])
+                : null;
+
+    private static bool TakesMessage(ConstructorInfo constructor) =>
+        constructor.GetParameters()[0].Name?.EndsWith("name", StringComparison.OrdinalIgnoreCase) != true;
 
     private static Type? Find(RpcRemoteException remote, RpcExceptionTypes allowed)
     {
@@ -50,8 +62,16 @@ internal static partial class RemoteExceptionFactory
         Assembly? loaded = AppDomain.CurrentDomain.GetAssemblies().FirstOrDefault(
             assembly =>
                 string.Equals(assembly.GetName().Name, name.Name, StringComparison.OrdinalIgnoreCase));
-        return (loaded ?? Load(name, allowed))?.GetType(remote.TypeName);
+        return loaded?.GetType(remote.TypeName)
+            ?? FindMoved(remote.TypeName, name.Name)
+            ?? (loaded is null ? Load(name, allowed)?.GetType(remote.TypeName) : null);
     }
+
+    // A type that .NET has in another assembly than .NET Framework, whose names come from servers.
+    private static Type? FindMoved(string typeName, string assembly) => AppDomain.CurrentDomain.GetAssemblies()
+        .Select(loaded => loaded.GetType(typeName))
+        .FirstOrDefault(type => type?.GetCustomAttribute<TypeForwardedFromAttribute>(inherit: false) is { } from
+            && from.AssemblyFullName.StartsWith($"{assembly},", StringComparison.OrdinalIgnoreCase));
 
     private static Assembly? Load(AssemblyName name, RpcExceptionTypes allowed) => allowed switch
     {

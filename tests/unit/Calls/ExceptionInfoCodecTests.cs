@@ -77,6 +77,82 @@ public static class ExceptionInfoCodecTests
         Assert.All(method.ExceptionData, data => Assert.Equal("System.Object", data.Type));
     }
 
+    // What the original's server sends for the same exceptions, whose client adds the parameter's name itself.
+    public static TheoryData<Exception, string?> MessageMembers() => new()
+    {
+        { new ArgumentNullException("order", "Must be there."), "Must be there." },
+        { new ArgumentException("Wrong.", "order"), "Wrong." },
+        { new ArgumentOutOfRangeException("order", 7, "Too large."), "Too large." },
+        { new ObjectDisposedException("Stream", "Closed."), "Closed." },
+        { new AggregateException("Many.", new IOException("one")), "Many." },
+        { new Exception(), null },
+    };
+
+    [Theory]
+    [MemberData(nameof(MessageMembers))]
+    public static void The_message_is_the_serialized_member_and_ours_read_the_property(Exception error, string? member)
+    {
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(error, RpcErrorDetail.Full);
+
+        Assert.Equal(member is not null, info.HasMessage);
+        Assert.Equal(member ?? "", info.Message);
+        Assert.Equal(error.Message, ExceptionInfoCodec.Decode(info).Message);
+    }
+
+    [Theory]
+    [InlineData(typeof(InvalidOperationException), "mscorlib")]
+    [InlineData(typeof(InvalidDataException), "System")]
+    [InlineData(typeof(System.Net.Sockets.SocketException), "System")]
+    [InlineData(typeof(System.ComponentModel.Win32Exception), "System")]
+    [InlineData(typeof(System.Net.WebException), "System")]
+    [InlineData(typeof(UriFormatException), "System")]
+    [InlineData(typeof(System.Xml.XmlException), "System.Xml")]
+    public static void A_type_is_in_the_assembly_where_dotnet_framework_has_it(Type type, string assembly)
+    {
+        Exception error = (Exception)Activator.CreateInstance(type)!;
+
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(error, RpcErrorDetail.Type);
+
+        Assert.StartsWith($"{assembly}, Version=4.0.0.0, Culture=neutral, PublicKeyToken=", info.AssemblyName);
+    }
+
+    [Fact]
+    public static void Keys_of_data_never_have_the_name_of_a_member()
+    {
+        ArgumentException error = new("Wrong.", "order");
+        error.Data["Message"] = "other";
+        error.Data["ParamName"] = "another";
+        error.Data["Data"] = "data";
+        error.Data[1] = "number";
+        error.Data["1"] = "text";
+
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(error, RpcErrorDetail.Full);
+        RpcRemoteException remote = ExceptionInfoCodec.Decode(info);
+
+        Assert.Equal(
+            ["1", "Data[1]", "Data[Data]", "Data[Message]", "Data[ParamName]", "ParamName"],
+            info.ExceptionData.Select(data => data.Member).Order(StringComparer.Ordinal));
+        Assert.Equal("Wrong. (Parameter 'order')", remote.Message);
+        Assert.Equal("other", remote.Data["Message"]);
+        Assert.Equal("order", remote.Data["ParamName"]);
+        Assert.Equal("another", remote.Data["Data[ParamName]"]);
+    }
+
+    [Fact]
+    public static void Members_that_the_originals_servers_send_for_every_exception_are_no_data()
+    {
+        RpcExceptionInfo info = new() { Message = "x" };
+        info.ExceptionData.Add(new RpcExceptionInfo.Types.RpcExceptionData { Member = "Data", Type = "System.Object" });
+        info.ExceptionData.Add(
+            new RpcExceptionInfo.Types.RpcExceptionData { Member = "WatsonBuckets", Type = "System.Object" });
+        info.ExceptionData.Add(new RpcExceptionInfo.Types.RpcExceptionData
+        {
+            Member = "ParamName", Type = "System.String", Value = "order",
+        });
+
+        Assert.Equal(["ParamName"], ExceptionInfoCodec.Decode(info).Data.Keys);
+    }
+
     [Fact]
     public static void A_type_that_does_not_serialize_is_told_by_what_all_have()
     {

@@ -61,6 +61,27 @@ public static class RemoteExceptionFactoryTests
         Assert.Null(unsigned);
     }
 
+    [Theory]
+    [InlineData("System.ArgumentNullException", Core, true)]
+    [InlineData("System.ArgumentOutOfRangeException", Core, true)]
+    [InlineData("System.ObjectDisposedException", Core, true)]
+    [InlineData("System.ArgumentException", Core, true)]
+    [InlineData("System.TimeoutException", Core, true)]
+    [InlineData("System.IO.InvalidDataException", "System, Version=4.0.0.0", true)]
+    [InlineData("System.UriFormatException", "System, Version=4.0.0.0", true)]
+    [InlineData("System.UriFormatException", "System.Xml, Version=4.0.0.0", false)]
+    [InlineData("System.TypeInitializationException", Core, false)]
+    public static void The_message_is_the_remote_one_and_never_the_name_of_a_parameter(
+        string type, string assembly, bool isMade)
+    {
+        RpcRemoteException remote = new(type, assembly, "Must be there. (Parameter 'order')");
+
+        Exception? made = RemoteExceptionFactory.Create(remote, RpcExceptionTypes.LoadedAssemblies);
+
+        Assert.Equal(isMade ? type : null, made?.GetType().FullName);
+        Assert.Equal(isMade ? remote.Message : null, made?.Message);
+    }
+
     [Fact]
     public static void The_exception_of_a_server_is_the_inner_exception_of_the_clients()
     {

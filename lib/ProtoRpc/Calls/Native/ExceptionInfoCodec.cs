@@ -1,5 +1,7 @@
 using System.Collections;
 using System.Globalization;
+using System.Reflection;
+using System.Runtime.CompilerServices;
 using ProtoRpc.Calls.Headers;
 
 namespace ProtoRpc.Calls.Native;
@@ -12,6 +14,9 @@ internal static class ExceptionInfoCodec
     private const string CoreLibrary =
         "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089";
     private const int MaxInner = 32;
+
+    // Before the key of an entry of Exception.Data that is the name of a member, too.
+    private const string DataPrefix = "Data[";
 
     /// <summary>Tells of an exception at a level of detail.</summary>
     public static RpcExceptionInfo Encode(Exception error, RpcErrorDetail detail) =>
@@ -26,6 +31,22 @@ internal static class ExceptionInfoCodec
         OperationCanceledException => RpcStatusCode.Cancelled,
         _ => RpcStatusCode.Unknown,
     };
+
+    /// <summary>Puts the message as people read it into the place of the serialized one, where no original reads
+    /// it.</summary>
+    public static RpcExceptionInfo ForReaders(RpcExceptionInfo info)
+    {
+        for (RpcExceptionInfo? at = info; at is not null; at = at.InnerException)
+        {
+            if (at.HasExtension(ProtorpcTransportExtensions.DisplayMessage))
+            {
+                at.Message = at.GetExtension(ProtorpcTransportExtensions.DisplayMessage);
+                at.ClearExtension(ProtorpcTransportExtensions.DisplayMessage);
+            }
+        }
+
+        return info;
+    }
 
     /// <summary>What a peer told.</summary>
     public static RpcRemoteException Decode(RpcExceptionInfo info) => Decode(info, MaxInner);
@@ -48,15 +69,12 @@ internal static class ExceptionInfoCodec
 
         Type type = error.GetType();
         info.FullTypeName = type.FullName ?? type.Name;
-        info.AssemblyName = type.Assembly == typeof(object).Assembly
-            ? CoreLibrary
-            : type.Assembly.FullName ?? "";
-        if (detail >= RpcErrorDetail.Message)
+        info.AssemblyName = AssemblyNameOf(type);
+        if (detail == RpcErrorDetail.Message)
         {
             info.Message = error.Message;
         }
-
-        if (detail == RpcErrorDetail.Full)
+        else if (detail == RpcErrorDetail.Full)
         {
             AddEverything(info, error, depth);
         }
@@ -64,11 +82,30 @@ internal static class ExceptionInfoCodec
         return info;
     }
 
+    // .NET moved types of .NET Framework to other assemblies, and marks each with the one that it came from.
+    private static string AssemblyNameOf(Type type) =>
+        type.GetCustomAttribute<TypeForwardedFromAttribute>(inherit: false)?.AssemblyFullName
+        ?? (type.Assembly == typeof(object).Assembly ? CoreLibrary : type.Assembly.FullName ?? "");
+
     private static void AddEverything(RpcExceptionInfo info, Exception error, int depth)
     {
+        SerializedMembers members = SerializedMembers.Of(error);
         info.HasFullDetails = true;
         info.ClassName = info.FullTypeName;
         info.HResult = error.HResult;
+
+        // Without a message the original's clients call the constructor without parameters, whose text is the one of
+        // the server. The message member is not the property, which may add to it, as the name of a parameter.
+        if (members.Message is { } message)
+        {
+            info.Message = message;
+        }
+
+        if (members.Message != error.Message)
+        {
+            info.SetExtension(ProtorpcTransportExtensions.DisplayMessage, error.Message);
+        }
+
         if (error.HelpLink is { } help)
         {
             info.HelpUrl = help;
@@ -84,14 +121,24 @@ internal static class ExceptionInfoCodec
             info.Source = source;
         }
 
-        foreach (DictionaryEntry entry in error.Data)
+        HashSet<string> names = [.. SerializedMembers.OfException];
+        foreach ((string name, object? value) in members.Others)
         {
-            AddData(info, Convert.ToString(entry.Key, CultureInfo.InvariantCulture) ?? "", entry.Value);
+            if (names.Add(name))
+            {
+                AddData(info, name, value);
+            }
         }
 
-        foreach ((string name, object? value) in SerializedMembers.Of(error))
+        foreach (DictionaryEntry entry in error.Data)
         {
-            AddData(info, name, value);
+            // Peers make a serialization record of all members, and a name that comes twice spoils it.
+            string key = Convert.ToString(entry.Key, CultureInfo.InvariantCulture) ?? "";
+            string name = names.Contains(key) ? $"{DataPrefix}{key}]" : key;
+            if (names.Add(name))
+            {
+                AddData(info, name, entry.Value);
+            }
         }
 
         if (error.InnerException is { } inner && depth > 0)
@@ -121,12 +168,23 @@ internal static class ExceptionInfoCodec
         Dictionary<string, string> data = new(StringComparer.Ordinal);
         foreach (RpcExceptionInfo.Types.RpcExceptionData entry in info.ExceptionData)
         {
-            data[entry.Member] = entry.Value;
+            // Members of every exception, which the original's servers send without their values.
+            if (!entry.HasValue && entry.Member is "Data" or "WatsonBuckets")
+            {
+                continue;
+            }
+
+            string name = entry.Member.StartsWith(DataPrefix, StringComparison.Ordinal) && entry.Member[^1] == ']'
+                ? entry.Member[DataPrefix.Length..^1]
+                : entry.Member;
+            data.TryAdd(data.ContainsKey(name) ? entry.Member : name, entry.Value);
         }
+
+        string display = info.GetExtension(ProtorpcTransportExtensions.DisplayMessage);
 
         return new RpcRemoteException(
             info.HasFullTypeName ? info.FullTypeName : "", info.HasAssemblyName ? info.AssemblyName : "",
-            info.Message)
+            display.Length > 0 ? display : info.Message)
         {
             StackTrace = info.StackTraceString,
             HResult = info.HResult,

@@ -17,6 +17,7 @@ internal static class NativeHeaders
         ProtorpcTransportExtensions.TimeoutMs,
         ProtorpcTransportExtensions.StatusCode,
         ProtorpcTransportExtensions.CorrelationId,
+        ProtorpcTransportExtensions.DisplayMessage,
         ProtorpcTransportExtensions.ServerFacts,
     ];
 

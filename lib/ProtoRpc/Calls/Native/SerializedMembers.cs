@@ -2,22 +2,24 @@ using System.Runtime.Serialization;
 
 namespace ProtoRpc.Calls.Native;
 
-/// <summary>What types of exceptions serialize beside that which all of them do, as ParamName:
-/// the original's clients make an exception anew by its serialization constructor,
+/// <summary>What an exception serializes: the original's clients make it anew by its serialization constructor,
 /// which misses every member that does not come.</summary>
-internal static class SerializedMembers
+/// <param name="Message">The message member, null where the exception was made without a message.</param>
+/// <param name="Others">Names and values of what its type adds, as ParamName.</param>
+internal sealed record SerializedMembers(string? Message, IReadOnlyList<KeyValuePair<string, object?>> Others)
 {
-    // The members of Exception itself; those that matter have fields of their own.
-    private static readonly HashSet<string> OfException = new(StringComparer.Ordinal)
-    {
+    /// <summary>The members of Exception itself; those that matter have fields of their own.</summary>
+    public static IReadOnlyList<string> OfException { get; } =
+    [
         "ClassName", "Message", "Data", "InnerException", "HelpURL", "StackTraceString",
         "RemoteStackTraceString", "RemoteStackIndex", "ExceptionMethod", "HResult", "Source", "WatsonBuckets",
-    };
+    ];
 
-    /// <summary>Names and values; nothing of a type that cannot tell.</summary>
-    public static IReadOnlyList<KeyValuePair<string, object?>> Of(Exception error)
+    /// <summary>The members; of a type that does not serialize, only what all exceptions have.</summary>
+    public static SerializedMembers Of(Exception error)
     {
-        List<KeyValuePair<string, object?>> members = [];
+        List<KeyValuePair<string, object?>> others = [];
+        string? message = null;
         try
         {
             // Obsolete for formatters that make objects of any type;
@@ -28,19 +30,23 @@ internal static class SerializedMembers
 #pragma warning restore SYSLIB0050, SYSLIB0051
             foreach (SerializationEntry entry in info)
             {
-                if (!OfException.Contains(entry.Name) && !error.Data.Contains(entry.Name))
+                if (entry.Name == nameof(Exception.Message))
                 {
-                    members.Add(new(entry.Name, entry.Value));
+                    message = entry.Value as string;
+                }
+                else if (!OfException.Contains(entry.Name))
+                {
+                    // What is declared as an object, as ActualValue, the original sends without its value.
+                    bool hasValue = entry.ObjectType == typeof(string) || entry.ObjectType.IsPrimitive;
+                    others.Add(new(entry.Name, hasValue ? entry.Value : null));
                 }
             }
         }
         catch (Exception)
         {
-            // A type of the application's own that does not serialize:
-            // what all exceptions have is told anyhow.
-            members.Clear();
+            return new SerializedMembers(error.Message, []);
         }
 
-        return members;
+        return new SerializedMembers(message, others);
     }
 }
