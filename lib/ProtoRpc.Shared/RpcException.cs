@@ -55,7 +55,7 @@ public sealed class RpcException : Exception
     /// shell. Empty where there is nothing.</summary>
     public IReadOnlyList<object> Details { get; set; } = Array.Empty<object>();
 
-    /// <summary>Trailers of the reply; empty where the transport has none.</summary>
+    /// <summary>Trailers of the reply.</summary>
     public IReadOnlyDictionary<string, string> Trailers { get; init; } = new Dictionary<string, string>();
 
     /// <summary>Whether <see cref="ErrorId"/> was set.</summary>

@@ -300,22 +300,6 @@ Describe 'Invoke-RpcMethod' {
         }
     }
 
-    Context 'parameters that mean nothing' {
-        $webAndGrpc = 'HTTP endpoints (http://, https://) and gRPC endpoints'
-
-        It 'refuses -<Name> on a native endpoint' -ForEach @(
-            @{ Name = 'Header'; Value = @{ a = 'b' }; For = $webAndGrpc }
-            @{ Name = 'ResponseHeadersVariable'; Value = 'headers'; For = $webAndGrpc }
-            @{ Name = 'TrailersVariable'; Value = 'trailers'; For = 'gRPC endpoints' }
-        ) {
-            $parameter = @{ $Name = $Value }
-
-            { Invoke-RpcMethod SayHello -Connection $rpc @parameter -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                    -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
-        }
-    }
-
     Context 'completion' {
         It 'offers the methods of the connection' {
             (Complete 'Invoke-RpcMethod -Connection $rpc -Method Say').CompletionText | Should -Contain 'SayHello'

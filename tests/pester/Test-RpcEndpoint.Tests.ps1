@@ -90,7 +90,7 @@ Describe 'Test-RpcEndpoint' {
 
     It 'says what a parameter is for, with -Quiet too' {
         { Test-RpcEndpoint $listener.Endpoint[0] -Header @{ a = 'b' } -Quiet -ErrorAction Stop } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-Header*http://*'
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-Header*with -Schema*http://*'
         { Test-RpcEndpoint $listener.Endpoint[0] -SkipCertificateCheck -ErrorAction Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*'
     }

@@ -183,6 +183,11 @@ internal sealed class HandlerWorker
                 ? InvokeAsCaller(script, variables, send)
                 : InvokeBlock(script, variables, send);
         }
+        catch
+        {
+            (variables.Context as RpcMethodContext)?.FlushOfFailure();
+            throw;
+        }
         finally
         {
             SetVariables(outer);

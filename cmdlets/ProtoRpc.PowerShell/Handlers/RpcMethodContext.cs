@@ -35,19 +35,18 @@ public sealed class RpcMethodContext : RpcHandlerContext
         set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>What came beside the request on HTTP and gRPC endpoints;
-    /// bytes where a name ends in -bin.</summary>
+    /// <summary>What came beside the request; bytes where a name ends in -bin.</summary>
     public IDictionary RequestHeaders =>
         _requestHeaders ??= HeaderMapping.ToHashtable(_context.RequestHeaders);
 
-    /// <summary>What is sent before the first reply on gRPC endpoints.</summary>
+    /// <summary>What is sent before the first reply.</summary>
     public IDictionary ResponseHeaders
     {
         get => _responseHeaders ??= NewHeaders();
         set => _responseHeaders = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>What is sent after the last reply on gRPC endpoints, also when the handler fails.</summary>
+    /// <summary>What is sent after the last reply, also when the handler fails.</summary>
     public IDictionary ResponseTrailers
     {
         get => _responseTrailers ??= NewHeaders();
@@ -76,17 +75,26 @@ public sealed class RpcMethodContext : RpcHandlerContext
         }
     }
 
+    /// <summary>Takes over the headers and trailers of a handler that failed. Its failure counts more than what is
+    /// wrong with them.</summary>
+    internal void FlushOfFailure()
+    {
+        try
+        {
+            FlushHeaders();
+            FlushTrailers();
+        }
+        catch (RpcException)
+        {
+        }
+    }
+
     /// <summary>Takes over what the handler set for the end of the call.</summary>
     /// <exception cref="RpcException">Internal when that is no call context, or no headers.</exception>
     internal void Flush()
     {
         FlushHeaders();
-        if (_responseTrailers is not null)
-        {
-            Fill(_context.ResponseTrailers, _responseTrailers, nameof(ResponseTrailers));
-            _responseTrailers = null;
-        }
-
+        FlushTrailers();
         if (_callContext is null)
         {
             return;
@@ -104,6 +112,15 @@ public sealed class RpcMethodContext : RpcHandlerContext
             {
                 ErrorId = "WrongCallContext",
             };
+        }
+    }
+
+    private void FlushTrailers()
+    {
+        if (_responseTrailers is not null)
+        {
+            Fill(_context.ResponseTrailers, _responseTrailers, nameof(ResponseTrailers));
+            _responseTrailers = null;
         }
     }
 

@@ -21,7 +21,7 @@ internal static class EndpointParameters
         // Without TLS it is still what a gRPC server is called by.
         ["ServerName"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpc],
         ["Token"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["Header"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["Header"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
         ["Format"] = [EndpointKind.Http],
         ["Compression"] = [EndpointKind.Http, EndpointKind.Grpc],
         ["KeepAlive"] = [EndpointKind.Grpc],
@@ -29,8 +29,8 @@ internal static class EndpointParameters
         ["CallContext"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
         ["ExceptionType"] = [EndpointKind.NativeWithSchema],
         ["MultiPartThreshold"] = [EndpointKind.NativeWithSchema],
-        ["ResponseHeadersVariable"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["TrailersVariable"] = [EndpointKind.Grpc],
+        ["ResponseHeadersVariable"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
+        ["TrailersVariable"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
         // Of listeners. HTTP endpoints speak gRPC-Web, too.
         ["TlsCertificate"] = [EndpointKind.Tcp],
         ["Certificate"] = [EndpointKind.Https, EndpointKind.Grpcs],

@@ -2,6 +2,7 @@ using System.Collections.Frozen;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Http;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -51,5 +52,49 @@ internal static class HandlerHeaders
 
             response.Headers.Append(name, value as string ?? Convert.ToBase64String((byte[])value));
         }
+    }
+
+    /// <summary>Writes the trailers of a reply that is not streamed, as headers: the body of HTTP/1.1 has a length, and
+    /// nothing comes behind it. The Connect protocol has the same rule.</summary>
+    public static void WriteTrailers(HttpResponse response, RpcMetadata? trailers)
+    {
+        foreach ((string name, object value) in trailers ?? [])
+        {
+            response.Headers.Append(
+                $"{HttpNames.TrailerPrefix}{name}", value as string ?? Convert.ToBase64String((byte[])value));
+        }
+    }
+
+    /// <summary>Writes the trailers of a reply that streamed: behind the body where HTTP has them there.</summary>
+    public static void EndStream(HttpResponse response, RpcCallContext context)
+    {
+        if (!response.HasStarted)
+        {
+            WriteTrailers(response, context.SetTrailers);
+            return;
+        }
+
+        foreach ((string name, object value) in context.SetTrailers ?? [])
+        {
+            if (response.SupportsTrailers() && !Reserved.Contains(name))
+            {
+                response.AppendTrailer(name, value as string ?? Convert.ToBase64String((byte[])value));
+            }
+        }
+    }
+
+    /// <summary>Writes what the handler of a failed call set, but for what cannot be written: the failure itself is
+    /// what counts.</summary>
+    public static void WriteOfFailure(HttpResponse response, RpcCallContext context)
+    {
+        try
+        {
+            Write(response, context.SetHeaders);
+        }
+        catch (RpcException)
+        {
+        }
+
+        WriteTrailers(response, context.SetTrailers);
     }
 }

@@ -74,6 +74,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             context.RunsHandler = false;
             method.CheckReply(reply);
             WriteHeaders(http.Response, context);
+            HandlerHeaders.WriteTrailers(http.Response, context.SetTrailers);
             await WriteAsync(http, StatusCodes.Status200OK, writer, reply, formats).ConfigureAwait(false);
             failed = false;
         }
@@ -81,7 +82,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             when (e is not HttpStreamFailed && HttpFailure.OfRequest(e) is null
                 && !http.RequestAborted.IsCancellationRequested)
         {
-            throw new HttpCallFailed(host.Fail(context, peer, e));
+            throw new HttpCallFailed(host.Fail(context, peer, e), context);
         }
         finally
         {
@@ -108,6 +109,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         {
             await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
             await stream.CloseAsync().ConfigureAwait(false);
+            HandlerHeaders.EndStream(http.Response, context);
             await stream.StartAsync().ConfigureAwait(false);
         }
         catch (Exception e)
@@ -119,7 +121,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             }
 
             HttpFailure failure = HttpFailure.Of(host.Fail(context, peer, e));
-            await stream.FailAsync(failure.ToMessage()).ConfigureAwait(false);
+            await stream.FailAsync(failure.ToMessage(context.SetTrailers)).ConfigureAwait(false);
             throw new HttpStreamFailed(e);
         }
     }
@@ -138,6 +140,11 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             // Half a reply must not look like a whole one.
             http.Abort();
             return;
+        }
+
+        if (error is HttpCallFailed { Context: { } context })
+        {
+            HandlerHeaders.WriteOfFailure(http.Response, context);
         }
 
         HttpFailure failure = HttpFailure.OfRequest(error)
@@ -305,6 +312,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             json.WriteStartObject();
             json.WriteString("code", failure.ConnectCode);
             json.WriteString("message", failure.Text);
+            failure.WriteConnectDetails(json);
             json.WriteEndObject();
         }
 

@@ -1,5 +1,8 @@
+using System.Text.Json;
+using Google.Protobuf.WellKnownTypes;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Calls;
+using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Calls.Headers;
 using ProtoRpc.Calls.Http;
 using ProtoRpc.Calls.Native;
@@ -35,12 +38,23 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
     };
 
     /// <summary>The failure as a message.</summary>
-    public ErrorResult ToMessage()
+    /// <param name="trailers">The handler's trailers, where they have no other place.</param>
+    public ErrorResult ToMessage(RpcMetadata? trailers = null)
     {
         ErrorResult result = new() { Code = ConnectCode, ErrorText = Text };
         if (Failure is { IsForCaller: true, Error: RpcException { FieldPath: { } path } })
         {
             result.FieldPath = path;
+        }
+
+        result.Details.AddRange(GrpcStatusDetails.Pack(Failure.Details).Select(any => new ErrorResult.Types.Detail
+        {
+            Type = GrpcStatusDetails.NameOf(any),
+            Value = any.Value,
+        }));
+        if (NativeMetadata.TryWrite(trailers ?? []) is { } written)
+        {
+            result.Trailers = written;
         }
 
         if (Failure.CorrelationId is { } id)
@@ -54,6 +68,26 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         }
 
         return result;
+    }
+
+    /// <summary>The details in an error of the Connect protocol.</summary>
+    public void WriteConnectDetails(Utf8JsonWriter json)
+    {
+        if (Failure.Details.Count == 0)
+        {
+            return;
+        }
+
+        json.WriteStartArray("details");
+        foreach (Any detail in GrpcStatusDetails.Pack(Failure.Details))
+        {
+            json.WriteStartObject();
+            json.WriteString("type", GrpcStatusDetails.NameOf(detail));
+            json.WriteString("value", detail.Value.ToBase64().TrimEnd('='));
+            json.WriteEndObject();
+        }
+
+        json.WriteEndArray();
     }
 
     // What Kestrel finds wrong while the body is read.

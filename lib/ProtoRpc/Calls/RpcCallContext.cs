@@ -68,14 +68,14 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>The request's bytes, for a handler that reads them itself; else null.</summary>
     public Stream? Body { get; internal set; }
 
-    /// <summary>What came beside the request: the headers of HTTP and gRPC;
-    /// empty on native endpoints.</summary>
+    /// <summary>What came beside the request.</summary>
     public RpcMetadata RequestHeaders => _requestHeaders ??= HeaderSource?.Invoke() ?? new RpcMetadata();
 
-    /// <summary>What is sent before the first reply, on HTTP and gRPC endpoints.</summary>
+    /// <summary>What is sent before the first reply.</summary>
     public RpcMetadata ResponseHeaders => _responseHeaders ??= new RpcMetadata();
 
-    /// <summary>What is sent after the last reply, also of a call that fails, on gRPC endpoints.</summary>
+    /// <summary>What is sent after the last reply, also of a call that fails. HTTP endpoints send it as headers of
+    /// the answer, and not for replies that stream.</summary>
     public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
 
     /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;

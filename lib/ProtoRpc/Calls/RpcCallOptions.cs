@@ -7,7 +7,7 @@ public sealed record RpcCallOptions
     /// a unary method, and for ever with one that streams.</summary>
     public TimeSpan? Timeout { get; init; }
 
-    /// <summary>Headers to send beside those of the client, where the transport has headers.</summary>
+    /// <summary>Headers to send beside those of the client.</summary>
     public RpcMetadata? Headers { get; init; }
 
     /// <summary>Receives headers and trailers of the reply.</summary>

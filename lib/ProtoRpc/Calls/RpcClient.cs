@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
+using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
@@ -400,6 +401,7 @@ public sealed partial class RpcClient : IDisposable
     {
         error.Endpoint ??= Endpoint;
         error.MethodName ??= method.FullName;
+        error.Details = GrpcStatusDetails.Complete(error.Details, method.Service.Schema);
         return error;
     }
 

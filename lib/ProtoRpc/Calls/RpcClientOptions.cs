@@ -19,7 +19,7 @@ public sealed record RpcClientOptions
     /// other endpoints say so by themselves.</summary>
     public bool UseTls { get; init; }
 
-    /// <summary>Headers that go with every call, where the transport has headers.</summary>
+    /// <summary>Headers that go with every call.</summary>
     public RpcMetadata Headers { get; init; } = new();
 
     /// <summary>How requests are compressed, where the transport compresses.</summary>

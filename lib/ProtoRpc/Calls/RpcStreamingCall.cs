@@ -1,5 +1,6 @@
 using System.Runtime.ExceptionServices;
 using Google.Protobuf;
+using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
@@ -84,6 +85,7 @@ public sealed class RpcStreamingCall : IAsyncDisposable
         {
             e.Endpoint ??= _endpoint;
             e.MethodName ??= Method.FullName;
+            e.Details = GrpcStatusDetails.Complete(e.Details, Method.Service.Schema);
             _failure = ExceptionDispatchInfo.Capture(e);
             End();
             throw;

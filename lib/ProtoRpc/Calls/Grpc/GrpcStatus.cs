@@ -46,7 +46,7 @@ internal static class GrpcStatus
             MayHaveExecuted = code != RpcStatusCode.Unimplemented,
             Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
             CorrelationId = CorrelationIds.Accept(GrpcHeaders.Find(headers, GrpcHeaders.CorrelationId)),
-            Trailers = ToText(trailers),
+            Trailers = trailers.ToText(),
         };
     }
 
@@ -73,9 +73,4 @@ internal static class GrpcStatus
             MayHaveExecuted = true,
         };
     }
-
-    private static Dictionary<string, string> ToText(RpcMetadata metadata) => metadata.Names.ToDictionary(
-        name => name,
-        name => string.Join(
-            ", ", metadata.GetAll(name).Select(v => v as string ?? Convert.ToBase64String((byte[])v))));
 }

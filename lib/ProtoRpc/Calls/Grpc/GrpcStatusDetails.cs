@@ -22,18 +22,15 @@ internal static class GrpcStatusDetails
     /// for the status itself counts more.</summary>
     /// <returns>A <see cref="DynamicMessage"/> for each detail; those of unknown types are a
     /// google.protobuf.Any.</returns>
-    public static IReadOnlyList<object> Read(string? header)
-    {
-        if (header is null || GrpcBinaryHeader.Decode(header) is not [byte[] bytes, ..])
-        {
-            return Array.Empty<object>();
-        }
+    public static IReadOnlyList<object> Read(string? header) =>
+        header is not null && GrpcBinaryHeader.Decode(header) is [byte[] bytes, ..] ? Read(bytes) : Array.Empty<object>();
 
+    /// <summary>The same for the bytes of a google.rpc.Status.</summary>
+    public static IReadOnlyList<object> Read(ReadOnlySpan<byte> status)
+    {
         try
         {
-            // An array: a shell cannot index the list that a collection expression makes.
-            return Status.Parser.ParseFrom(bytes).Details
-                .Select(any => Unpack(any.TypeUrl, any.Value, any)).ToArray<object>();
+            return Unpack(Status.Parser.ParseFrom(status).Details);
         }
         catch (InvalidProtocolBufferException)
         {
@@ -41,8 +38,25 @@ internal static class GrpcStatusDetails
         }
     }
 
+    /// <summary>Details that came one by one.</summary>
+    // An array: a shell cannot index the list that a collection expression makes.
+    public static IReadOnlyList<object> Unpack(IEnumerable<Any> details) =>
+        details.Select(any => Unpack(any, Known) ?? AsAny(any)).ToArray<object>();
+
+    /// <summary>Details with those decoded whose types a schema knows.</summary>
+    public static IReadOnlyList<object> Complete(IReadOnlyList<object> details, RpcSchema schema) =>
+        details.Any(IsAny)
+            ? details.Select(detail => IsAny(detail)
+                ? Unpack(Any.Parser.ParseFrom(((DynamicMessage)detail).ToByteArray()), schema) ?? detail
+                : detail).ToArray()
+            : details;
+
     /// <summary>Writes the header; null where there is nothing to tell.</summary>
-    public static string? Write(RpcStatusCode code, string message, IReadOnlyList<object> details)
+    public static string? Write(RpcStatusCode code, string message, IReadOnlyList<object> details) =>
+        ToBytes(code, message, details) is { } bytes ? GrpcBinaryHeader.Encode(bytes) : null;
+
+    /// <summary>The bytes of a google.rpc.Status; null where there is nothing to tell.</summary>
+    public static byte[]? ToBytes(RpcStatusCode code, string message, IReadOnlyList<object> details)
     {
         if (details.Count == 0)
         {
@@ -50,34 +64,40 @@ internal static class GrpcStatusDetails
         }
 
         Status status = new() { Code = (int)code, Message = message };
-        foreach (IMessage detail in details.OfType<IMessage>())
-        {
-            status.Details.Add(Pack(detail));
-        }
-
-        return GrpcBinaryHeader.Encode(status.ToByteArray());
+        status.Details.AddRange(Pack(details));
+        return status.ToByteArray();
     }
+
+    /// <summary>Each message with its type; what is no message is left out.</summary>
+    public static IEnumerable<Any> Pack(IEnumerable<object> details) => details.OfType<IMessage>().Select(Pack);
+
+    /// <summary>A detail whose type's name came without the prefix.</summary>
+    public static Any Pack(string name, ByteString value) => new() { TypeUrl = $"{TypePrefix}{name}", Value = value };
+
+    /// <summary>The full name of a detail's type.</summary>
+    public static string NameOf(Any detail) => detail.TypeUrl[(detail.TypeUrl.LastIndexOf('/') + 1)..];
 
     // What could not be unpacked when it came is an Any still.
     private static Any Pack(IMessage detail) => detail.Descriptor.FullName == Any.Descriptor.FullName
         ? Any.Parser.ParseFrom(detail.ToByteArray())
         : new Any { TypeUrl = $"{TypePrefix}{detail.Descriptor.FullName}", Value = detail.ToByteString() };
 
-    private static DynamicMessage Unpack(string typeUrl, ByteString value, IMessage any)
-    {
-        string name = typeUrl[(typeUrl.LastIndexOf('/') + 1)..];
-        if (Known.FindMessage(name) is { } type)
-        {
-            try
-            {
-                return DynamicMessage.Parse(type, value.Span);
-            }
-            catch (RpcException)
-            {
-                // Not of the type that it says; as it came, then.
-            }
-        }
+    private static bool IsAny(object detail) =>
+        detail is DynamicMessage message && message.Type.FullName == Any.Descriptor.FullName;
 
-        return DynamicMessage.Parse(Known.GetMessage("google.protobuf.Any"), any.ToByteArray());
+    private static DynamicMessage AsAny(Any any) =>
+        DynamicMessage.Parse(Known.GetMessage(Any.Descriptor.FullName), any.ToByteArray());
+
+    private static DynamicMessage? Unpack(Any any, RpcSchema schema)
+    {
+        try
+        {
+            return schema.FindMessage(NameOf(any)) is { } type ? DynamicMessage.Parse(type, any.Value.Span) : null;
+        }
+        catch (RpcException)
+        {
+            // Not of the type that it says; as it came, then.
+            return null;
+        }
     }
 }

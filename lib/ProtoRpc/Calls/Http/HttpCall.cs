@@ -116,7 +116,8 @@ internal sealed class HttpCall : IRpcStream
                 {
                     const int AfterReplies = 200;
                     throw HttpErrorReader.Read(
-                        _call.Method.FullName, AfterReplies, _format.Format.MediaTypes[0], item.ToArray());
+                        _call.Method.FullName, AfterReplies, _format.Format.MediaTypes[0], item.ToArray(),
+                        ReadTrailers());
                 }
 
                 _consumed = buffer.Start;
@@ -126,6 +127,7 @@ internal sealed class HttpCall : IRpcStream
 
             if (result.IsCompleted)
             {
+                ReadTrailers();
                 return buffer.IsEmpty ? false : throw CutOff(buffer.Length);
             }
 
@@ -139,6 +141,17 @@ internal sealed class HttpCall : IRpcStream
         _format = await _channel.BeginRepliesAsync(_call, _response, _time.Token).ConfigureAwait(false);
         Stream body = await _response.Content.ReadAsStreamAsync(_time.Token).ConfigureAwait(false);
         return PipeReader.Create(body, new StreamPipeReaderOptions(bufferSize: 16 * 1024));
+    }
+
+    private RpcMetadata ReadTrailers()
+    {
+        RpcMetadata trailers = HttpResponseMetadata.TrailersOf(_response!);
+        if (_call.Options?.Response is { } info)
+        {
+            info.Trailers = trailers;
+        }
+
+        return trailers;
     }
 
     private async ValueTask DropAsync()

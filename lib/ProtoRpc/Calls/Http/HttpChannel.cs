@@ -338,7 +338,8 @@ internal sealed class HttpChannel : IRpcChannel
             using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
             await ReadAsync(response, body, cancellation).ConfigureAwait(false);
             throw HttpErrorReader.Read(
-                call.Method.FullName, (int)response.StatusCode, mediaType, body.Whole[..body.Length]);
+                call.Method.FullName, (int)response.StatusCode, mediaType, body.Whole[..body.Length],
+                HttpResponseMetadata.TrailersOf(response));
         }
 
         return HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
@@ -373,7 +374,8 @@ internal sealed class HttpChannel : IRpcChannel
         ReadContext(response);
         if (call.Options?.Response is { } info)
         {
-            info.Headers = ReadHeaders(response);
+            info.Headers = HttpResponseMetadata.HeadersOf(response);
+            info.Trailers = HttpResponseMetadata.TrailersOf(response);
         }
 
         return response.Content.Headers.ContentType?.MediaType ?? "";
@@ -396,7 +398,8 @@ internal sealed class HttpChannel : IRpcChannel
         string mediaType = ReadHead(call, response);
         if (!response.IsSuccessStatusCode)
         {
-            throw HttpErrorReader.Read(method.FullName, (int)response.StatusCode, mediaType, bytes);
+            throw HttpErrorReader.Read(
+                method.FullName, (int)response.StatusCode, mediaType, bytes, HttpResponseMetadata.TrailersOf(response));
         }
 
         if (!MessageFormats.TryFind(mediaType, out MessageFormat? format) && bytes.Length > 0)
@@ -430,21 +433,6 @@ internal sealed class HttpChannel : IRpcChannel
         }
 
         return reply is TReply wanted ? wanted : read(reply.ToByteArray());
-    }
-
-    private static RpcMetadata ReadHeaders(HttpResponseMessage response)
-    {
-        RpcMetadata headers = new();
-        foreach ((string name, IEnumerable<string> values)
-            in response.Headers.Concat(response.Content.Headers))
-        {
-            foreach (string value in values)
-            {
-                headers.AddReceived(name, value);
-            }
-        }
-
-        return headers;
     }
 
     private void ReadContext(HttpResponseMessage response)

@@ -1,4 +1,6 @@
 using System.Text.Json;
+using Google.Protobuf;
+using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Calls.Headers;
 using ProtoRpc.Calls.Native;
 using ProtoRpc.Formats;
@@ -12,7 +14,7 @@ internal static class HttpErrorReader
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
 
     public static RpcException Read(
-        string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body)
+        string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body, RpcMetadata? trailers = null)
     {
         ErrorResult error = Parse(mediaType, body) ?? new ErrorResult
         {
@@ -24,6 +26,9 @@ internal static class HttpErrorReader
         {
             FieldPath = error.HasFieldPath ? error.FieldPath : null,
             CorrelationId = CorrelationIds.Accept(error.CorrelationId),
+            Details = GrpcStatusDetails.Unpack(
+                error.Details.Select(detail => GrpcStatusDetails.Pack(detail.Type, detail.Value))),
+            Trailers = TrailersOf(error, trailers).ToText(),
             Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
 
             // 4xx refuses before anything runs, but for the statuses that handlers give. A 503 is a handler's
@@ -31,6 +36,26 @@ internal static class HttpErrorReader
             MayHaveExecuted = httpStatus
                 is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431),
         };
+    }
+
+    // At the end of a stream the message has them.
+    private static RpcMetadata TrailersOf(ErrorResult error, RpcMetadata? received)
+    {
+        RpcMetadata trailers = received ?? new RpcMetadata();
+        foreach (KeyValuePair<string, object> entry in NativeMetadata.Read(
+            error.Trailers, "trailers", RpcStatusCode.Internal))
+        {
+            if (entry.Value is byte[] bytes)
+            {
+                trailers.Add(entry.Key, bytes);
+            }
+            else
+            {
+                trailers.Add(entry.Key, (string)entry.Value);
+            }
+        }
+
+        return trailers;
     }
 
     private static ErrorResult? Parse(string mediaType, ReadOnlyMemory<byte> body)
@@ -78,10 +103,35 @@ internal static class HttpErrorReader
         string? text = json.RootElement.TryGetProperty("message", out JsonElement message)
             ? message.GetString()
             : null;
-        return new ErrorResult
+        ErrorResult result = new()
         {
             Code = name,
             ErrorText = string.IsNullOrEmpty(text) ? $"The call failed with {name}." : text,
         };
+        if (json.RootElement.TryGetProperty("details", out JsonElement details)
+            && details.ValueKind == JsonValueKind.Array)
+        {
+            result.Details.AddRange(details.EnumerateArray().Select(ConnectDetail).OfType<ErrorResult.Types.Detail>());
+        }
+
+        return result;
+    }
+
+    // Its base64 comes without padding. A detail that cannot be read is left out.
+    private static ErrorResult.Types.Detail? ConnectDetail(JsonElement detail)
+    {
+        if (detail.ValueKind != JsonValueKind.Object
+            || !detail.TryGetProperty("type", out JsonElement type)
+            || !detail.TryGetProperty("value", out JsonElement value)
+            || type.GetString() is not { } name
+            || value.GetString() is not { } text)
+        {
+            return null;
+        }
+
+        byte[] bytes = new byte[text.Length];
+        return Convert.TryFromBase64String(text.PadRight((text.Length + 3) / 4 * 4, '='), bytes, out int count)
+            ? new ErrorResult.Types.Detail { Type = name, Value = ByteString.CopyFrom(bytes, 0, count) }
+            : null;
     }
 }

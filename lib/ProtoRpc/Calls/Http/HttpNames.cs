@@ -6,6 +6,9 @@ internal static class HttpNames
     /// <summary>The side channel, a serialized RpcCallContext in base64; there and back.</summary>
     public const string CallContext = "Rpc-Call-Context";
 
+    /// <summary>Before the names of trailers that are sent as headers; as in the Connect protocol.</summary>
+    public const string TrailerPrefix = "Trailer-";
+
     /// <summary>How long the client waits, in milliseconds; as in the Connect protocol.</summary>
     public const string Timeout = "Connect-Timeout-Ms";
 

@@ -71,7 +71,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
         NativeClient client = ClientOf(call.Method.Service);
         return Call(
-            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation);
+            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation, call.Options);
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
@@ -85,9 +85,9 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
 
         using NativeExchange exchange = ClientOf(call.Method.Service).Begin(cancellation);
-        ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout);
+        ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout, call.Options);
         int code = await exchange.ExecuteAsync(call.Timeout, cancellation).ConfigureAwait(false);
-        return ReadReply(exchange, id, code, call.Method.FullName, read);
+        return ReadReply(exchange, id, code, call.Method.FullName, read, call.Options);
     }
 
     public TReply Upload<TReply>(
@@ -99,7 +99,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             options.MultiPartThreshold ?? _limits.MaxMessageBytes,
             part => Call(
                 client, BuiltInMethods.Multi, call.Method.FullName,
-                part, call.Timeout, ParseMultiPart, cancellation));
+                part, call.Timeout, ParseMultiPart, cancellation, call.Options));
         return read(sender.Send(call.Method.Name, request, call.Progress).Span);
     }
 
@@ -273,12 +273,13 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         IMessage request,
         TimeSpan timeout,
         ReplyReader<TReply> read,
-        CancellationToken cancellation)
+        CancellationToken cancellation,
+        RpcCallOptions? callOptions = null)
     {
         using NativeExchange exchange = client.Begin(cancellation);
-        ByteString id = WriteRequest(exchange, name, request, timeout);
+        ByteString id = WriteRequest(exchange, name, request, timeout, callOptions);
         int code = exchange.Execute(timeout, cancellation);
-        return ReadReply(exchange, id, code, fullName, read);
+        return ReadReply(exchange, id, code, fullName, read, callOptions);
     }
 
     private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
@@ -317,7 +318,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     }
 
     private ByteString WriteRequest(
-        NativeExchange exchange, string method, IMessage request, TimeSpan timeout)
+        NativeExchange exchange, string method, IMessage request, TimeSpan timeout, RpcCallOptions? callOptions)
     {
         MessageChecks.RequireSize(request, _limits.MaxMessageBytes, "request");
         Span<byte> id = stackalloc byte[MessageIdBytes];
@@ -337,13 +338,20 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
                 (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue));
         }
 
+        if (NativeMetadata.Write(
+            options.Headers.Concat(callOptions?.Headers ?? []), "headers", RpcStatusCode.InvalidArgument) is { } headers)
+        {
+            header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
+        }
+
         NativeHeaders.Write(exchange.Request, header, request);
         return header.MessageId;
     }
 
     // In the original's order: the id first, then the exception, then success and the body.
     private TReply ReadReply<TReply>(
-        NativeExchange exchange, ByteString id, int code, string method, ReplyReader<TReply> read)
+        NativeExchange exchange, ByteString id, int code, string method, ReplyReader<TReply> read,
+        RpcCallOptions? callOptions)
     {
         if (code != 0)
         {
@@ -369,31 +377,17 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             Context = context;
         }
 
-        return failed ? throw Failure(header, method) : read(body);
-    }
-
-    private RpcException Failure(RpcResponseHeader header, string method)
-    {
-        RpcExceptionInfo info = header.Exception ?? new RpcExceptionInfo();
-        RpcRemoteException remote = ExceptionInfoCodec.Decode(info);
-        RpcStatusCode code = header.HasExtension(ProtorpcTransportExtensions.StatusCode)
-            ? (RpcStatusCode)header.GetExtension(ProtorpcTransportExtensions.StatusCode)
-            : ExceptionInfoCodec.StatusOf(info);
-        if (!Enum.IsDefined(code) || code == RpcStatusCode.OK)
+        RpcMetadata trailers = NativeMetadata.Read(
+            header.GetExtension(ProtorpcTransportExtensions.ResponseTrailers), "trailers", RpcStatusCode.Internal);
+        if (callOptions?.Response is { } info)
         {
-            code = RpcStatusCode.Unknown;
+            info.Headers = NativeMetadata.Read(
+                header.GetExtension(ProtorpcTransportExtensions.ResponseHeaders), "headers", RpcStatusCode.Internal);
+            info.Trailers = trailers;
         }
 
-        string message = remote.Message.Length > 0
-            ? remote.Message
-            : $"{method} failed on the server"
-                + (remote.TypeName.Length > 0 ? $" with {remote.TypeName}" : "")
-                + "; the server tells no more.";
-        return new RpcException(code, message, RemoteExceptionFactory.Create(remote, options.ExceptionTypes))
-        {
-            Remote = remote,
-            CorrelationId = CorrelationIds.Accept(header.GetExtension(ProtorpcTransportExtensions.CorrelationId)),
-            MayHaveExecuted = true,
-        };
+        return failed
+            ? throw NativeFailures.Of(header, method, trailers, options.ExceptionTypes)
+            : read(body);
     }
 }

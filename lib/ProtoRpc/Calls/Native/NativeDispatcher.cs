@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Calls.Headers;
 using ProtoRpc.Transports;
 
@@ -23,7 +24,10 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
                 : service.Get(header.MethodName);
             context = new RpcCallContext(
                 host, method.Info, call.Endpoint, call.Peer,
-                header.CallContext, DeadlineOf(header), call.Cancellation);
+                header.CallContext, DeadlineOf(header), call.Cancellation)
+            {
+                HeaderSource = HeadersOf(header),
+            };
             ValueTask<IMessage> reply = host.InvokeAsync(method, context, method.ReadRequest(body, context));
             if (!reply.IsCompleted)
             {
@@ -45,6 +49,31 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
             ? DateTimeOffset.UtcNow.AddMilliseconds(
                 header.GetExtension(ProtorpcTransportExtensions.TimeoutMs))
             : null;
+
+    private static Func<RpcMetadata>? HeadersOf(RpcRequestHeader header)
+    {
+        if (header.GetExtension(ProtorpcTransportExtensions.RequestHeaders) is not { } received)
+        {
+            return null;
+        }
+
+        // Read now: what is wrong with them is the caller's fault, and not the handler's who looks.
+        RpcMetadata headers = NativeMetadata.Read(received, "headers", RpcStatusCode.InvalidArgument);
+        return () => headers;
+    }
+
+    private static void AddMetadata(RpcResponseHeader response, RpcCallContext context)
+    {
+        if (NativeMetadata.Write(context.SetHeaders ?? [], "headers", RpcStatusCode.Internal) is { } headers)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
+        }
+
+        if (NativeMetadata.Write(context.SetTrailers ?? [], "trailers", RpcStatusCode.Internal) is { } trailers)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
+        }
+    }
 
     private async ValueTask FinishAsync(
         ExecCall call, RpcRequestHeader header, ServerMethod method,
@@ -73,6 +102,7 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
             response.CallContext = changed;
         }
 
+        AddMetadata(response, context);
         NativeHeaders.Write(call.Reply, response, reply);
         context.End();
         host.EndCall(failed: false);
@@ -100,9 +130,30 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
             response.SetExtension(ProtorpcTransportExtensions.CorrelationId, id);
         }
 
+        AddWhatGoesBeside(response, failure, context);
         NativeHeaders.Write(call.Reply, response, body: null);
         context?.End();
         host.EndCall(failed: true);
+    }
+
+    // The failure is told even when what goes beside it cannot be sent.
+    private void AddWhatGoesBeside(RpcResponseHeader response, CallFailure failure, RpcCallContext? context)
+    {
+        if (GrpcStatusDetails.ToBytes(failure.Code, failure.Text, failure.Details) is { } details
+            && details.Length <= host.Options.Limits.MaxMessageBytes)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.StatusDetails, ByteString.CopyFrom(details));
+        }
+
+        if (NativeMetadata.TryWrite(context?.SetHeaders ?? []) is { } headers)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
+        }
+
+        if (NativeMetadata.TryWrite(context?.SetTrailers ?? []) is { } trailers)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
+        }
     }
 
     private static Headers.RpcCallContext? ContextAfterFailure(RpcCallContext? context)

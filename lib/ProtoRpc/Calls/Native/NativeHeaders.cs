@@ -16,7 +16,11 @@ internal static class NativeHeaders
     [
         ProtorpcTransportExtensions.TimeoutMs,
         ProtorpcTransportExtensions.StatusCode,
+        ProtorpcTransportExtensions.RequestHeaders,
         ProtorpcTransportExtensions.CorrelationId,
+        ProtorpcTransportExtensions.ResponseHeaders,
+        ProtorpcTransportExtensions.ResponseTrailers,
+        ProtorpcTransportExtensions.StatusDetails,
         ProtorpcTransportExtensions.DisplayMessage,
         ProtorpcTransportExtensions.ServerFacts,
     ];

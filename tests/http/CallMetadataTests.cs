@@ -1,0 +1,218 @@
+using Google.Protobuf;
+using ProtoRpc.Calls;
+using ProtoRpc.Calls.Grpc;
+using ProtoRpc.Hosting;
+using ProtoRpc.Http.Tests.Grpc;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Http.Tests;
+
+/// <summary>Headers, trailers and error details of calls, alike on native, HTTP and gRPC endpoints.</summary>
+public static class CallMetadataTests
+{
+    private const string Tcp = "ncacn_ip_tcp:127.0.0.1[0]";
+    private const string Http = "http://127.0.0.1:0/";
+    private const string Grpc = "grpc://127.0.0.1:0";
+
+    [Theory]
+    [InlineData(Tcp, null)]
+    [InlineData(Tcp, 2048)]
+    [InlineData(Http, null)]
+    [InlineData(Grpc, null)]
+    public static void Headers_and_trailers_go_both_ways(string endpoint, int? parts)
+    {
+        using RpcServer server = Start(endpoint);
+        RpcMetadata always = new();
+        always.Add("x-always", "yes");
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoints[0], WordsServer.Schema,
+            new RpcClientOptions { Headers = always, MultiPartThreshold = parts });
+        RpcMetadata headers = new();
+        headers.Add("x-asked", "one");
+        headers.Add("x-asked", "two");
+        headers.Add("x-asked-bin", [1, 2, 255]);
+        RpcResponseInfo info = new();
+
+        client.Invoke(
+            client.GetMethod("streams.Words/Say"), WordsServer.Text(new string('x', 5000)),
+            new RpcCallOptions { Headers = headers, Response = info });
+
+        Assert.Equal(["one", "two", "yes"], info.Headers.GetAll("x-first").SelectMany(v => ((string)v).Split(", ")));
+        Assert.Equal([1, 2, 255], info.Trailers.GetBytes("x-last-bin"));
+        Assert.Equal("of all", info.Trailers.GetText("x-last"));
+        Assert.Null(info.Headers.GetText("trailer-x-last"));
+    }
+
+    [Theory]
+    [InlineData(Tcp, "Binary")]
+    [InlineData(Http, "Binary")]
+    [InlineData(Http, "Json")]
+    [InlineData(Http, "Xml")]
+    [InlineData(Grpc, "Binary")]
+    public static void A_failure_brings_its_details_and_trailers(string endpoint, string name)
+    {
+        using RpcServer server = Start(endpoint);
+        Assert.True(Formats.MessageFormats.TryFind(name, out Formats.MessageFormat? format));
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoints[0], WordsServer.Schema, new RpcClientOptions { Format = format });
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("streams.Words/Say"), WordsServer.Text("fail")));
+
+        Assert.Equal(RpcStatusCode.NotFound, error.Code);
+        Assert.Equal("of all", error.Trailers["x-last"]);
+        Assert.Equal(2, error.Details.Count);
+
+        // One of the caller's own schema, and one that is known without.
+        DynamicMessage own = Assert.IsType<DynamicMessage>(error.Details[0]);
+        Assert.Equal("streams.Text", own.Type.FullName);
+        Assert.Equal(WordsServer.Text("a detail").ToByteArray(), own.ToByteArray());
+        Assert.Equal("google.rpc.ErrorInfo", Assert.IsType<DynamicMessage>(error.Details[1]).Type.FullName);
+    }
+
+    [Theory]
+    [InlineData(Http, "wrong")]
+    [InlineData(Http, "none")]
+    [InlineData(Http, "ok")]
+    [InlineData(Grpc, "wrong")]
+    [InlineData(Grpc, "none")]
+    [InlineData(Grpc, "ok")]
+    public static async Task Replies_that_stream_have_headers_trailers_and_details(string endpoint, string text)
+    {
+        using RpcServer server = Start(endpoint);
+        using RpcClient client = RpcClient.Connect(server.Endpoints[0], WordsServer.Schema);
+        RpcResponseInfo info = new();
+        await using RpcStreamingCall call = client.Open(
+            client.GetMethod("streams.Words/Split"), new RpcCallOptions { Response = info });
+        await call.SendAsync(WordsServer.Text(text));
+        await call.CompleteAsync();
+
+        RpcException? error = null;
+        try
+        {
+            while (await call.ReadAsync())
+            {
+            }
+        }
+        catch (RpcException e)
+        {
+            error = e;
+        }
+
+        Assert.Equal("before", info.Headers.GetText("x-first"));
+        if (text != "ok" || endpoint == Grpc)
+        {
+            // HTTP/1.1 has nothing behind a body that streams.
+            Assert.Equal("of all", info.Trailers.GetText("x-last"));
+        }
+
+        Assert.Equal(text != "ok", error is not null);
+        if (error is not null)
+        {
+            Assert.Equal("of all", error.Trailers["x-last"]);
+            Assert.Equal("streams.Text", ((DynamicMessage)error.Details[0]).Type.FullName);
+        }
+    }
+
+    [Fact]
+    public static async Task A_client_of_the_connect_protocol_gets_details_and_trailers()
+    {
+        using RpcServer server = Start(Http);
+        using HttpClient http = new() { BaseAddress = new Uri(server.Endpoints[0].Uri) };
+        using HttpRequestMessage request = new(HttpMethod.Post, "streams.Words/Say")
+        {
+            Content = new StringContent("""{"text":"fail"}""", null, "application/json"),
+        };
+        request.Headers.Add("Connect-Protocol-Version", "1");
+
+        using HttpResponseMessage response = await http.SendAsync(request);
+
+        string text = await response.Content.ReadAsStringAsync();
+        string value = Convert.ToBase64String(WordsServer.Text("a detail").ToByteArray()).TrimEnd('=');
+        Assert.Contains($$""""details":[{"type":"streams.Text","value":"{{value}}"},"""", text, StringComparison.Ordinal);
+        Assert.Equal("of all", Assert.Single(response.Headers.GetValues("Trailer-X-Last")));
+    }
+
+    [Theory]
+    [InlineData(101, 1)]
+    [InlineData(2, 20_000)]
+    public static void Native_headers_are_bounded_on_both_sides(int count, int length)
+    {
+        using RpcServer server = Start(Tcp);
+        using RpcClient client = RpcClient.Connect(server.Endpoints[0], WordsServer.Schema);
+        RpcMetadata headers = new();
+        for (int i = 0; i < count; i++)
+        {
+            headers.Add("x-many", new string('y', length));
+        }
+
+        RpcException sent = Assert.Throws<RpcException>(() => client.Invoke(
+            client.GetMethod("streams.Words/Say"), WordsServer.Text("x"), new RpcCallOptions { Headers = headers }));
+        RpcException returned = Assert.Throws<RpcException>(() => client.Invoke(
+            client.GetMethod("streams.Words/Say"), WordsServer.Text($"many {count} {length}")));
+
+        Assert.Equal(RpcStatusCode.InvalidArgument, sent.Code);
+        Assert.Equal("InvalidHeader", sent.ErrorId);
+        Assert.Equal(RpcStatusCode.Internal, returned.Code);
+        Assert.Contains("the limits are 100 values and 32768 bytes", returned.Message, StringComparison.Ordinal);
+    }
+
+    private static RpcServer Start(string endpoint) => RpcServer
+        .Create(WordsServer.Schema, "streams.Words", new RpcServerOptions().WithHttp())
+        .Handle("Say", (context, request) => new(Say(context, WordsServer.TextOf(request))))
+        .HandleStreaming("Split", async (context, stream) =>
+        {
+            string text = WordsServer.TextOf((await stream.ReadAsync())!);
+            context.ResponseHeaders.Add("x-first", "before");
+            context.ResponseTrailers.Add("x-last", "of all");
+            if (text != "none")
+            {
+                await stream.WriteAsync(WordsServer.Text("a reply"));
+            }
+
+            if (text != "ok")
+            {
+                throw Failure();
+            }
+        })
+        .AddEndpoint(endpoint)
+        .StartListening();
+
+    private static DynamicMessage Say(RpcCallContext context, string text)
+    {
+        context.ResponseTrailers.Add("x-last", "of all");
+        if (text == "fail")
+        {
+            throw Failure();
+        }
+
+        if (text.StartsWith("many ", StringComparison.Ordinal))
+        {
+            string[] words = text.Split(' ');
+            for (int i = int.Parse(words[1], null); i > 0; i--)
+            {
+                context.ResponseTrailers.Add("x-many", new string('z', int.Parse(words[2], null)));
+            }
+
+            return WordsServer.Text("");
+        }
+
+        foreach (object value in context.RequestHeaders.GetAll("x-asked"))
+        {
+            context.ResponseHeaders.Add("x-first", (string)value);
+        }
+
+        context.ResponseHeaders.Add("x-first", context.RequestHeaders.GetText("x-always") ?? "no");
+        context.ResponseTrailers.Add("x-last-bin", context.RequestHeaders.GetBytes("x-asked-bin") ?? []);
+        return WordsServer.Text("");
+    }
+
+    private static RpcException Failure() => new(RpcStatusCode.NotFound, "Not here.")
+    {
+        Details =
+        [
+            WordsServer.Text("a detail"),
+            new DynamicMessage(GrpcStatusDetails.Schema.GetMessage("google.rpc.ErrorInfo")),
+        ],
+    };
+}
