@@ -18,7 +18,8 @@ internal static class RpcErrors
         exception.Details = exception.Details
             .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail)
             .ToArray();
-        string told = row is null ? "" : $"Row {row.Number}: {exception.Message}";
+        string text = exception.Endpoint is null ? exception.Message : TextOf(exception);
+        string told = row is null ? text : $"Row {row.Number}: {text}";
         if (row is not null && exception is { FieldPath: not null, Endpoint: null })
         {
             // The message could not be made; whoever reads the exception is to see the row, too.
@@ -32,12 +33,24 @@ internal static class RpcErrors
         ErrorRecord record = new(
             exception, exception.ErrorId, CategoryOf(exception.Code),
             row?.Input ?? target ?? exception.MethodName);
-        if (row is not null)
+        if (row is not null || exception.Endpoint is not null)
         {
             record.ErrorDetails = new(told);
         }
 
         return record;
+    }
+
+    /// <summary>What the shell shows of a failure at an endpoint: status, text, method and endpoint. The text alone,
+    /// which scripts find in the exception's message, is what a handler says, wherever it is.</summary>
+    public static string TextOf(RpcException error)
+    {
+        string where = string.Join(" at ", PlacesOf(error));
+        string text = $"{error.Code}: {error.Message}";
+
+        // A handler may repeat what anybody sent, and a terminal would do what it says.
+        return string.Concat((where.Length > 0 ? $"{text} ({where})" : text).Select(
+            c => char.IsControl(c) && c is not ('\r' or '\n' or '\t') ? '\uFFFD' : c));
     }
 
     public static ErrorCategory CategoryOf(RpcStatusCode code) =>
@@ -52,4 +65,20 @@ internal static class RpcErrors
     {
         ErrorId = "NoSchema",
     };
+
+    // Those that the text does not name by itself.
+    private static IEnumerable<string> PlacesOf(RpcException error)
+    {
+        if (error.MethodName is { } method && !error.Message.Contains(method, StringComparison.Ordinal))
+        {
+            yield return method[(method.LastIndexOf('/') + 1)..];
+        }
+
+        if (error.Endpoint is { } endpoint
+            && !error.Message.Contains(endpoint.ToString(), StringComparison.OrdinalIgnoreCase)
+            && !error.Message.Contains(endpoint.Uri, StringComparison.OrdinalIgnoreCase))
+        {
+            yield return endpoint.ToString();
+        }
+    }
 }
