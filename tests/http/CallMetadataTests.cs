@@ -72,15 +72,20 @@ public static class CallMetadataTests
 
     [Theory]
     [InlineData(Http, "wrong")]
+    [InlineData(Http, "wrong", "Json")]
+    [InlineData(Http, "ok", "Json")]
     [InlineData(Http, "none")]
     [InlineData(Http, "ok")]
     [InlineData(Grpc, "wrong")]
     [InlineData(Grpc, "none")]
     [InlineData(Grpc, "ok")]
-    public static async Task Replies_that_stream_have_headers_trailers_and_details(string endpoint, string text)
+    public static async Task Replies_that_stream_have_headers_trailers_and_details(
+        string endpoint, string text, string name = "Binary")
     {
         using RpcServer server = Start(endpoint);
-        using RpcClient client = RpcClient.Connect(server.Endpoints[0], WordsServer.Schema);
+        Assert.True(Formats.MessageFormats.TryFind(name, out Formats.MessageFormat? format));
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoints[0], WordsServer.Schema, new RpcClientOptions { Format = format });
         RpcResponseInfo info = new();
         await using RpcStreamingCall call = client.Open(
             client.GetMethod("streams.Words/Split"), new RpcCallOptions { Response = info });
@@ -100,18 +105,25 @@ public static class CallMetadataTests
         }
 
         Assert.Equal("before", info.Headers.GetText("x-first"));
-        if (text != "ok" || endpoint == Grpc)
-        {
-            // HTTP/1.1 has nothing behind a body that streams.
-            Assert.Equal("of all", info.Trailers.GetText("x-last"));
-        }
-
+        Assert.Equal("of all", info.Trailers.GetText("x-last"));
         Assert.Equal(text != "ok", error is not null);
         if (error is not null)
         {
             Assert.Equal("of all", error.Trailers["x-last"]);
             Assert.Equal("streams.Text", ((DynamicMessage)error.Details[0]).Type.FullName);
         }
+    }
+
+    [Fact]
+    public static async Task Replies_that_stream_have_no_trailers_for_clients_that_do_not_ask()
+    {
+        using RpcServer server = Start(Http);
+        using HttpClient http = new() { BaseAddress = new Uri(server.Endpoints[0].Uri) };
+
+        string text = await http.GetStringAsync("streams.Words/Split?text=ok");
+
+        Assert.Equal("{\"text\":\"a reply\"}\n", text.Replace(" ", "", StringComparison.Ordinal)
+            .Replace("areply", "a reply", StringComparison.Ordinal));
     }
 
     [Fact]

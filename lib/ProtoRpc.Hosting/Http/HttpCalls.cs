@@ -109,8 +109,15 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         {
             await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
             await stream.CloseAsync().ConfigureAwait(false);
-            HandlerHeaders.EndStream(http.Response, context);
-            await stream.StartAsync().ConfigureAwait(false);
+            if (HttpFailure.TrailersInBody(http, context) is { } end)
+            {
+                await stream.FailAsync(end).ConfigureAwait(false);
+            }
+            else
+            {
+                HandlerHeaders.EndStream(http.Response, context);
+                await stream.StartAsync().ConfigureAwait(false);
+            }
         }
         catch (Exception e)
         {

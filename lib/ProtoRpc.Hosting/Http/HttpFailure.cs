@@ -37,6 +37,15 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         _ => null,
     };
 
+    /// <summary>The end of a stream of replies that succeeded and whose trailers have no other place, for a client that
+    /// asked for it; else null.</summary>
+    public static ErrorResult? TrailersInBody(HttpContext http, Calls.RpcCallContext context) =>
+        http.Response.HasStarted && !http.Response.SupportsTrailers()
+            && http.Request.Headers.ContainsKey(HttpNames.AcceptTrailers)
+            && NativeMetadata.TryWrite(context.SetTrailers ?? []) is { } trailers
+                ? new ErrorResult { Code = ConnectCodes.NameOf(RpcStatusCode.OK), ErrorText = "", Trailers = trailers }
+                : null;
+
     /// <summary>The failure as a message.</summary>
     /// <param name="trailers">The handler's trailers, where they have no other place.</param>
     public ErrorResult ToMessage(RpcMetadata? trailers = null)

@@ -72,7 +72,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
         }
     }
 
-    /// <summary>Ends an answer that has begun with an error.</summary>
+    /// <summary>Ends an answer that has begun with an error, or with trailers in the form of one.</summary>
     public async ValueTask FailAsync(ErrorResult error)
     {
         _reply.Reset();

@@ -75,7 +75,7 @@ public sealed class RpcCallContext : RpcPeerContext
     public RpcMetadata ResponseHeaders => _responseHeaders ??= new RpcMetadata();
 
     /// <summary>What is sent after the last reply, also of a call that fails. HTTP endpoints send it as headers of
-    /// the answer, and not for replies that stream.</summary>
+    /// the answer, or at the end of replies that stream.</summary>
     public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
 
     /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;

@@ -114,10 +114,8 @@ internal sealed class HttpCall : IRpcStream
             {
                 if (isError)
                 {
-                    const int AfterReplies = 200;
-                    throw HttpErrorReader.Read(
-                        _call.Method.FullName, AfterReplies, _format.Format.MediaTypes[0], item.ToArray(),
-                        ReadTrailers());
+                    ReadEnd(item.ToArray());
+                    return false;
                 }
 
                 _consumed = buffer.Start;
@@ -141,6 +139,19 @@ internal sealed class HttpCall : IRpcStream
         _format = await _channel.BeginRepliesAsync(_call, _response, _time.Token).ConfigureAwait(false);
         Stream body = await _response.Content.ReadAsStreamAsync(_time.Token).ConfigureAwait(false);
         return PipeReader.Create(body, new StreamPipeReaderOptions(bufferSize: 16 * 1024));
+    }
+
+    private void ReadEnd(byte[] end)
+    {
+        const int AfterReplies = 200;
+        string mediaType = _format.Format.MediaTypes[0];
+        RpcMetadata trailers = HttpErrorReader.ReadEnd(mediaType, end)
+            ?? throw HttpErrorReader.Read(
+                _call.Method.FullName, AfterReplies, mediaType, end, ReadTrailers());
+        if (_call.Options?.Response is { } info)
+        {
+            info.Trailers = trailers;
+        }
     }
 
     private RpcMetadata ReadTrailers()

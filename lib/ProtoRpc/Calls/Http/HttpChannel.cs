@@ -271,6 +271,11 @@ internal sealed class HttpChannel : IRpcChannel
             message.Headers.Add(HttpNames.CallContext, Convert.ToBase64String(Context.ToByteArray()));
         }
 
+        if (!call.Method.IsUnary)
+        {
+            message.Headers.Add(HttpNames.AcceptTrailers, "body");
+        }
+
         AddHeaders(message, call.Options?.Headers);
         if (message.Headers.Accept.Count == 0)
         {

@@ -38,6 +38,12 @@ internal static class HttpErrorReader
         };
     }
 
+    /// <summary>The trailers of a stream of replies that succeeded; null for an error.</summary>
+    public static RpcMetadata? ReadEnd(string mediaType, ReadOnlyMemory<byte> body) =>
+        Parse(mediaType, body) is { } end && end.Code == ConnectCodes.NameOf(RpcStatusCode.OK)
+            ? TrailersOf(end, null)
+            : null;
+
     // At the end of a stream the message has them.
     private static RpcMetadata TrailersOf(ErrorResult error, RpcMetadata? received)
     {

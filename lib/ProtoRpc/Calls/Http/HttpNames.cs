@@ -9,6 +9,10 @@ internal static class HttpNames
     /// <summary>Before the names of trailers that are sent as headers; as in the Connect protocol.</summary>
     public const string TrailerPrefix = "Trailer-";
 
+    /// <summary>Says that a client of streamed replies understands trailers at the end of the body, since HTTP/1.1 has
+    /// none behind it.</summary>
+    public const string AcceptTrailers = "Rpc-Accept-Trailers";
+
     /// <summary>How long the client waits, in milliseconds; as in the Connect protocol.</summary>
     public const string Timeout = "Connect-Timeout-Ms";
 
