@@ -64,7 +64,8 @@ public sealed class ErrorPolicyTests : IDisposable
         RpcFailedCall recorded = Assert.Single(_record);
         Assert.Equal(error.CorrelationId, recorded.CorrelationId);
         Assert.Equal(error.Code, recorded.Code);
-        Assert.Contains("secret", recorded.Error.ToString() + recorded.Error.Data["k"], StringComparison.OrdinalIgnoreCase);
+        Assert.Contains(
+            "secret", recorded.Error.ToString() + recorded.Error.Data["k"], StringComparison.OrdinalIgnoreCase);
         Assert.Equal("ProtoService.SearchService/Fail", recorded.Context?.Method.FullName);
     }
 

@@ -218,6 +218,31 @@ public static class BadCallerTests
         Assert.Equal([1, 2, 3], reply.MessageId.ToByteArray());
     }
 
+    [Theory]
+    [InlineData("x y", "a", 1)]
+    [InlineData("", "a", 1)]
+    [InlineData("x", "\u001b[31m", 1)]
+    [InlineData("x-bin", "text", 1)]
+    [InlineData("x", "a", 101)]
+    public static void Headers_that_are_none_are_refused_before_the_handler_runs(string name, string text, int count)
+    {
+        bool ran = false;
+        using RpcServer server = Start((_, _) => ran = true);
+        using WireCaller caller = Caller(server, 1);
+        Metadata headers = new();
+        for (int i = 0; i < count; i++)
+        {
+            headers.Entries.Add(new Metadata.Types.Entry { Name = name, Text = text });
+        }
+
+        RpcResponseHeader reply = caller.Call("Say", new EchoRequest { Text = "x" }, headers: headers);
+
+        Assert.False(reply.Success);
+        Assert.Equal(
+            (int)RpcStatusCode.InvalidArgument, reply.GetExtension(ProtorpcTransportExtensions.StatusCode));
+        Assert.False(ran);
+    }
+
     // A local endpoint, where the kernel says who calls, and TCP, where nobody does.
     private static RpcServer Start(Action<RpcCallContext, EchoRequest> handler) =>
         RpcServer.Create(

@@ -14,7 +14,8 @@ internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisp
 
     /// <summary>Calls a method with a context, or with none.</summary>
     public RpcResponseHeader Call(
-        string method, IMessage body, HeaderContext? context = null, byte[]? id = null, TimeSpan? timeout = null)
+        string method, IMessage body, HeaderContext? context = null, byte[]? id = null, TimeSpan? timeout = null,
+        Metadata? headers = null)
     {
         RpcRequestHeader header = new() { MethodName = method, MessageId = ByteString.CopyFrom(id ?? new byte[16]) };
         if (context is not null)
@@ -25,6 +26,11 @@ internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisp
         if (timeout is { } time)
         {
             header.SetExtension(ProtorpcTransportExtensions.TimeoutMs, (uint)time.TotalMilliseconds);
+        }
+
+        if (headers is not null)
+        {
+            header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
         }
 
         ArrayBufferWriter<byte> request = new();

@@ -23,7 +23,9 @@ internal static class GrpcStatusDetails
     /// <returns>A <see cref="DynamicMessage"/> for each detail; those of unknown types are a
     /// google.protobuf.Any.</returns>
     public static IReadOnlyList<object> Read(string? header) =>
-        header is not null && GrpcBinaryHeader.Decode(header) is [byte[] bytes, ..] ? Read(bytes) : Array.Empty<object>();
+        header is not null && GrpcBinaryHeader.Decode(header) is [byte[] bytes, ..]
+            ? Read(bytes)
+            : Array.Empty<object>();
 
     /// <summary>The same for the bytes of a google.rpc.Status.</summary>
     public static IReadOnlyList<object> Read(ReadOnlySpan<byte> status)

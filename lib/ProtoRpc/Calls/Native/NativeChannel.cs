@@ -339,7 +339,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
 
         if (NativeMetadata.Write(
-            options.Headers.Concat(callOptions?.Headers ?? []), "headers", RpcStatusCode.InvalidArgument) is { } headers)
+            options.Headers.Concat(callOptions?.Headers ?? []),
+            "headers", RpcStatusCode.InvalidArgument) is { } headers)
         {
             header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
         }

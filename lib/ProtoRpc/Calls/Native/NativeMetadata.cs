@@ -67,7 +67,10 @@ internal static class NativeMetadata
         }
         catch (RpcException e)
         {
-            throw new RpcException(code, $"The {what} of the call are wrong. {e.Message}", e) { ErrorId = "BadHeader" };
+            throw new RpcException(code, $"The {what} of the call are wrong. {e.Message}", e)
+            {
+                ErrorId = "BadHeader",
+            };
         }
     }
 
@@ -97,8 +100,8 @@ internal static class NativeMetadata
 
     private static RpcException TooLarge(Metadata metadata, string what, RpcStatusCode code) => new(
         code,
-        $"The {what} of the call are {metadata.Entries.Count} values of {metadata.CalculateSize()} bytes; the limits are "
-        + $"{MaxEntries} values and {MaxBytes} bytes. Send what is larger in the message.")
+        $"The {what} of the call are {metadata.Entries.Count} values of {metadata.CalculateSize()} bytes; "
+        + $"the limits are {MaxEntries} values and {MaxBytes} bytes. Send what is larger in the message.")
     {
         ErrorId = "InvalidHeader",
     };
