@@ -34,7 +34,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     // What was asked for wrongly says nothing about the endpoint, so it is an error with -Quiet too.
     private void Ping(RpcEndpoint endpoint, RpcSchema? schema)
     {
-        CheckParameters(endpoint);
+        CheckParameters(endpoint, isRaw: schema is null && Service is null);
         RpcClientOptions options = CreateOptions();
         TryPing(endpoint.ToString(), () => Report(Ping(endpoint, schema, options, Deadline, compares: true)));
     }

@@ -37,7 +37,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
             Guard(text, () =>
             {
                 RpcEndpoint endpoint = RpcEndpoint.Parse(text);
-                CheckParameters(endpoint);
+                CheckParameters(endpoint, isRaw: schema is null && Service is null);
                 RpcClientOptions options = CreateOptions();
                 _pending.Add(new(text, left => Ping(endpoint, schema, Within(options, left), left)));
             });

@@ -2,6 +2,7 @@ using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
+using ProtoRpc.Calls;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
@@ -129,8 +130,7 @@ internal static class HandlerReply
                 thrown = record.ScriptStackTrace is null ? thrown : record;
                 if (IsSaid(exception, record, scripts))
                 {
-                    exception = new RpcException(RpcStatusCode.Unknown, exception.Message, exception);
-                    break;
+                    return Said(exception, record);
                 }
 
                 if (exception is RuntimeException && !ReferenceEquals(record.Exception, exception)
@@ -162,6 +162,19 @@ internal static class HandlerReply
         }
 
         return exception;
+    }
+
+    // The innermost one is what was thrown; those around it have the place.
+    private static RpcException Said(Exception exception, ErrorRecord record)
+    {
+        Exception thrown = record.Exception as RuntimeException ?? exception;
+        thrown.Data[ScriptStackTrace] = record.ScriptStackTrace;
+        RpcException said = new(RpcStatusCode.Unknown, exception.Message, thrown)
+        {
+            ErrorId = CallFailure.ThrownTextId,
+        };
+        Records.AddOrUpdate(said, record);
+        return said;
     }
 
     /// <summary>What the shell says of an exception that a script raised: the place, and the way there. Null where

@@ -10,8 +10,12 @@ namespace ProtoRpc.Calls;
 /// caller gets a correlation id, under which the server's record has the exception.</remarks>
 internal sealed class CallFailure
 {
+    /// <summary>The id of an RpcException that stands for a text which a script threw, with the script's exception
+    /// behind it.</summary>
+    public const string ThrownTextId = "HandlerThrew";
+
     // What ProtoRpc raises while a handler runs, and which is about the handler's caller all the same.
-    private static readonly FrozenSet<string> AboutTheCall = FrozenSet.Create("ServerBusy", "ForeignSession", "InvalidHeader");
+    private static readonly FrozenSet<string> AboutTheCall = FrozenSet.Create("ServerBusy", "ForeignSession", "InvalidHeader", ThrownTextId);
 
     private readonly RpcErrorDetail _detail;
 
@@ -71,7 +75,8 @@ internal sealed class CallFailure
     /// <summary>The failure as the original tells it.</summary>
     public RpcExceptionInfo ToExceptionInfo()
     {
-        RpcExceptionInfo info = ExceptionInfoCodec.Encode(Error, _detail);
+        Exception told = Error is RpcException { ErrorId: ThrownTextId, InnerException: { } thrown } ? thrown : Error;
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(told, _detail);
         if (_detail < RpcErrorDetail.Message)
         {
             info.Message = Text;
