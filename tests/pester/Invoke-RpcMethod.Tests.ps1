@@ -214,7 +214,7 @@ Describe 'Invoke-RpcMethod' {
         $reply = 'demo.HelloReply'
 
         It 'shows the message of <Case>' -ForEach @(
-            @{ Case = 'text'; Status = 'Unknown'; Message = 'out of paper'; Type = $own }
+            @{ Case = 'text'; Status = 'Unknown'; Message = 'out of paper'; Type = 'System.Management.Automation.RuntimeException' }
             @{ Case = 'type'; Status = 'Unknown'; Message = 'not now'; Type = 'System.InvalidOperationException' }
             @{ Case = 'status'; Status = 'NotFound'; Message = 'no such greeting'; Type = $own }
             @{ Case = 'stop'; Status = 'Unknown'; Message = '*no/such/item*'; Type = $missing }
