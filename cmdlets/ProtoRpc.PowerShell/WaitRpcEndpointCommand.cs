@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Management.Automation;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc.PowerShell;
 

@@ -70,7 +70,6 @@ public sealed class GrpcTlsTests : IDisposable
         using OwnInteropServer server = new("grpcs://127.0.0.1:0", new HttpServerOptions
         {
             Certificate = _files.Server,
-            AllowedHosts = [TlsFiles.ServerName],
             Security = new()
             {
                 ClientCertificate = (certificate, _) =>

@@ -36,7 +36,7 @@ Describe 'gRPC endpoints with TLS' {
         $proto = Join-Path $TestProtos words.proto
         $handler = @{ Say = { @{ text = "$($RpcContext.User.Name) said $($Request.text)" } } }
         $listener = Start-RpcListener -Schema $proto -Endpoint grpcs://127.0.0.1:0 -Handler $handler `
-            -AllowedHost rpc.test -Certificate (Get-PemPath 'rpc.test') -CertificateCheck {
+            -Certificate (Get-PemPath 'rpc.test') -CertificateCheck {
             param($Certificate) if ($Certificate.Subject -eq 'CN=caller.test') { 'ann' }
         }
         $plain = Start-RpcListener -Schema $proto -Endpoint grpc://127.0.0.1:0 -Handler $handler

@@ -2,7 +2,6 @@ using System.Collections;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
-using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;
 
