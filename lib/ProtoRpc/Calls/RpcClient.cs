@@ -240,68 +240,6 @@ public sealed partial class RpcClient : IDisposable
             cancellation));
     }
 
-    /// <summary>Pings the server through the client's service.
-    /// Without a schema only that a server of the native protocol answers there is found out.</summary>
-    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service
-    /// of the client's options.</exception>
-    public RpcPingResult Ping(TimeSpan? timeout = null, CancellationToken cancellation = default) =>
-        Ping(service: null, timeout, cancellation);
-
-    /// <summary>Pings the server, and asks it for a service.</summary>
-    /// <param name="service">The full name of the service, or the bare one where the schema has it;
-    /// null for that of the client's options.</param>
-    /// <param name="timeout">Null for the limit's call timeout.</param>
-    /// <param name="cancellation">Gives up.</param>
-    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the
-    /// service.</exception>
-    public RpcPingResult Ping(
-        string? service, TimeSpan? timeout = null, CancellationToken cancellation = default)
-    {
-        ObjectDisposedException.ThrowIf(!IsOpen, this);
-        try
-        {
-            RpcServiceInfo? through = service is null
-                ? Service ?? _schema?.Services.FirstOrDefault()
-                : _schema?.GetService(service);
-            service ??= _options.Service is { } name ? Service?.FullName ?? name : null;
-            return _channel.Ping(
-                new PingSpec(through, through is null ? service : service is null ? null : through.FullName,
-                    timeout ?? _limits.CallTimeout),
-                cancellation);
-        }
-        catch (RpcException e)
-        {
-            e.Endpoint ??= Endpoint;
-            throw;
-        }
-    }
-
-    /// <summary>Compares the client's schema with what the server says of its own: a gRPC server by reflection, an
-    /// HTTP listener of ours by its files.</summary>
-    /// <param name="service">The service to compare; null for that of the client's options, or for all.</param>
-    /// <param name="cancellation">Gives up.</param>
-    /// <returns>The differences that make calls fail or lose fields; null where the server does not tell its
-    /// schema.</returns>
-    public IReadOnlyList<string>? CompareSchema(string? service = null, CancellationToken cancellation = default)
-    {
-        ObjectDisposedException.ThrowIf(!IsOpen, this);
-        RpcSchema ours = RequireSchema();
-        IReadOnlyList<RpcServiceInfo> services = service is null
-            ? Service is { } only ? [only] : ours.Services
-            : [ours.GetService(service)];
-        try
-        {
-            return _channel.FetchSchema(services, cancellation) is { } theirs
-                ? SchemaComparison.Compare(services, theirs)
-                : null;
-        }
-        catch (RpcException) when (!cancellation.IsCancellationRequested)
-        {
-            // What cannot be read cannot be compared; a ping says whether the server is there.
-            return null;
-        }
-    }
-
     /// <summary>Closes the connections; calls that run fail.</summary>
     public void Dispose()
     {

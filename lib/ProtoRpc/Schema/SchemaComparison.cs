@@ -56,7 +56,8 @@ internal sealed class SchemaComparison
                 != (other.IsClientStreaming, other.IsServerStreaming))
             {
                 _differences.Add(
-                    $"{method.FullName} streams otherwise: '{method.Signature}' here, '{other.Signature}' on the server.");
+                    $"{method.FullName} streams otherwise: '{method.Signature}' here, "
+                    + $"'{other.Signature}' on the server.");
             }
 
             Visit(method.RequestType, other.RequestType);
