@@ -124,7 +124,7 @@ public sealed partial class RpcClient : IDisposable
         string method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
         where TReply : class, IMessage<TReply>, new()
     {
-        RpcMethodInfo info = MethodOf(method, request);
+        RpcMethodInfo info = MethodOf<TReply>(method, request);
         return Call(
             info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation);
     }
@@ -202,7 +202,7 @@ public sealed partial class RpcClient : IDisposable
         string method, IMessage request, TimeSpan? timeout = null, CancellationToken cancellation = default)
         where TReply : class, IMessage<TReply>, new()
     {
-        RpcMethodInfo info = MethodOf(method, request);
+        RpcMethodInfo info = MethodOf<TReply>(method, request);
         return await CallAsync(
             info, request, body => ReplyParser.Parse<TReply>(info, body), OptionsOf(timeout), cancellation)
             .ConfigureAwait(false);
@@ -296,11 +296,17 @@ public sealed partial class RpcClient : IDisposable
     }
 
     // Generated messages bring their schema along.
-    private RpcMethodInfo MethodOf(string name, IMessage request)
+    private RpcMethodInfo MethodOf<TReply>(string name, IMessage request)
+        where TReply : class, IMessage<TReply>, new()
     {
         ArgumentNullException.ThrowIfNull(request);
         _schema ??= RpcSchema.FromDescriptors(request.Descriptor.File);
-        return GetMethod(name);
+        RpcMethodInfo method = GetMethod(name);
+        string wanted = new TReply().Descriptor.FullName;
+        return wanted == method.ReplyType.FullName ? method : throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            $"{method.FullName} returns {method.ReplyType.FullName}, not {wanted}. "
+            + $"Call {nameof(Invoke)} with that type.");
     }
 
     private TReply Located<TReply>(RpcMethodInfo method, Func<TReply> call)

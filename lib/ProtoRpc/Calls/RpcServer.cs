@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.Calls.Sessions;
 using ProtoRpc.Schema;
@@ -168,15 +169,37 @@ public sealed class RpcServer : IRpcServer
         where TReply : class, IMessage<TReply>, new()
     {
         ArgumentNullException.ThrowIfNull(handler);
-        (ServerService service, RpcMethodInfo info) = Find(method);
-        RequireType<TRequest>(info, "takes", info.RequestType);
-        RequireType<TReply>(info, "returns", info.ReplyType);
-        RequireOneRequest(info);
-        service.Add(new ServerMethod(
-            info,
-            (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request)),
-            new MessageParser<TRequest>(() => new TRequest())));
-        return this;
+        return HandleTyped<TRequest, TReply>(
+            method,
+            (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request)));
+    }
+
+    /// <summary>Handles a method with generated message types, asynchronously.</summary>
+    /// <exception cref="RpcException">NotFound;
+    /// InvalidArgument when the types are not the method's.</exception>
+    [OverloadResolutionPriority(1)]
+    public RpcServer Handle<TRequest, TReply>(
+        string method, Func<RpcCallContext, TRequest, ValueTask<TReply>> handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        return HandleTyped<TRequest, TReply>(
+            method,
+            async (context, request) => await handler(context, (TRequest)request).ConfigureAwait(false));
+    }
+
+    /// <summary>Handles a method with generated message types, asynchronously.</summary>
+    /// <exception cref="RpcException">NotFound;
+    /// InvalidArgument when the types are not the method's.</exception>
+    public RpcServer Handle<TRequest, TReply>(string method, Func<RpcCallContext, TRequest, Task<TReply>> handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        return HandleTyped<TRequest, TReply>(
+            method,
+            async (context, request) => await handler(context, (TRequest)request).ConfigureAwait(false));
     }
 
     /// <summary>Adds an endpoint, before the server listens.</summary>
@@ -234,6 +257,18 @@ public sealed class RpcServer : IRpcServer
 
     /// <summary>Stops, with the limit's drain time.</summary>
     public async ValueTask DisposeAsync() => await StopAsync().ConfigureAwait(false);
+
+    private RpcServer HandleTyped<TRequest, TReply>(string method, RpcHandler handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        RequireType<TRequest>(info, "takes", info.RequestType);
+        RequireType<TReply>(info, "returns", info.ReplyType);
+        RequireOneRequest(info);
+        service.Add(new ServerMethod(info, handler, new MessageParser<TRequest>(() => new TRequest())));
+        return this;
+    }
 
     private static RpcServiceInfo OnlyService(RpcSchema schema) => schema.Services.Count switch
     {
