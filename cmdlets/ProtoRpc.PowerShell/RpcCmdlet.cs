@@ -100,6 +100,13 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         {
             return false;
         }
+        finally
+        {
+            if (!Stopping)
+            {
+                RunspaceStore.Current.DebugLog.WriteTo(WriteDebug);
+            }
+        }
     }
 
     /// <summary>Ends the cmdlet with an error.</summary>

@@ -64,5 +64,6 @@ public abstract class RpcEndpointCommand : RpcConnectingCommand
     {
         Service = Service ?? (Listener?.Service is [string only] ? only : null),
         InterfaceId = InterfaceId,
+        DebugLog = RunspaceStore.Current.DebugLog.Add,
     };
 }

@@ -28,6 +28,9 @@ internal sealed class RunspaceStore
     public static RunspaceStore Current =>
         Stores.GetValue(Runspace.DefaultRunspace, runspace => new RunspaceStore(runspace));
 
+    /// <summary>What clients have to say to Debug, until a cmdlet writes it.</summary>
+    public PendingDebug DebugLog { get; } = new();
+
     /// <summary>Connections that were not disconnected, oldest first.</summary>
     public IReadOnlyList<RpcConnection> Connections
     {

@@ -39,6 +39,10 @@ public sealed record RpcClientOptions
     /// never.</summary>
     public int RetryCount { get; init; }
 
+    /// <summary>Receives what a server does against its protocol and the client tolerates, for debugging; null for
+    /// nobody. It may be called on any thread.</summary>
+    public Action<string>? DebugLog { get; init; }
+
     /// <summary>The format of requests to HTTP endpoints, and of the replies that are asked for.</summary>
     public MessageFormat Format { get; init; } = MessageFormats.Binary;
 

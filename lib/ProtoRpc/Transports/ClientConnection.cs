@@ -26,6 +26,7 @@ internal sealed class ClientConnection : IDisposable
         _association = new ClientAssociation(client.Endpoint, client.InterfaceId, client.Limits)
         {
             InterfaceName = client.InterfaceName,
+            DebugLog = client.DebugLog,
             Security = client.Login is { } login ? new ClientSecurity(client.Endpoint, login) : null,
         };
         _timer = new Timer(

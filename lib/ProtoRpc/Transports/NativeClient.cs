@@ -38,6 +38,8 @@ public sealed class NativeClient : IDisposable
     /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
     internal string? InterfaceName { get; set; }
 
+    internal Action<string>? DebugLog { get; init; }
+
     /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
     internal uint AssociationGroup { get; private set; }
 
@@ -81,7 +83,8 @@ public sealed class NativeClient : IDisposable
     /// <exception cref="RpcException">InvalidArgument or Unimplemented for what cannot be proved, and for TLS on
     /// another transport than TCP.</exception>
     public static NativeClient Create(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions? tls = null)
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions? tls = null,
+        Action<string>? debugLog = null)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(security);
@@ -94,6 +97,7 @@ public sealed class NativeClient : IDisposable
         return new NativeClient(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
         {
             Tls = tls,
+            DebugLog = debugLog,
         };
     }
 

@@ -9,6 +9,9 @@ internal sealed class ClientAssociation : IDisposable
 
     private const ushort ContextId = 0;
 
+    // What Wine 8's rpcrt4 writes in every answer, whatever the request had.
+    private const uint ConstantCallId = 1;
+
     private readonly RpcEndpoint _endpoint;
     private readonly Guid _interfaceId;
     private readonly RpcLimits _limits;
@@ -21,6 +24,8 @@ internal sealed class ClientAssociation : IDisposable
     private bool _wasAccepted;
     private bool _bound;
     private bool _wasAnswered;
+    private bool _repeatsCallIds;
+    private bool _hasConstantCallId;
 
     /// <param name="endpoint">The server, for errors.</param>
     /// <param name="interfaceId">The interface to bind.</param>
@@ -36,6 +41,9 @@ internal sealed class ClientAssociation : IDisposable
 
     /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
     public string? InterfaceName { get; init; }
+
+    /// <summary>Receives what the server does against the protocol and is tolerated; null for nobody.</summary>
+    public Action<string>? DebugLog { get; init; }
 
     /// <summary>Proves who calls; null for nobody.</summary>
     public ClientSecurity? Security { get; init; }
@@ -264,7 +272,7 @@ internal sealed class ClientAssociation : IDisposable
             throw Broken($"it sent PDU type {(byte)header.Type} in place of an answer");
         }
 
-        if (header.CallId != CallId)
+        if (!IsOfCall(header.CallId))
         {
             throw Broken($"it answered call {header.CallId} while call {CallId} was waiting");
         }
@@ -291,6 +299,32 @@ internal sealed class ClientAssociation : IDisposable
             AssemblyState.TooLarge => throw ReplyTooLarge(),
             _ => throw Broken("the fragments of its reply are out of order"),
         };
+    }
+
+    // There is one call at a time, and a connection whose call was given up is closed: an answer is that of the call.
+    // A server that repeated an id before, or writes any other, is out of step.
+    private bool IsOfCall(uint callId)
+    {
+        if (callId == CallId)
+        {
+            _repeatsCallIds = true;
+            return true;
+        }
+
+        if (callId != ConstantCallId || _repeatsCallIds)
+        {
+            return false;
+        }
+
+        if (!_hasConstantCallId)
+        {
+            _hasConstantCallId = true;
+            DebugLog?.Invoke(
+                $"'{_endpoint}' answers call {CallId} with call_id {callId}, as Wine 8's rpcrt4 does with every call. "
+                + "The answer is taken, because this connection has one call at a time.");
+        }
+
+        return true;
     }
 
     private ClientStep TakeFault(in PduHeader header, uint status)

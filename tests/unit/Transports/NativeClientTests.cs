@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using ProtoRpc.Security;
 using ProtoRpc.Tests.Wire;
 using ProtoRpc.Transports;
 using ProtoRpc.Wire;
@@ -139,7 +140,9 @@ public static class NativeClientTests
             await socket.ReceiveAsync(buffer);
             await socket.SendAsync(Conversation.Server().Feed(Conversation.Bind()));
             await socket.ReceiveAsync(buffer);
-            await socket.SendAsync(WireVector.Load("ndr-response-5").Bytes);
+            byte[] answer = WireVector.Load("ndr-response-5").Bytes;
+            answer[12] = 7;
+            await socket.SendAsync(answer);
             Assert.Equal(0, await socket.ReceiveAsync(buffer));
         });
         using NativeClient client = NativeClient.Connect(endpoint, Conversation.Service, RpcLimits.Default);
@@ -149,6 +152,42 @@ public static class NativeClientTests
         Assert.Equal((RpcStatusCode.Internal, "ProtocolError"), (error.Code, error.ErrorId));
         Assert.Equal(0, client.ConnectionCount);
         await serving;
+    }
+
+    [Fact]
+    public static async Task The_recorded_answer_of_Wine_is_taken_again_and_again_though_its_call_id_is_always_1()
+    {
+        using Socket listener = Listen(out RpcEndpoint endpoint);
+        byte[] answer = WireVector.Load("ndr-response-5").Bytes;
+        Task serving = ServeAsync(listener, async socket =>
+        {
+            byte[] buffer = new byte[8192];
+            await socket.ReceiveAsync(buffer);
+            await socket.SendAsync(Conversation.Server().Feed(Conversation.Bind()));
+            for (int i = 0; i < 4; i++)
+            {
+                await socket.ReceiveAsync(buffer);
+                await socket.SendAsync(answer);
+            }
+
+            await ReadEndAsync(socket);
+        });
+        List<string> notes = [];
+        using (NativeClient client = NativeClient.Create(
+            endpoint, Conversation.Service, RpcLimits.Default, RpcClientSecurity.Anonymous, debugLog: notes.Add))
+        {
+            byte[] first = client.Call([]);
+            Assert.Equal(5, first.Length);
+            for (int i = 0; i < 3; i++)
+            {
+                Assert.Equal(first, client.Call([]));
+            }
+
+            Assert.Equal(1, client.ConnectionCount);
+        }
+
+        await serving;
+        Assert.Single(notes);
     }
 
     [Fact]

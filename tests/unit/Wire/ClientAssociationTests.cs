@@ -148,6 +148,44 @@ public static class ClientAssociationTests
     }
 
     [Fact]
+    public static void A_server_that_answers_every_call_as_the_first_is_taken_and_noted_once()
+    {
+        List<string> notes = [];
+        using ClientAssociation client = Calling(Ack(), notes: notes);
+        using MessageBuffer request = new(ClientAssociation.RequestPrefix, 100, "request");
+
+        for (int i = 0; i < 3; i++)
+        {
+            Assert.Equal(ClientStep.Reply, Feed(client, Response("010000000000020001000000AA00000000000000", 1)));
+            Assert.Equal([0xAA], client.Reply.ToArray());
+            client.BeginCall(request);
+        }
+
+        Assert.Equal(
+            ClientStep.Fault, Feed(client, FaultPdu.ToBytes(FaultStatus.TooBusy, 1, 0, didNotExecute: true)));
+        string note = Assert.Single(notes);
+        Assert.Contains("call_id 1", note, StringComparison.Ordinal);
+        Assert.Contains(Endpoint.ToString(), note, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(2, 1)]
+    [InlineData(1, 2)]
+    public static void Any_other_call_id_than_the_calls_own_is_refused(uint first, uint second)
+    {
+        using ClientAssociation client = Calling(Ack());
+        using MessageBuffer request = new(ClientAssociation.RequestPrefix, 100, "request");
+        Assert.Equal(ClientStep.Reply, Feed(client, Response("000000000000000000000000", first)));
+        client.BeginCall(request);
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => Feed(client, Response("000000000000000000000000", second)));
+
+        Assert.Equal(RpcStatusCode.Internal, error.Code);
+        Assert.Contains($"answered call {second} while call 3", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public static void A_shutdown_is_told()
     {
         using ClientAssociation client = Calling(Ack());
@@ -183,9 +221,12 @@ public static class ClientAssociationTests
         return Assert.Throws<RpcException>(() => Feed(client, answer));
     }
 
-    private static ClientAssociation Calling(byte[] ack, RpcLimits? limits = null)
+    private static ClientAssociation Calling(byte[] ack, RpcLimits? limits = null, List<string>? notes = null)
     {
-        ClientAssociation client = new(Endpoint, Conversation.Service, limits ?? RpcLimits.Default);
+        ClientAssociation client = new(Endpoint, Conversation.Service, limits ?? RpcLimits.Default)
+        {
+            DebugLog = notes is null ? null : notes.Add,
+        };
         client.Bind(0);
         Assert.Equal(ClientStep.Bound, Feed(client, ack));
         MessageBuffer request = new(ClientAssociation.RequestPrefix, 100, "request");

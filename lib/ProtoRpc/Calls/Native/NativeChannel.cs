@@ -308,7 +308,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
-                client = NativeClient.Create(endpoint, id, _limits, options.Security, Tls);
+                client = NativeClient.Create(
+                    endpoint, id, _limits, options.Security, Tls, options.DebugLog);
                 client.InterfaceName = service.FullName;
                 _clients.Add(id, client);
             }
