@@ -27,10 +27,11 @@ public sealed record RpcLimits
     /// <summary>Calls at the same time on one HTTP/2 connection to a listener, as it tells its clients: 100.</summary>
     public int MaxStreamsPerConnection { get; init; } = 100;
 
-    /// <summary>Bytes of all headers of an HTTP or gRPC request to a listener, names and values: 32 KiB.</summary>
+    /// <summary>Bytes of all headers of a request to a listener, names and values, and on native
+    /// endpoints of a reply: 32 KiB.</summary>
     public int MaxHeaderBytes { get; init; } = 32 * 1024;
 
-    /// <summary>Headers of an HTTP or gRPC request to a listener: 100.</summary>
+    /// <summary>Headers of a request to a listener, and on native endpoints of a reply: 100.</summary>
     public int MaxHeaders { get; init; } = 100;
 
     /// <summary>Time between two pings of an HTTP/2 client to which nothing is sent meanwhile: 1 second. The

@@ -42,7 +42,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
     public static ErrorResult? TrailersInBody(HttpContext http, Calls.RpcCallContext context) =>
         http.Response.HasStarted && !http.Response.SupportsTrailers()
             && http.Request.Headers.ContainsKey(HttpNames.AcceptTrailers)
-            && NativeMetadata.TryWrite(context.SetTrailers ?? []) is { } trailers
+            && NativeMetadata.TryWrite(context.SetTrailers ?? [], RpcLimits.Default) is { } trailers
                 ? new ErrorResult { Code = ConnectCodes.NameOf(RpcStatusCode.OK), ErrorText = "", Trailers = trailers }
                 : null;
 
@@ -61,7 +61,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
             Type = GrpcStatusDetails.NameOf(any),
             Value = any.Value,
         }));
-        if (NativeMetadata.TryWrite(trailers ?? []) is { } written)
+        if (NativeMetadata.TryWrite(trailers ?? [], RpcLimits.Default) is { } written)
         {
             result.Trailers = written;
         }

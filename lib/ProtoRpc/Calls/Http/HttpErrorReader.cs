@@ -49,7 +49,7 @@ internal static class HttpErrorReader
     {
         RpcMetadata trailers = received ?? new RpcMetadata();
         foreach (KeyValuePair<string, object> entry in NativeMetadata.Read(
-            error.Trailers, "trailers", RpcStatusCode.Internal))
+            error.Trailers, "trailers", RpcStatusCode.Internal, RpcLimits.Default))
         {
             if (entry.Value is byte[] bytes)
             {

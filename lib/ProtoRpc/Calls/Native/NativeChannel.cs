@@ -341,7 +341,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
         if (NativeMetadata.Write(
             options.Headers.Concat(callOptions?.Headers ?? []),
-            "headers", RpcStatusCode.InvalidArgument) is { } headers)
+            "headers", RpcStatusCode.InvalidArgument, _limits) is { } headers)
         {
             header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
         }
@@ -380,11 +380,13 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
 
         RpcMetadata trailers = NativeMetadata.Read(
-            header.GetExtension(ProtorpcTransportExtensions.ResponseTrailers), "trailers", RpcStatusCode.Internal);
+            header.GetExtension(ProtorpcTransportExtensions.ResponseTrailers),
+            "trailers", RpcStatusCode.Internal, _limits);
         if (callOptions?.Response is { } info)
         {
             info.Headers = NativeMetadata.Read(
-                header.GetExtension(ProtorpcTransportExtensions.ResponseHeaders), "headers", RpcStatusCode.Internal);
+                header.GetExtension(ProtorpcTransportExtensions.ResponseHeaders),
+                "headers", RpcStatusCode.Internal, _limits);
             info.Trailers = trailers;
         }
 

@@ -10,6 +10,8 @@ namespace ProtoRpc.Calls.Native;
 /// so the interface's return code stays 0, as on the original.</remarks>
 internal sealed class NativeDispatcher(ServerHost host, ServerService service, BuiltInMethods builtIns)
 {
+    private readonly RpcLimits _limits = host.Options.Limits;
+
     public ValueTask HandleAsync(ExecCall call)
     {
         RpcRequestHeader? header = null;
@@ -50,7 +52,7 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
                 header.GetExtension(ProtorpcTransportExtensions.TimeoutMs))
             : null;
 
-    private static Func<RpcMetadata>? HeadersOf(RpcRequestHeader header)
+    private Func<RpcMetadata>? HeadersOf(RpcRequestHeader header)
     {
         if (header.GetExtension(ProtorpcTransportExtensions.RequestHeaders) is not { } received)
         {
@@ -58,18 +60,19 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
         }
 
         // Read now: what is wrong with them is the caller's fault, and not the handler's who looks.
-        RpcMetadata headers = NativeMetadata.Read(received, "headers", RpcStatusCode.InvalidArgument);
+        RpcMetadata headers = NativeMetadata.Read(received, "headers", RpcStatusCode.InvalidArgument, _limits);
         return () => headers;
     }
 
-    private static void AddMetadata(RpcResponseHeader response, RpcCallContext context)
+    private void AddMetadata(RpcResponseHeader response, RpcCallContext context)
     {
-        if (NativeMetadata.Write(context.SetHeaders ?? [], "headers", RpcStatusCode.Internal) is { } headers)
+        if (NativeMetadata.Write(context.SetHeaders ?? [], "headers", RpcStatusCode.Internal, _limits) is { } headers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
         }
 
-        if (NativeMetadata.Write(context.SetTrailers ?? [], "trailers", RpcStatusCode.Internal) is { } trailers)
+        if (NativeMetadata.Write(
+            context.SetTrailers ?? [], "trailers", RpcStatusCode.Internal, _limits) is { } trailers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
         }
@@ -145,12 +148,12 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
             response.SetExtension(ProtorpcTransportExtensions.StatusDetails, ByteString.CopyFrom(details));
         }
 
-        if (NativeMetadata.TryWrite(context?.SetHeaders ?? []) is { } headers)
+        if (NativeMetadata.TryWrite(context?.SetHeaders ?? [], _limits) is { } headers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
         }
 
-        if (NativeMetadata.TryWrite(context?.SetTrailers ?? []) is { } trailers)
+        if (NativeMetadata.TryWrite(context?.SetTrailers ?? [], _limits) is { } trailers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
         }

@@ -6,37 +6,35 @@ namespace ProtoRpc.Calls.Native;
 /// <summary>Headers and trailers in the headers of the native protocol.</summary>
 internal static class NativeMetadata
 {
-    // What Kestrel accepts as the headers of a request.
-    private const int MaxEntries = 100;
-    private const int MaxBytes = 32 * 1024;
-
     /// <summary>Headers or trailers as they are sent; null where there are none.</summary>
     /// <param name="metadata">What is sent.</param>
     /// <param name="what">What it is, for errors.</param>
     /// <param name="tooLarge">The status where it is too large.</param>
+    /// <param name="limits">What is too large.</param>
     /// <exception cref="RpcException">There are too many, or they are too large.</exception>
     public static Metadata? Write(
-        IEnumerable<KeyValuePair<string, object>> metadata, string what, RpcStatusCode tooLarge)
+        IEnumerable<KeyValuePair<string, object>> metadata, string what, RpcStatusCode tooLarge, RpcLimits limits)
     {
         Metadata written = ToMessage(metadata);
         return written.Entries.Count == 0 ? null
-            : IsTooLarge(written) ? throw TooLarge(written, what, tooLarge)
+            : IsTooLarge(written, limits) ? throw TooLarge(written, what, tooLarge, limits)
             : written;
     }
 
     /// <summary>The same, null also where they are too large.</summary>
-    public static Metadata? TryWrite(IEnumerable<KeyValuePair<string, object>> metadata)
+    public static Metadata? TryWrite(IEnumerable<KeyValuePair<string, object>> metadata, RpcLimits limits)
     {
         Metadata written = ToMessage(metadata);
-        return written.Entries.Count == 0 || IsTooLarge(written) ? null : written;
+        return written.Entries.Count == 0 || IsTooLarge(written, limits) ? null : written;
     }
 
     /// <summary>What a peer sent, by the same rules.</summary>
     /// <param name="received">What came; null for nothing.</param>
     /// <param name="what">What it is, for errors.</param>
     /// <param name="code">The status of errors.</param>
+    /// <param name="limits">What is too large.</param>
     /// <exception cref="RpcException">Too many, too large, or no headers.</exception>
-    public static RpcMetadata Read(Metadata? received, string what, RpcStatusCode code)
+    public static RpcMetadata Read(Metadata? received, string what, RpcStatusCode code, RpcLimits limits)
     {
         RpcMetadata metadata = new();
         if (received is null)
@@ -44,9 +42,9 @@ internal static class NativeMetadata
             return metadata;
         }
 
-        if (IsTooLarge(received))
+        if (IsTooLarge(received, limits))
         {
-            throw TooLarge(received, what, code);
+            throw TooLarge(received, what, code, limits);
         }
 
         try
@@ -95,13 +93,15 @@ internal static class NativeMetadata
         return written;
     }
 
-    private static bool IsTooLarge(Metadata metadata) =>
-        metadata.Entries.Count > MaxEntries || metadata.CalculateSize() > MaxBytes;
+    private static bool IsTooLarge(Metadata metadata, RpcLimits limits) =>
+        metadata.Entries.Count > limits.MaxHeaders || metadata.CalculateSize() > limits.MaxHeaderBytes;
 
-    private static RpcException TooLarge(Metadata metadata, string what, RpcStatusCode code) => new(
+    private static RpcException TooLarge(
+        Metadata metadata, string what, RpcStatusCode code, RpcLimits limits) => new(
         code,
         $"The {what} of the call are {metadata.Entries.Count} values of {metadata.CalculateSize()} bytes; "
-        + $"the limits are {MaxEntries} values and {MaxBytes} bytes. Send what is larger in the message.")
+        + $"the limits are {limits.MaxHeaders} values and {limits.MaxHeaderBytes} bytes. "
+        + "Send what is larger in the message.")
     {
         ErrorId = "InvalidHeader",
     };
