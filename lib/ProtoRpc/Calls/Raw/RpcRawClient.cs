@@ -84,7 +84,8 @@ public sealed class RpcRawClient : IDisposable
         ArgumentNullException.ThrowIfNull(options);
         RawEndpoints.RequireNative(endpoint);
         NativeClient client = NativeClient.Create(
-            endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null);
+            endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
+            options.DebugLog);
         if (options.Lazy)
         {
             return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
