@@ -13,6 +13,7 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
     public RpcConnection[] Connection { get; set; } = [];
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ById)]
+    [ArgumentCompleter(typeof(ConnectionIdCompleter))]
     public int[] Id { get; set; } = [];
 
     protected override void Process()

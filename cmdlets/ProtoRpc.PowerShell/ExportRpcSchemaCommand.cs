@@ -124,7 +124,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
 
     private void RequireNew(string path)
     {
-        if (File.Exists(path) && !Force)
+        // A link to nothing is there, too.
+        if ((File.Exists(path) || new FileInfo(path).LinkTarget is not null) && !Force)
         {
             throw new RpcException(RpcStatusCode.AlreadyExists, $"'{path}' exists. Use -Force to replace it.")
             {

@@ -7,10 +7,12 @@ namespace ProtoRpc.PowerShell;
 public sealed class GetRpcConnectionCommand : RpcCmdlet
 {
     [Parameter(Position = 0)]
+    [ArgumentCompleter(typeof(ConnectionIdCompleter))]
     public int[] Id { get; set; } = [];
 
     [Parameter]
     [SupportsWildcards]
+    [ArgumentCompleter(typeof(EndpointCompleter))]
     public string Endpoint { get; set; } = "*";
 
     protected override void Process()

@@ -7,6 +7,7 @@ namespace ProtoRpc.PowerShell;
 public sealed class GetRpcListenerCommand : RpcCmdlet
 {
     [Parameter(Position = 0)]
+    [ArgumentCompleter(typeof(ListenerIdCompleter))]
     public int[] Id { get; set; } = [];
 
     protected override void Process() => WriteObject(

@@ -11,6 +11,7 @@ public sealed class GetRpcSessionCommand : RpcCmdlet
     public RpcListener[] Listener { get; set; } = [];
 
     [Parameter]
+    [ArgumentCompleter(typeof(SessionIdCompleter))]
     public Guid[] Id { get; set; } = [];
 
     protected override void Process()

@@ -12,6 +12,7 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
     public RpcSessionInfo[] Session { get; set; } = [];
 
     [Parameter(Mandatory = true, ParameterSetName = ById)]
+    [ArgumentCompleter(typeof(SessionIdCompleter))]
     public Guid[] Id { get; set; } = [];
 
     protected override void Process()

@@ -113,6 +113,15 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     protected void Fail(RpcException exception, object? target = null) =>
         ThrowTerminatingError(RpcErrors.ToRecord(exception, target));
 
+    /// <summary>Writes a warning, which may quote a peer or a schema.</summary>
+    protected new void WriteWarning(string text) => base.WriteWarning(TerminalText.Neutralize(text));
+
+    /// <summary>Writes a verbose line, which may quote a peer or a schema.</summary>
+    protected new void WriteVerbose(string text) => base.WriteVerbose(TerminalText.Neutralize(text));
+
+    /// <summary>Writes a debug line, which may quote a peer or a schema.</summary>
+    protected new void WriteDebug(string text) => base.WriteDebug(TerminalText.Neutralize(text));
+
     /// <summary>The files that paths name, by the rules of the shell:
     /// relative to its location, drives, wildcards.</summary>
     /// <exception cref="RpcException">InvalidArgument: not on the file system.</exception>

@@ -7,7 +7,7 @@ namespace ProtoRpc.PowerShell;
 /// and the failures of cmdlets themselves.</summary>
 internal static class RpcErrors
 {
-    private static readonly MessageMapper Objects = new(PSObjectModel.Instance);
+    private static readonly MessageMapper Objects = new(NeutralObjectModel.Instance);
 
     /// <param name="exception">The failure.</param>
     /// <param name="target">What it is about, where it is not about a row.</param>

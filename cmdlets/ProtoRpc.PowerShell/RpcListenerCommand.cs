@@ -13,6 +13,7 @@ public abstract class RpcListenerCommand : RpcCmdlet
     public RpcListener[] Listener { get; set; } = [];
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ById)]
+    [ArgumentCompleter(typeof(ListenerIdCompleter))]
     public int[] Id { get; set; } = [];
 
     /// <summary>The listeners that were named; an id that no listener has is an error.</summary>

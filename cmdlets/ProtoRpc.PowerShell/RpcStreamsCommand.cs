@@ -39,16 +39,7 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
             return record;
         }
 
-        InformationRecord shown = new(record.MessageData, record.Source)
-        {
-            TimeGenerated = record.TimeGenerated,
-            User = record.User,
-            Computer = record.Computer,
-            ProcessId = record.ProcessId,
-            NativeThreadId = record.NativeThreadId,
-            ManagedThreadId = record.ManagedThreadId,
-        };
-        shown.Tags.AddRange(record.Tags);
+        InformationRecord shown = NeutralRecord.Copy(record, record.MessageData);
         shown.Tags.Add(HostTag);
         return shown;
     }

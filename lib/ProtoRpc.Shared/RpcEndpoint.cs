@@ -140,6 +140,15 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
         {
             CheckName(text, name);
         }
+        else if (name.Any(IsInvisible))
+        {
+            throw Invalid(text, "the path has a control character");
+        }
+
+        if (!HostNames.MayLack(transport) || host.Length > 0)
+        {
+            HostNames.Check(text, host);
+        }
 
         return new RpcEndpoint(transport, host, port, name);
     }
@@ -152,6 +161,10 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
     {
         ErrorId = "InvalidEndpoint",
     };
+
+    // Such characters have no place in an address, and one that is shown must be what it looks like.
+    internal static bool IsInvisible(char c) => char.GetUnicodeCategory(c) is UnicodeCategory.Control
+        or UnicodeCategory.Format or UnicodeCategory.LineSeparator or UnicodeCategory.ParagraphSeparator;
 
     // A name becomes a file name on Unix and a pipe name on Windows, so nothing in it may lead elsewhere.
     private static void CheckName(string text, string name)

@@ -11,9 +11,11 @@ public sealed class RpcException : Exception
     private readonly Assembly _author;
 
     /// <summary>Makes an exception of a status and a message that says what is wrong, where, and what to do.</summary>
+    /// <remarks>Messages are shown in terminals and logs and may quote a peer, so control characters are written by
+    /// their number (<see cref="TerminalText"/>).</remarks>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public RpcException(RpcStatusCode code, string message, Exception? innerException = null)
-        : base(message, innerException)
+        : base(TerminalText.Neutralize(message), innerException)
     {
         Code = code;
         _author = Assembly.GetCallingAssembly();
@@ -56,7 +58,12 @@ public sealed class RpcException : Exception
     public IReadOnlyList<object> Details { get; set; } = Array.Empty<object>();
 
     /// <summary>Trailers of the reply.</summary>
-    public IReadOnlyDictionary<string, string> Trailers { get; init; } = new Dictionary<string, string>();
+    public IReadOnlyDictionary<string, string> Trailers
+    {
+        get;
+        init => field = TerminalText.Neutralize(value);
+    }
+    = new Dictionary<string, string>();
 
     /// <summary>Whether <see cref="ErrorId"/> was set.</summary>
     internal bool HasOwnErrorId => _errorId is not null;

@@ -2,26 +2,42 @@ using System.Text;
 
 namespace ProtoRpc;
 
-/// <summary>What a server told about an exception that its handler threw.</summary>
+/// <summary>What a server told about an exception that its handler threw. Control characters of the texts are
+/// written by their number, since shells show all of them (<see cref="TerminalText"/>).</summary>
 /// <param name="TypeName">The exception's full type name on the server, or empty when it was not told.</param>
 /// <param name="AssemblyName">The assembly that declares it there, or empty.</param>
 /// <param name="Message">The exception's message, or empty when it was not told.</param>
 public sealed record RpcRemoteException(string TypeName, string AssemblyName, string Message)
 {
+    /// <inheritdoc cref="RpcRemoteException(string, string, string)" path="/param[@name='TypeName']"/>
+    public string TypeName { get; init => field = TerminalText.Neutralize(value); } = TerminalText.Neutralize(TypeName);
+
+    /// <inheritdoc cref="RpcRemoteException(string, string, string)" path="/param[@name='AssemblyName']"/>
+    public string AssemblyName { get; init => field = TerminalText.Neutralize(value); } =
+        TerminalText.Neutralize(AssemblyName);
+
+    /// <inheritdoc cref="RpcRemoteException(string, string, string)" path="/param[@name='Message']"/>
+    public string Message { get; init => field = TerminalText.Neutralize(value); } = TerminalText.Neutralize(Message);
+
     /// <summary>The stack trace on the server, empty unless the server tells everything.</summary>
-    public string StackTrace { get; init; } = "";
+    public string StackTrace { get; init => field = TerminalText.Neutralize(value); } = "";
 
     /// <summary>The exception's HResult on the server, 0 when it was not told.</summary>
     public int HResult { get; init; }
 
     /// <summary>The name of the program or object that raised it, or empty.</summary>
-    public string Source { get; init; } = "";
+    public string Source { get; init => field = TerminalText.Neutralize(value); } = "";
 
     /// <summary>A help link, or empty.</summary>
-    public string HelpLink { get; init; } = "";
+    public string HelpLink { get; init => field = TerminalText.Neutralize(value); } = "";
 
     /// <summary>Further members of the exception by name, as text.</summary>
-    public IReadOnlyDictionary<string, string> Data { get; init; } = new Dictionary<string, string>();
+    public IReadOnlyDictionary<string, string> Data
+    {
+        get;
+        init => field = TerminalText.Neutralize(value);
+    }
+    = new Dictionary<string, string>();
 
     /// <summary>The exception behind this one.</summary>
     public RpcRemoteException? Inner { get; init; }

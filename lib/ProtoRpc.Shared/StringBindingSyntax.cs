@@ -52,13 +52,12 @@ internal static class StringBindingSyntax
             throw RpcEndpoint.Invalid(text, "options after the endpoint are not supported");
         }
 
-        string host = rest[..open].Trim();
-        if (host.StartsWith('[') && host.EndsWith(']'))
-        {
-            host = host[1..^1];
-        }
-
-        return (host, endpoint.Trim());
+        // No host means this machine; a blank one is a mistake.
+        string host = rest[..open];
+        string trimmed = host.Trim();
+        return (
+            HostNames.WithoutBrackets(text, trimmed.Length == 0 ? host : trimmed),
+            endpoint.Trim());
     }
 
     private static int ReadPort(string text, string endpoint) =>

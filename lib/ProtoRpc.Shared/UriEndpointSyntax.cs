@@ -56,17 +56,7 @@ internal static class UriEndpointSyntax
         int port = colon < 0
             ? defaultPort ?? throw RpcEndpoint.Invalid(text, "the port is missing")
             : ReadPort(text, authority[(colon + 1)..]);
-        if (host.StartsWith('[') && host.EndsWith(']'))
-        {
-            host = host[1..^1];
-        }
-
-        if (host.Length == 0 || host.Contains('[') || host.Contains(']'))
-        {
-            throw RpcEndpoint.Invalid(text, "the host is missing or malformed");
-        }
-
-        return RpcEndpoint.Create(transport, host, port, takesPath ? path : "", text);
+        return RpcEndpoint.Create(transport, HostNames.WithoutBrackets(text, host), port, takesPath ? path : "", text);
     }
 
     private static int ReadPort(string text, string digits) =>

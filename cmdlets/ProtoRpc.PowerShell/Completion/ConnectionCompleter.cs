@@ -6,6 +6,6 @@ namespace ProtoRpc.PowerShell;
 public sealed class ConnectionCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
-        RunspaceStore.Current.Connections.Select(connection => new Candidate(
-            $"(Get-RpcConnection {connection.Id})", $"{connection.Endpoint} {connection.Service}", IsScript: true));
+        RunspaceStore.Current.Connections.Select(connection => Candidate.OfScript(
+            $"(Get-RpcConnection {connection.Id})", $"{connection.Endpoint} {connection.Service}"));
 }

@@ -6,6 +6,8 @@ namespace ProtoRpc.PowerShell;
 /// <summary>Offers a hashtable with an empty handler for each method of the services.</summary>
 public sealed class HandlerCompleter : RpcCompleter
 {
+    private const string Handler = "{ param($Request) @{} }";
+
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)
     {
         List<string> wanted = [.. (Unwrap(bound["Service"]) as IEnumerable ?? Array.Empty<object>())
@@ -20,10 +22,10 @@ public sealed class HandlerCompleter : RpcCompleter
             List<RpcServiceInfo> services = [.. schema.Services.Where(service =>
                 wanted.Count == 0 || wanted.Contains(service.FullName) || wanted.Contains(service.Name))];
             bool bare = services.Count == 1;
-            IEnumerable<string> entries = services.SelectMany(service => service.Methods).Select(method =>
-                $"{(bare ? method.Name : $"'{method.FullName}'")} = {{ param($Request) @{{}} }}");
-            yield return new Candidate(
-                $"@{{ {string.Join("; ", entries)} }}", "A handler for each method", IsScript: true);
+            yield return Candidate.OfScript(
+                ScriptLiteral.Table(services.SelectMany(service => service.Methods).Select(method =>
+                    KeyValuePair.Create<object, string>(bare ? method.Name : method.FullName, Handler))),
+                "A handler for each method");
         }
     }
 }

@@ -6,6 +6,6 @@ namespace ProtoRpc.PowerShell;
 public sealed class ListenerCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
-        RunspaceStore.Current.Listeners.Select(listener => new Candidate(
-            $"(Get-RpcListener {listener.Id})", listener.ToString(), IsScript: true));
+        RunspaceStore.Current.Listeners.Select(listener => Candidate.OfScript(
+            $"(Get-RpcListener {listener.Id})", listener.ToString()));
 }

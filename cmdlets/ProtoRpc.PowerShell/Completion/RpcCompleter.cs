@@ -9,6 +9,16 @@ namespace ProtoRpc.PowerShell;
 /// quoted where that is needed.</summary>
 public abstract class RpcCompleter : IArgumentCompleter
 {
+    // Nobody edits a longer text at the prompt, and a hostile schema can have one of any length.
+    private const int MaxTextLength = 32 * 1024;
+
+    // Lists and tooltips are shown, not run.
+    private const int MaxShownLength = 1000;
+
+    // The quotes of PowerShell.
+    private static readonly char[] Quotes =
+        ['\'', '\u2018', '\u2019', '\u201A', '\u201B', '"', '\u201C', '\u201D', '\u201E'];
+
     public IEnumerable<CompletionResult> CompleteArgument(
         string commandName,
         string parameterName,
@@ -16,13 +26,12 @@ public abstract class RpcCompleter : IArgumentCompleter
         CommandAst commandAst,
         IDictionary fakeBoundParameters)
     {
-        string word = wordToComplete.Trim('\'', '"');
+        string word = wordToComplete.Trim(Quotes);
         try
         {
             return [.. Candidates(fakeBoundParameters)
-                .Where(candidate => Matches(candidate, word))
-                .Select(candidate => new CompletionResult(
-                    candidate.Text, candidate.Name, CompletionResultType.ParameterValue, candidate.ToolTip))];
+                .Where(candidate => Matches(candidate, word) && candidate.Text.Length <= MaxTextLength)
+                .Select(ToResult)];
         }
         catch (RpcException)
         {
@@ -56,8 +65,23 @@ public abstract class RpcCompleter : IArgumentCompleter
         return [.. connections.Select(c => c.Schema).OfType<RpcSchema>().Distinct()];
     }
 
+    /// <summary>An id that is a number.</summary>
+    private protected static Candidate OfId(int id, string toolTip) =>
+        Candidate.OfScript(ScriptLiteral.Of(id), toolTip);
+
     private protected static object? Unwrap(object? value) =>
         value is PSObject wrapped ? wrapped.BaseObject : value;
+
+    private static CompletionResult ToResult(Candidate candidate) => new(
+        candidate.Text, Shown(candidate.Name), CompletionResultType.ParameterValue, Shown(candidate.ToolTip));
+
+    // Both may not be empty, and a terminal shows them.
+    private static string Shown(string text)
+    {
+        string shown = TerminalText.Neutralize(
+            text.Length <= MaxShownLength ? text : $"{text.AsSpan(0, MaxShownLength)}...");
+        return shown.Length > 0 ? shown : " ";
+    }
 
     private static bool Matches(Candidate candidate, string word) =>
         candidate.Name.StartsWith(word, StringComparison.OrdinalIgnoreCase)
@@ -71,13 +95,16 @@ public abstract class RpcCompleter : IArgumentCompleter
     }
 
     /// <summary>Something that could be written.</summary>
-    internal sealed record Candidate(
-        string Name, string ToolTip, string? BareName = null, bool IsScript = false)
+    /// <param name="Name">What the word that is being written is compared with, and what lists show.</param>
+    /// <param name="ToolTip">What it is.</param>
+    /// <param name="BareName">A shorter name that it is found by as well.</param>
+    internal sealed record Candidate(string Name, string ToolTip, string? BareName = null)
     {
         /// <summary>How it stands in a script.</summary>
-        public string Text =>
-            IsScript || Name.All(c => char.IsLetterOrDigit(c) || c is '.' or '_' or '/' or '-')
-                ? Name
-                : $"'{Name.Replace("'", "''")}'";
+        public string Text { get; private init; } = ScriptLiteral.Argument(Name);
+
+        /// <summary>A piece of script, in which <see cref="ScriptLiteral"/> wrote whatever a schema or a peer
+        /// says.</summary>
+        public static Candidate OfScript(string script, string toolTip) => new(script, toolTip) { Text = script };
     }
 }

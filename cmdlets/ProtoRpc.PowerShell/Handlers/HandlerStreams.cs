@@ -46,6 +46,7 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
 
     public void Add(object record)
     {
+        record = NeutralRecord.Of(record);
         Last = record.ToString() ?? "";
         if (showsAtOnce(record))
         {

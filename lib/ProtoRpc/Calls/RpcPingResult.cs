@@ -12,6 +12,15 @@ public sealed record RpcPingResult(
     RpcEndpoint Endpoint, TimeSpan Latency, string Product,
     string Version, IReadOnlyList<string> Services, TimeSpan? Uptime)
 {
+    /// <inheritdoc cref="RpcPingResult" path="/param[@name='Product']"/>
+    public string Product { get; init; } = TerminalText.Neutralize(Product);
+
+    /// <inheritdoc cref="RpcPingResult" path="/param[@name='Version']"/>
+    public string Version { get; init; } = TerminalText.Neutralize(Version);
+
+    /// <inheritdoc cref="RpcPingResult" path="/param[@name='Services']"/>
+    public IReadOnlyList<string> Services { get; init; } = Services.Select(TerminalText.Neutralize).ToArray();
+
     /// <summary>What a gRPC server's health service says of the server, as <c>Serving</c>;
     /// empty where there is none.</summary>
     public string Health { get; init; } = "";

@@ -21,14 +21,16 @@ internal sealed class SourceComments
         }
     }
 
-    /// <summary>The comment before an element, else the one after it, else empty.</summary>
+    /// <summary>The comment before an element, else the one after it, else empty; to be shown, and so without
+    /// control characters.</summary>
     /// <param name="path">Field numbers and indexes as in descriptor.proto, with commas: <c>4,0,2,1</c>.</param>
     public string Of(string path)
     {
         SourceCodeInfo.Types.Location? location = Find(path);
         return location is null
             ? ""
-            : Clean(location.HasLeadingComments ? location.LeadingComments : location.TrailingComments);
+            : TerminalText.Neutralize(
+                Clean(location.HasLeadingComments ? location.LeadingComments : location.TrailingComments));
     }
 
     /// <summary>The location of an element that has a comment, or null.</summary>

@@ -22,6 +22,11 @@ public static class RpcEndpointTests
     [InlineData("https://host/base/path", RpcTransport.Https, "host", 443, "/base/path")]
     [InlineData("grpc://localhost:50051", RpcTransport.Grpc, "localhost", 50051, "")]
     [InlineData("grpcs://localhost", RpcTransport.Grpcs, "localhost", 443, "")]
+    [InlineData("tcp://[fe80::1%25]:80", RpcTransport.Tcp, "fe80::1%25", 80, "")]
+    [InlineData("tcp://my_host.example.:80", RpcTransport.Tcp, "my_host.example.", 80, "")]
+    [InlineData("tcp://m\u00FCnchen.example:80", RpcTransport.Tcp, "m\u00FCnchen.example", 80, "")]
+    [InlineData("http://*:80", RpcTransport.Http, "*", 80, "/")]
+    [InlineData("http://+:80/", RpcTransport.Http, "+", 80, "/")]
     [InlineData("grpc+unix:///run/x.sock", RpcTransport.GrpcUnix, "", 0, "/run/x.sock")]
     public static void Reads_string_bindings_and_uris(
         string text, RpcTransport transport, string host, int port, string name)
@@ -54,6 +59,28 @@ public static class RpcEndpointTests
     [InlineData("ftp://host", "scheme 'ftp' is not known")]
     [InlineData("tcp://host", "port is missing")]
     [InlineData("tcp://:80", "host is missing")]
+    [InlineData("tcp:// :80", "host is missing")]
+    [InlineData("tcp://\u00A0:80", "host is missing")]
+    [InlineData("http://\t/", "host is missing")]
+    [InlineData("ncacn_ip_tcp: [80]", "host is missing")]
+    [InlineData("tcp:// host:80", "' host' is neither a host name nor an IP address")]
+    [InlineData("tcp://a b:80", "neither a host name")]
+    [InlineData("tcp://a..b:80", "neither a host name")]
+    [InlineData("tcp://a,b:80", "neither a host name")]
+    [InlineData("http://host?x=1", "neither a host name")]
+    [InlineData("http://host#x", "neither a host name")]
+    [InlineData("grpc://$(x):80", "neither a host name")]
+    [InlineData("grpc://ho\u202Est:80", "neither a host name")]
+    [InlineData("grpcs://a\u001Bb", "neither a host name")]
+    [InlineData("tcp://[host]:80", "'[host]' is no IPv6 address")]
+    [InlineData("tcp://[::1:80", "is not a port number")]
+    [InlineData("tcp://[]:80", "'[]' is no IPv6 address")]
+    [InlineData("ncacn_ip_tcp:[[::1]][80]", "is no IPv6 address")]
+    [InlineData("ncacn_ip_tcp:a/b[80]", "neither a host name")]
+    [InlineData("pipe://a b/x", "neither a host name")]
+    [InlineData(@"ncacn_np:a b[\pipe\x]", "neither a host name")]
+    [InlineData("http://host/a\u001Bb", "the path has a control character")]
+    [InlineData("grpc+unix:///a\nb", "the path has a control character")]
     [InlineData("tcp://user@host:80", "-Credential")]
     [InlineData("tcp://host:80/path", "'/path' after the port")]
     [InlineData("grpc+unix://", "absolute path is missing")]
@@ -65,7 +92,7 @@ public static class RpcEndpointTests
         Assert.Equal(RpcStatusCode.InvalidArgument, error.Code);
         Assert.Equal("InvalidEndpoint", error.ErrorId);
         Assert.Contains(part, error.Message);
-        Assert.StartsWith($"'{text}' is not an endpoint", error.Message);
+        Assert.StartsWith($"'{TerminalText.Neutralize(text)}' is not an endpoint", error.Message);
         Assert.Contains("'ncalrpc:[NAME]'", error.Message);
     }
 

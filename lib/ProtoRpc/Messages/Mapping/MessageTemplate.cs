@@ -9,9 +9,11 @@ internal sealed class MessageTemplate(MessageLayout root)
 {
     // A type may reach thousands of others by many ways; nobody reads such a template to its end.
     private const int MaxMessages = 2000;
+    private const int MaxMembers = 50_000;
 
     private readonly HashSet<MessageLayout> _path = [];
     private int _messages;
+    private int _members;
 
     public object Make() => MessageOf(root) ?? DBNull.Value;
 
@@ -35,11 +37,12 @@ internal sealed class MessageTemplate(MessageLayout root)
             case WellKnownType.Value or WellKnownType.FieldMask:
                 return "";
         }
-        if (_messages >= MaxMessages || _path.Count >= MessageLayout.MaxDepth / 2 || !_path.Add(layout))
+        if (_messages >= MaxMessages || _members >= MaxMembers || _path.Count >= MessageLayout.MaxDepth / 2 || !_path.Add(layout))
         {
             return null;
         }
         _messages++;
+        _members += layout.Shown.Length;
         OrderedDictionary members = new(layout.NameComparer);
         HashSet<int> chosen = [];
         foreach (FieldLayout field in layout.Shown)

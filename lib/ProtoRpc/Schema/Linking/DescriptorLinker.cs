@@ -15,6 +15,7 @@ internal static class DescriptorLinker
         IReadOnlyList<DescriptorFile> sorted = ImportOrder.Sort(files);
         foreach (DescriptorFile file in sorted)
         {
+            NameCheck.Check(file.Proto);
             DescriptorCheck.CheckExtensions(file.Proto);
         }
 
@@ -75,7 +76,9 @@ internal static class DescriptorLinker
                 Add(import);
             }
 
-            files.Add(new SchemaFile(file, FileDescriptorProto.Parser.ParseFrom(file.SerializedData)));
+            FileDescriptorProto proto = FileDescriptorProto.Parser.ParseFrom(file.SerializedData);
+            NameCheck.Check(proto);
+            files.Add(new SchemaFile(file, proto));
         }
     }
 

@@ -43,6 +43,7 @@ internal static class ProtocCompiler
             ProtocDiagnostics diagnostics = ProtocDiagnostics.Read(run.Text, plan);
             if (run.ExitCode != 0)
             {
+                ProtocVersion.RequireFor(protoc, run.Text, timeout);
                 throw WithOthers(protoc, plan, output, timeout, diagnostics).ToException(run.ExitCode);
             }
 
@@ -92,7 +93,7 @@ internal static class ProtocCompiler
         // In a file, because a command line has too little room for many files. UTF-8 without a mark.
         Dictionary<string, string> links = new(StringComparer.Ordinal);
         File.WriteAllLines(arguments, Arguments(plan, output, work, links));
-        ProtocOutput run = ProtocProcess.Run(protoc, arguments, work, timeout);
+        ProtocOutput run = ProtocProcess.Run(protoc, ["@" + arguments], work, timeout);
         return run with { Text = links.Aggregate(run.Text, (text, link) => text.Replace(link.Key, link.Value)) };
     }
 

@@ -13,12 +13,12 @@ internal static class ProtocProcess
     // Enough for every error that somebody will read.
     private const int MaxText = 1024 * 1024;
 
-    /// <summary>Runs protoc with an arguments file, to its end.</summary>
+    /// <summary>Runs protoc to its end.</summary>
     /// <exception cref="RpcException">FailedPrecondition when it cannot be started; DeadlineExceeded when it hangs,
     /// and it is then killed.</exception>
-    public static ProtocOutput Run(string protoc, string argumentsFile, string workFolder, TimeSpan timeout)
+    public static ProtocOutput Run(string protoc, IEnumerable<string> arguments, string workFolder, TimeSpan timeout)
     {
-        ProcessStartInfo start = new(protoc, ["@" + argumentsFile])
+        ProcessStartInfo start = new(protoc, arguments)
         {
             WorkingDirectory = workFolder,
             RedirectStandardInput = true,

@@ -1,0 +1,10 @@
+using System.Collections;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Offers the ids of the listeners of this runspace.</summary>
+public sealed class ListenerIdCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RunspaceStore.Current.Listeners.Select(listener => OfId(listener.Id, listener.ToString()));
+}

@@ -1,0 +1,39 @@
+using System.Collections;
+using System.Collections.Specialized;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Objects that the shell shows with an error: texts of the peer without control characters.</summary>
+internal sealed class NeutralObjectModel : PSObjectModel
+{
+    public static new NeutralObjectModel Instance { get; } = new();
+
+    public override object CreateObject(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
+        base.CreateObject(source, fields, [.. values.Select(Neutral)]);
+
+    public override object CreateAny(
+        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
+        base.CreateAny(source, names, [.. values.Select(Neutral)]);
+
+    private static object? Neutral(object? value) => value switch
+    {
+        string text => TerminalText.Neutralize(text),
+        IDictionary map => Neutral(map),
+        object[] list => Array.ConvertAll(list, Neutral),
+        _ => value,
+    };
+
+    private static OrderedDictionary Neutral(IDictionary map)
+    {
+        OrderedDictionary neutral = new(StringComparer.Ordinal);
+        foreach (DictionaryEntry entry in map)
+        {
+            neutral[Neutral(entry.Key)!] = Neutral(entry.Value);
+        }
+
+        return neutral;
+    }
+}

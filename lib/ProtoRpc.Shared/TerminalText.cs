@@ -1,0 +1,75 @@
+using System.Text;
+
+namespace ProtoRpc;
+
+/// <summary>Makes text of a peer, a schema or a page safe to show: it can move no cursor, colour nothing, ring
+/// nothing and turn no line around.</summary>
+public static class TerminalText
+{
+    /// <summary>The text with its control characters (C0, DEL, C1), bidirectional controls and line separators
+    /// written as <c>\u001B</c>. Line feeds, also after a carriage return, and tabs stay.</summary>
+    public static string Neutralize(string? text)
+    {
+        if (string.IsNullOrEmpty(text))
+        {
+            return "";
+        }
+
+        int first = 0;
+        while (first < text.Length && !IsControl(text, first))
+        {
+            first++;
+        }
+
+        if (first == text.Length)
+        {
+            return text;
+        }
+
+        StringBuilder shown = new(text, 0, first, text.Length + 16);
+        for (int i = first; i < text.Length; i++)
+        {
+            if (IsControl(text, i))
+            {
+                shown.Append($"\\u{(int)text[i]:X4}");
+            }
+            else
+            {
+                shown.Append(text[i]);
+            }
+        }
+
+        return shown.ToString();
+    }
+
+    /// <summary>The same for names and values.</summary>
+    internal static IReadOnlyDictionary<string, string> Neutralize(IReadOnlyDictionary<string, string> texts)
+    {
+        ArgumentNullException.ThrowIfNull(texts);
+        if (texts.All(pair => IsNeutral(pair.Key) && IsNeutral(pair.Value)))
+        {
+            return texts;
+        }
+
+        Dictionary<string, string> neutral = new(StringComparer.Ordinal);
+        foreach ((string name, string value) in texts)
+        {
+            neutral[Neutralize(name)] = Neutralize(value);
+        }
+
+        return neutral;
+    }
+
+    private static bool IsNeutral(string text) => ReferenceEquals(text, Neutralize(text)) || text.Length == 0;
+
+    private static bool IsControl(string text, int index) => text[index] switch
+    {
+        '\n' or '\t' => false,
+        // Alone it lets the rest of the line overwrite its beginning.
+        '\r' => index + 1 == text.Length || text[index + 1] != '\n',
+        < ' ' or (>= '\u007F' and <= '\u009F') => true,
+        // Unicode's Bidi_Control, and the separators that some terminals break lines at.
+        '\u061C' or '\u200E' or '\u200F' or (>= '\u2028' and <= '\u202E') or (>= '\u2066' and <= '\u2069') => true,
+        _ => false,
+    };
+}
