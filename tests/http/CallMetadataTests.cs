@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Hosting;

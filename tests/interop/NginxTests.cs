@@ -32,9 +32,9 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
 
         Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
         DynamicMessage detail = Assert.IsType<DynamicMessage>(Assert.Single(error.Details));
-        Assert.Equal(
-            "type.googleapis.com/grpc.testing.SimpleResponse",
-            detail.Get(detail.Type.FindField("type_url")!));
+        Assert.Equal("grpc.testing.SimpleResponse", detail.Type.FullName);
+        DynamicMessage payload = Assert.IsType<DynamicMessage>(detail.Get(detail.Type.FindField("payload")!));
+        Assert.Equal(7, Assert.IsType<byte[]>(payload.Get(payload.Type.FindField("body")!)).Length);
     }
 
     [PeerFact(Peer.Nginx)]
