@@ -296,6 +296,7 @@ Describe 'Invoke-RpcMethod' {
             $watch.Elapsed.TotalSeconds | Should -BeLessThan 5
             Wait-Until { $listener.InFlight -eq 0 } | Should -BeTrue
             (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc).text | Should -Be 'hi Ann'
+            $shell.Streams.Error | Should -BeNullOrEmpty
             $shell.Dispose()
         }
     }

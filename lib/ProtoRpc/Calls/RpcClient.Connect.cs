@@ -6,13 +6,15 @@ namespace ProtoRpc.Calls;
 public sealed partial class RpcClient
 {
     /// <summary>Connects, and binds where the service is known.</summary>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented;
-    /// InvalidArgument for the endpoint.</exception>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented; InvalidArgument for the endpoint;
+    /// Cancelled for a token that is cancelled meanwhile.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public static RpcClient Connect(
         RpcEndpoint endpoint, RpcSchema? schema = null,
         RpcClientOptions? options = null, CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
+        cancellation.ThrowIfCancellationRequested();
         options ??= new RpcClientOptions();
         ClientOptionsCheck.Check(endpoint, options);
         options = ClientAuthorization.Apply(endpoint, options);
@@ -40,6 +42,7 @@ public sealed partial class RpcClient
         ArgumentNullException.ThrowIfNull(endpoints);
         ArgumentOutOfRangeException.ThrowIfZero(endpoints.Count);
         ArgumentOutOfRangeException.ThrowIfEqual(balancing, RpcLoadBalancing.None);
+        cancellation.ThrowIfCancellationRequested();
         RpcEndpoint first = endpoints[0];
         if (endpoints.FirstOrDefault(endpoint => endpoint.Transport != first.Transport) is { } other)
         {
@@ -79,8 +82,13 @@ public sealed partial class RpcClient
 
         try
         {
-            client._channel.Connect(cancellation);
-            return client;
+            return client.Cancellable(
+                () =>
+                {
+                    client._channel.Connect(cancellation);
+                    return client;
+                },
+                cancellation);
         }
         catch
         {

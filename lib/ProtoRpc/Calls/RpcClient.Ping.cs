@@ -22,17 +22,18 @@ public sealed partial class RpcClient
     public RpcPingResult Ping(
         string? service, TimeSpan? timeout = null, CancellationToken cancellation = default)
     {
-        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        RequireOpen(cancellation);
         try
         {
             RpcServiceInfo? through = service is null
                 ? Service ?? _schema?.Services.FirstOrDefault()
                 : _schema?.GetService(service);
             service ??= _options.Service is { } name ? Service?.FullName ?? name : null;
-            return _channel.Ping(
-                new PingSpec(through, through is null ? service : service is null ? null : through.FullName,
-                    timeout ?? _limits.CallTimeout),
-                cancellation);
+            PingSpec ping = new(
+                through,
+                through is null ? service : service is null ? null : through.FullName,
+                timeout ?? _limits.CallTimeout);
+            return Cancellable(() => _channel.Ping(ping, cancellation), cancellation);
         }
         catch (RpcException e)
         {
@@ -49,14 +50,14 @@ public sealed partial class RpcClient
     /// schema.</returns>
     public IReadOnlyList<string>? CompareSchema(string? service = null, CancellationToken cancellation = default)
     {
-        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        RequireOpen(cancellation);
         RpcSchema ours = RequireSchema();
         IReadOnlyList<RpcServiceInfo> services = service is null
             ? Service is { } only ? [only] : ours.Services
             : [ours.GetService(service)];
         try
         {
-            return _channel.FetchSchema(services, cancellation) is { } theirs
+            return Cancellable(() => _channel.FetchSchema(services, cancellation), cancellation) is { } theirs
                 ? SchemaComparison.Compare(services, theirs)
                 : null;
         }

@@ -3,12 +3,18 @@ using Google.Protobuf;
 using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
 /// <summary>Calls services at one endpoint. Safe for use by many threads.</summary>
-/// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
-/// never sent twice.</remarks>
+/// <remarks>
+/// A connection that broke is made anew by the next call. A call that may have reached the server is never sent twice.
+/// With a token that is already cancelled, every method throws <see cref="OperationCanceledException"/> with that
+/// token, and sends nothing. A token that is cancelled later fails the call with an <see cref="RpcException"/> of
+/// status Cancelled, whose <see cref="RpcException.MayHaveExecuted"/> says whether the server may have run it.
+/// A deadline that passes is always an <see cref="RpcException"/> of status DeadlineExceeded.
+/// </remarks>
 public sealed partial class RpcClient : IDisposable
 {
     private readonly IRpcChannel _channel;
@@ -69,13 +75,13 @@ public sealed partial class RpcClient : IDisposable
     /// <exception cref="RpcException">As there, and DeadlineExceeded when the server did not come.</exception>
     public RpcSchema FetchSchema(RpcCallOptions? options, CancellationToken cancellation = default)
     {
-        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        RequireOpen(cancellation);
         CallRetries retries = new(
             Endpoint, _options.RetryCount, options is { WaitForReady: true },
             options?.Timeout ?? _limits.CallTimeout, cancellation);
         try
         {
-            RpcSchema told = retries.Run(_ => _channel.FetchSchema(cancellation));
+            RpcSchema told = retries.Run(_ => Cancellable(() => _channel.FetchSchema(cancellation), cancellation));
             RpcSchema schema = _given is null ? told : _given.CompleteWith(told, "reflection");
             _service = ServiceOf(schema, _options.Service);
             _schema = schema;
@@ -138,11 +144,12 @@ public sealed partial class RpcClient : IDisposable
         RpcMethodInfo method, RpcCallOptions? options = null, CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(method);
-        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        RequireOpen(cancellation);
         try
         {
-            return new RpcStreamingCall(
-                method, _channel.Open(SpecOf(method, options), cancellation), Endpoint, _limits, CountCall);
+            IRpcStream stream = Cancellable(
+                () => _channel.Open(SpecOf(method, options), cancellation), cancellation);
+            return new RpcStreamingCall(method, stream, Endpoint, _limits, CountCall);
         }
         catch (RpcException e)
         {
@@ -163,6 +170,7 @@ public sealed partial class RpcClient : IDisposable
         [EnumeratorCancellation] CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(requests);
+        cancellation.ThrowIfCancellationRequested();
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         await using RpcStreamingCall call = Open(method, options, end.Token);
         Task sending = call.SendAllAsync(requests, end);
@@ -226,18 +234,21 @@ public sealed partial class RpcClient : IDisposable
     {
         ArgumentNullException.ThrowIfNull(method);
         ArgumentNullException.ThrowIfNull(request);
-        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        RequireOpen(cancellation);
         if (request.Length - request.Position > int.MaxValue)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, "A message has at most 2 GiB less one byte.");
         }
 
-        return Located(method, () => _channel.Upload(
-            new CallSpec(method, timeout ?? _limits.CallTimeout) { Progress = progress },
-            request,
-            body => ReplyParser.Parse(method, body, _limits),
-            cancellation));
+        return Located(
+            method,
+            () => _channel.Upload(
+                new CallSpec(method, timeout ?? _limits.CallTimeout) { Progress = progress },
+                request,
+                body => ReplyParser.Parse(method, body, _limits),
+                cancellation),
+            cancellation);
     }
 
     /// <summary>Closes the connections; calls that run fail.</summary>
@@ -269,7 +280,9 @@ public sealed partial class RpcClient : IDisposable
         CancellationToken cancellation)
     {
         CheckRequest(method, request);
-        return Located(method, () => _channel.Invoke(SpecOf(method, options), request, read, cancellation));
+        RequireOpen(cancellation);
+        return Located(
+            method, () => _channel.Invoke(SpecOf(method, options), request, read, cancellation), cancellation);
     }
 
     private async Task<TReply> CallAsync<TReply>(
@@ -280,6 +293,7 @@ public sealed partial class RpcClient : IDisposable
         CancellationToken cancellation)
     {
         CheckRequest(method, request);
+        RequireOpen(cancellation);
         try
         {
             return await _channel.InvokeAsync(SpecOf(method, options), request, read, cancellation)
@@ -288,6 +302,10 @@ public sealed partial class RpcClient : IDisposable
         catch (RpcException e)
         {
             throw Locate(e, method);
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            throw Locate(CallErrors.Cancelled(Endpoint, sent: false, e), method);
         }
         finally
         {
@@ -309,11 +327,30 @@ public sealed partial class RpcClient : IDisposable
             + $"Call {nameof(Invoke)} with that type.");
     }
 
-    private TReply Located<TReply>(RpcMethodInfo method, Func<TReply> call)
+    private void RequireOpen(CancellationToken cancellation)
+    {
+        ObjectDisposedException.ThrowIf(!IsOpen, this);
+        cancellation.ThrowIfCancellationRequested();
+    }
+
+    // The parts of a call throw for a token that was cancelled between two of them; the call has begun then.
+    private TResult Cancellable<TResult>(Func<TResult> call, CancellationToken cancellation)
     {
         try
         {
             return call();
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false, e);
+        }
+    }
+
+    private TReply Located<TReply>(RpcMethodInfo method, Func<TReply> call, CancellationToken cancellation)
+    {
+        try
+        {
+            return Cancellable(call, cancellation);
         }
         catch (RpcException e)
         {
@@ -329,7 +366,6 @@ public sealed partial class RpcClient : IDisposable
     {
         ArgumentNullException.ThrowIfNull(method);
         ArgumentNullException.ThrowIfNull(request);
-        ObjectDisposedException.ThrowIf(!IsOpen, this);
         if (request.Descriptor.FullName != method.RequestType.FullName)
         {
             throw new RpcException(

@@ -31,8 +31,8 @@ internal static class CallErrors
         Endpoint = endpoint,
     };
 
-    public static RpcException Cancelled(RpcEndpoint endpoint, bool sent) => new(
-        RpcStatusCode.Cancelled, $"The call to '{endpoint}' was cancelled by the caller.")
+    public static RpcException Cancelled(RpcEndpoint endpoint, bool sent, Exception? cause = null) => new(
+        RpcStatusCode.Cancelled, $"The call to '{endpoint}' was cancelled by the caller.", cause)
     {
         Endpoint = endpoint,
         MayHaveExecuted = sent,

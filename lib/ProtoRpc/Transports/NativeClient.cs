@@ -113,8 +113,10 @@ public sealed class NativeClient : IDisposable
     /// <summary>Begins a call. When as many calls run as there may be connections, waits for one to end.</summary>
     /// <exception cref="RpcException">ResourceExhausted when none ended within the limit's call timeout, Cancelled,
     /// FailedPrecondition after <see cref="Dispose"/>.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public NativeExchange Begin(CancellationToken cancellation = default)
     {
+        cancellation.ThrowIfCancellationRequested();
         try
         {
             if (!_free.Wait(Limits.CallTimeout, cancellation))

@@ -35,6 +35,7 @@ public sealed class NativeExchange : IDisposable
     /// <returns>The interface's return code, 0 for success.</returns>
     /// <exception cref="RpcException">A fault by its status; Unavailable when the connection broke, with
     /// <see cref="RpcException.MayHaveExecuted"/>; DeadlineExceeded; Cancelled.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled; nothing is sent.</exception>
     public int Execute(TimeSpan timeout, CancellationToken cancellation = default)
     {
         ClientSlot slot = BeginExecution(timeout, cancellation);
@@ -108,11 +109,7 @@ public sealed class NativeExchange : IDisposable
         }
 
         _isExecuted = true;
-        if (cancellation.IsCancellationRequested)
-        {
-            throw CallErrors.Cancelled(_client.Endpoint, sent: false);
-        }
-
+        cancellation.ThrowIfCancellationRequested();
         if (timeout <= TimeSpan.Zero && timeout != Timeout.InfiniteTimeSpan)
         {
             throw CallErrors.TimedOut(_client.Endpoint, timeout, sent: false);

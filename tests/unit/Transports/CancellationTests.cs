@@ -124,11 +124,12 @@ public static class CancellationTests
         await using TestServer server = new(_ => throw new InvalidOperationException("not to be called"));
         using NativeClient client = server.Connect();
 
-        RpcException cancelled = await Assert.ThrowsAsync<RpcException>(
-            () => Call(client, true, ClientCalls.Patience, new CancellationToken(true)));
+        CancellationToken token = new(canceled: true);
+        OperationCanceledException cancelled = await Assert.ThrowsAsync<OperationCanceledException>(
+            () => Call(client, true, ClientCalls.Patience, token));
         RpcException late = await Assert.ThrowsAsync<RpcException>(() => Call(client, true, TimeSpan.Zero));
 
-        Assert.Equal((RpcStatusCode.Cancelled, false), (cancelled.Code, cancelled.MayHaveExecuted));
+        Assert.Equal(token, cancelled.CancellationToken);
         Assert.Equal((RpcStatusCode.DeadlineExceeded, false), (late.Code, late.MayHaveExecuted));
     }
 

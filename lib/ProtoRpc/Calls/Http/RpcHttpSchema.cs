@@ -20,10 +20,12 @@ public static partial class RpcHttpSchema
     /// <param name="cancellation">Gives up.</param>
     /// <exception cref="RpcException">The server cannot be reached, a file is not there,
     /// or they do not compile.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public static RpcSchema Load(
         Uri file, RpcClientOptions? options = null, CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(file);
+        cancellation.ThrowIfCancellationRequested();
         options ??= new RpcClientOptions();
         RpcEndpoint endpoint = EndpointOf(file);
         ClientOptionsCheck.Check(endpoint, options);

@@ -83,7 +83,7 @@ internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, R
                 TransactionId = id,
             });
         }
-        catch (RpcException)
+        catch (Exception e) when (e is RpcException or OperationCanceledException)
         {
             // The server forgets the transfer in time; what failed first is the error.
         }

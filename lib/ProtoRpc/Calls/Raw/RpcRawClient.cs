@@ -8,7 +8,8 @@ namespace ProtoRpc.Calls.Raw;
 /// <summary>Calls one interface of the raw layer: bytes in, bytes out.
 /// Safe for use by many threads.</summary>
 /// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
-/// never sent twice.</remarks>
+/// never sent twice. A token that is already cancelled is an <see cref="OperationCanceledException"/>, and nothing is
+/// sent; one that is cancelled later fails the call with the status Cancelled.</remarks>
 public sealed class RpcRawClient : IDisposable
 {
     private readonly NativeClient _client;
@@ -82,6 +83,7 @@ public sealed class RpcRawClient : IDisposable
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(options);
+        cancellation.ThrowIfCancellationRequested();
         RawEndpoints.RequireNative(endpoint);
         NativeClient client = NativeClient.Create(
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
@@ -100,6 +102,11 @@ public sealed class RpcRawClient : IDisposable
                     return true;
                 });
             return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            client.Dispose();
+            throw EndpointErrors.ConnectCancelled(endpoint, e);
         }
         catch
         {
@@ -128,6 +135,7 @@ public sealed class RpcRawClient : IDisposable
     public byte[] Execute(
         ReadOnlySpan<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellation)
     {
+        cancellation.ThrowIfCancellationRequested();
         TimeSpan left = timeout ?? _limits.CallTimeout;
         CallRetries retries = new(Endpoint, _retries, waitForReady, left, cancellation);
         try
@@ -145,6 +153,10 @@ public sealed class RpcRawClient : IDisposable
                 }
             }
         }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false, e);
+        }
         finally
         {
             Interlocked.Increment(ref _calls);
@@ -161,6 +173,7 @@ public sealed class RpcRawClient : IDisposable
     public async Task<byte[]> ExecuteAsync(
         ReadOnlyMemory<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellation)
     {
+        cancellation.ThrowIfCancellationRequested();
         TimeSpan time = timeout ?? _limits.CallTimeout;
         CallRetries retries = new(Endpoint, _retries, waitForReady, time, cancellation);
         try
@@ -171,6 +184,10 @@ public sealed class RpcRawClient : IDisposable
                 int code = await exchange.ExecuteAsync(left, cancellation).ConfigureAwait(false);
                 return ReplyOf(exchange, code);
             }).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false, e);
         }
         finally
         {
