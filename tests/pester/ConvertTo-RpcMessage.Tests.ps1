@@ -67,6 +67,7 @@ Describe 'ConvertTo-RpcMessage' {
         try {
             Update-TypeData -TypeName $name -MemberType ScriptProperty -MemberName Loud -Value { throw 'not read' }
             Update-TypeData -TypeName $name -MemberType AliasProperty -MemberName Other -Value text
+            Update-TypeData -TypeName $name -MemberType AliasProperty -MemberName Dangling -Value nowhere
             Update-TypeData -TypeName $name -MemberType NoteProperty -MemberName Noted -Value 5
             $object = [pscustomobject]@{ PSTypeName = $name; text = 'A' }
 
@@ -82,6 +83,18 @@ Describe 'ConvertTo-RpcMessage' {
         finally {
             Remove-TypeData $name
         }
+    }
+
+    It 'reports an alias of an object whose member is missing as the error of its row' {
+        $rows = ([pscustomobject]@{ } | Add-Member AliasProperty text nowhere -PassThru), @{ text = 'B' }
+
+        $json = $rows | ConvertTo-RpcMessage demo.HelloReply -Schema $schema -Format Json `
+            -ErrorVariable errors -ErrorAction SilentlyContinue
+
+        $json | Should -BeExactly '{"text":"B"}'
+        $errors.Count | Should -Be 1
+        $errors[0].FullyQualifiedErrorId | Should -BeLike 'InvalidFieldValue,*'
+        "$($errors[0])" | Should -Match "'text' cannot be read"
     }
 
     Context 'without type or schema' {

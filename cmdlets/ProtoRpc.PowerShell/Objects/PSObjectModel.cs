@@ -102,9 +102,10 @@ internal class PSObjectModel : IObjectModel
     {
         foreach (PSPropertyInfo property in value.Properties)
         {
-            if (property.IsGettable && property is not EndpointTag && !IsOfTypeData(property))
+            if (property is not EndpointTag && !IsOfTypeData(property)
+                && TryGetValue(property, out object? propertyValue))
             {
-                yield return new(property.Name, ValueOf(property));
+                yield return new(property.Name, propertyValue);
             }
         }
     }
@@ -115,13 +116,16 @@ internal class PSObjectModel : IObjectModel
         && property.MemberType is PSMemberTypes.AliasProperty or PSMemberTypes.ScriptProperty
             or PSMemberTypes.CodeProperty or PSMemberTypes.NoteProperty;
 
-    private static object? ValueOf(PSPropertyInfo property)
+    // An alias of a member that is not there throws when it is asked whether it can be read.
+    private static bool TryGetValue(PSPropertyInfo property, out object? value)
     {
         try
         {
-            return property.Value;
+            bool isReadable = property.IsGettable;
+            value = isReadable ? property.Value : null;
+            return isReadable;
         }
-        catch (GetValueException e)
+        catch (ExtendedTypeSystemException e)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
