@@ -90,7 +90,11 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         }
         catch (RpcException e) when (IsTemporary(e))
         {
-            endpoint.Last = e;
+            // The last ping has little time left, and its running out says less than what came before.
+            if (endpoint.Last is null || left >= LongestPing || e.Code is not RpcStatusCode.DeadlineExceeded)
+            {
+                endpoint.Last = e;
+            }
         }
         catch (RpcException e)
         {
