@@ -95,6 +95,11 @@ Describe 'HTTP endpoints' {
         $schema.Services.FullName | Should -Contain 'demo.Greeter'
     }
 
+    It 'asks for the address of a file where its own is given for a schema' {
+        { Import-RpcSchema $address -ErrorAction Stop } |
+            Should -Throw -ExpectedMessage "'$address' is not the address of a file.*'${address}Service.proto'*"
+    }
+
     It 'lets handlers read the headers of a request and set those of the reply' {
         $asked = Start-TestListener @{
             SayHello = {

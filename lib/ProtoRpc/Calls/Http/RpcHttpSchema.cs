@@ -86,6 +86,14 @@ public static partial class RpcHttpSchema
 
         public List<KeyValuePair<string, string>> ReadAll(Uri file)
         {
+            if (file.AbsolutePath.EndsWith('/'))
+            {
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"'{file}' is not the address of a file. Give that of a .proto file, such as "
+                    + $"'{new Uri(file, "Service.proto")}'.");
+            }
+
             string text = Read(file)
                 ?? throw new RpcException(RpcStatusCode.NotFound, $"There is no file at '{file}'.")
             {
