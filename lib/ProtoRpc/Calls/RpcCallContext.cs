@@ -21,6 +21,7 @@ public sealed class RpcCallContext : RpcPeerContext
     private RpcMetadata? _requestHeaders;
     private RpcMetadata? _responseHeaders;
     private RpcMetadata? _responseTrailers;
+    private readonly bool _isDeadlineOfServer;
 
     internal RpcCallContext(
         ServerHost host,
@@ -36,6 +37,7 @@ public sealed class RpcCallContext : RpcPeerContext
         Method = method;
         _incoming = incoming;
         Deadline = Earlier(deadline, host.Options.Limits.HandlerTimeout);
+        _isDeadlineOfServer = Deadline != deadline;
         _cancellation = cancellation;
     }
 
@@ -167,8 +169,7 @@ public sealed class RpcCallContext : RpcPeerContext
     internal Exception Explain(Exception failure) =>
         failure is OperationCanceledException && _withDeadline is { IsCancellationRequested: true }
             && !_cancellation.IsCancellationRequested
-            ? new RpcException(
-                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended.", failure)
+            ? new RpcException(RpcStatusCode.DeadlineExceeded, WhyLate(), failure)
             : failure;
 
     /// <summary>Refuses a call whose caller waits no longer.</summary>
@@ -191,6 +192,11 @@ public sealed class RpcCallContext : RpcPeerContext
             _session = null;
         }
     }
+
+    private string WhyLate() => _isDeadlineOfServer
+        ? $"The handler did not end within the {_host.Options.Limits.HandlerTimeout.TotalSeconds:0.###} s that its "
+            + "server gives it (HandlerTimeout)."
+        : "The deadline passed before the handler ended.";
 
     private static DateTimeOffset? Earlier(DateTimeOffset? deadline, TimeSpan timeout)
     {
