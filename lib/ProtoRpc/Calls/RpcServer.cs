@@ -97,7 +97,8 @@ public sealed class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles a method of any kind by the streams of its messages.</summary>
+    /// <summary>Handles a method of any kind by the streams of its messages. A method that does not stream has one
+    /// request and one reply, which is sent when the handler has ended.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are;
     /// AlreadyExists for a second handler.</exception>
     public RpcServer HandleStreaming(string method, RpcStreamHandler handler)
@@ -109,7 +110,8 @@ public sealed class RpcServer : IRpcServer
     }
 
     /// <summary>Handles a method of any kind with generated message types:
-    /// what the handler yields is sent at once. A side that does not stream has one message.</summary>
+    /// what the handler yields is sent at once. A side that does not stream has one message; the reply of a method
+    /// that does not stream at all is sent when the handler has ended.</summary>
     /// <exception cref="RpcException">NotFound;
     /// InvalidArgument when the types are not the method's.</exception>
     public RpcServer HandleStreaming<TRequest, TReply>(

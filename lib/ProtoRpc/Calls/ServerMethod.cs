@@ -33,7 +33,13 @@ internal sealed class ServerMethod
     public ServerMethod(RpcMethodInfo info, RpcStreamHandler handler, MessageParser? requestParser = null)
     {
         Info = info;
-        Chain = static (context, _) => throw NativeStreaming.Refusal(context.Method, context.Endpoint);
+        Chain = async (context, request) =>
+        {
+            UnaryStream stream = new(this, context, request);
+            await handler(context, stream).ConfigureAwait(false);
+            stream.CheckEnd();
+            return stream.Reply!;
+        };
         StreamChain = handler;
         _requestParser = requestParser;
     }

@@ -93,6 +93,26 @@ public static class RpcServerStreamTests
         Assert.Contains("takes calls.EchoRequest, not calls.EchoReply", error.Message);
     }
 
+    [Theory]
+    [InlineData(RpcTransport.Tcp)]
+    [InlineData(RpcTransport.NamedPipe)]
+    [InlineData(RpcTransport.Local)]
+    public static async Task Generated_types_stream_one_message_each_way_on_native_endpoints(RpcTransport transport)
+    {
+        using RpcServer server = RpcServer
+            .Create(EchoServer.Schema, "calls.Echo", new RpcServerOptions { Interceptors = [new Changing("seen")] })
+            .HandleStreaming<EchoRequest, EchoReply>(
+                "Say", (_, requests) => requests.Select(r => new EchoReply { Text = $"{r.Text} here" }))
+            .AddEndpoint(EchoServer.NewEndpoint(transport))
+            .StartListening();
+        using RpcClient client = EchoServer.Connect(server);
+
+        EchoReply blocking = client.Invoke<EchoReply>("Say", new EchoRequest { Text = "a" });
+        EchoReply async = await client.InvokeAsync<EchoReply>("Say", new EchoRequest { Text = "a" });
+
+        Assert.Equal(("seen here", "seen here"), (blocking.Text, async.Text));
+    }
+
     private static async ValueTask CountAsync(RpcCallContext context, RpcServerStream stream)
     {
         await foreach (IMessage request in stream.ReadAllAsync())
