@@ -2,6 +2,7 @@ using Google.Protobuf;
 using ProtoRpc.Calls;
 using ProtoRpc.Calls.Grpc.Proto;
 using ProtoRpc.Calls.Interceptors;
+using ProtoRpc.Hosting;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using Status = ProtoRpc.Calls.Grpc.Proto.HealthCheckResponse.Types.ServingStatus;
@@ -26,6 +27,40 @@ public static class GrpcBuiltInTests
         Assert.Equal(
             ["Say", "Split", "Join", "Chat"],
             schema.GetMethod("streams.Words/Say").Service.Methods.Select(m => m.Name));
+    }
+
+    [Fact]
+    public static void A_schema_that_imports_the_native_headers_by_all_their_names_is_told()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-tests-");
+        try
+        {
+            string path = Path.Combine(folder.FullName, "a.proto");
+            File.WriteAllText(path, """
+                syntax = "proto2";
+                import "rpc_messages.proto";
+                import "csharp_rpc_messages.proto";
+                import "google/protobuf/csharp_rpc_messages.proto";
+                service S {
+                  rpc Do (google.protobuf.rpc_messages.RpcVoid) returns (google.protobuf.rpc_messages.RpcVoid);
+                }
+                """);
+            using RpcServer server = RpcServer
+                .Create(RpcSchema.Load([path]), "S", new RpcServerOptions().WithHttp())
+                .Handle("Do", (context, _) => new(new DynamicMessage(context.Method.ReplyType)))
+                .AddEndpoint("grpc://127.0.0.1:0")
+                .StartListening();
+            using RpcClient client = RpcClient.Connect(server.Endpoints[0]);
+
+            RpcMethodInfo method = client.FetchSchema().GetMethod("S/Do");
+            IMessage reply = client.Invoke(method, new DynamicMessage(method.RequestType));
+
+            Assert.Equal(0, reply.CalculateSize());
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
     }
 
     [Fact]

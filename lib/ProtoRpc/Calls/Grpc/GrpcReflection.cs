@@ -141,7 +141,9 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                 AddFiles(reply);
             }
 
-            if (!_files.ContainsKey(missing) && !AddWellKnown(missing))
+            // The linker adds the names of rpc_messages.proto.
+            if (!_files.ContainsKey(missing) && !AddWellKnown(missing)
+                && !RpcMessageFiles.Names.Contains(missing))
             {
                 throw Nonsense($"it does not show '{missing}', which its own files import", reply);
             }

@@ -12,7 +12,8 @@ internal static class DescriptorLinker
     /// </exception>
     public static IReadOnlyList<SchemaFile> Link(IReadOnlyList<DescriptorFile> files)
     {
-        IReadOnlyList<DescriptorFile> sorted = ImportOrder.Sort(files);
+        IReadOnlyList<DescriptorFile> sorted = RpcMessageLinks.Unify(
+            ImportOrder.Sort(RpcMessageLinks.AddMissing(files)));
         foreach (DescriptorFile file in sorted)
         {
             NameCheck.Check(file.Proto);

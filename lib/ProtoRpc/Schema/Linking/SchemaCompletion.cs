@@ -88,7 +88,7 @@ internal sealed class SchemaCompletion
         {
             if (_declared.TryGetValue(name, out string? import))
             {
-                ImportPublicly(proto, import);
+                proto.ImportPublicly(import);
             }
         }
 
@@ -107,21 +107,6 @@ internal sealed class SchemaCompletion
             {
                 all.Remove(known);
             }
-        }
-    }
-
-    private static void ImportPublicly(FileDescriptorProto file, string import)
-    {
-        int index = file.Dependency.IndexOf(import);
-        if (index < 0)
-        {
-            index = file.Dependency.Count;
-            file.Dependency.Add(import);
-        }
-
-        if (!file.PublicDependency.Contains(index))
-        {
-            file.PublicDependency.Add(index);
         }
     }
 

@@ -43,7 +43,9 @@ internal sealed partial class ImportRoots
         {
             DirectoryInfo? folder = new FileInfo(file.FullPath).Directory;
             bool isBeside = folder is not null && File.Exists(Path.Combine(folder.FullName, import));
-            bool isShipped = ProtocLocator.IncludeFolders.Any(f => File.Exists(Path.Combine(f, import)));
+            // A tree written for Google.ProtocolBuffers.Rpc may have its own copy, which comes first.
+            bool isShipped = !RpcMessageFiles.OriginalNames.Contains(import)
+                && ProtocLocator.IncludeFolders.Any(f => File.Exists(Path.Combine(f, import)));
             for (folder = folder?.Parent; folder is not null && !isBeside && !isShipped; folder = folder.Parent)
             {
                 if (File.Exists(Path.Combine(folder.FullName, import)))

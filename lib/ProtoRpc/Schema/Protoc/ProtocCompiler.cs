@@ -110,7 +110,13 @@ internal static class ProtocCompiler
     {
         List<string> arguments = ["--include_imports", "--include_source_info", "--retain_options"];
         arguments.Add($"--descriptor_set_out={output}");
-        IEnumerable<string> roots = plan.Roots.Select(r => r.FullPath).Concat(ProtocLocator.IncludeFolders);
+        string aliases = Path.Combine(workFolder, "aliases");
+        IEnumerable<string> roots =
+        [
+            .. plan.Roots.Select(r => r.FullPath),
+            .. RpcMessageAliases.Write(plan.Roots, aliases) ? new[] { aliases } : [],
+            .. ProtocLocator.IncludeFolders,
+        ];
         arguments.AddRange(roots.Select((root, i) =>
             "--proto_path==" + Listable(root, Path.Combine(workFolder, $"root{i}"), links)));
         // A name that looks like an option is given as a path.

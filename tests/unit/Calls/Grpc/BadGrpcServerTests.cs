@@ -207,6 +207,29 @@ public static class BadGrpcServerTests
         Assert.Contains("ends the conversation", await ReflectAsync(list), StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("rpc_messages.proto")]
+    [InlineData("csharp_rpc_messages.proto")]
+    [InlineData("google/protobuf/csharp_rpc_messages.proto")]
+    public static async Task A_reflection_may_lack_the_file_of_the_native_headers(string name)
+    {
+        byte[] list = Answer(
+            new() { ListServicesResponse = new() { Service = { new ServiceResponse { Name = "demo.S" } } } });
+        byte[] file = Answer(new()
+        {
+            FileDescriptorResponse = new() { FileDescriptorProto = { File("a.proto", name) } },
+        });
+        byte[] refusal = Answer(
+            new() { ErrorResponse = new() { ErrorCode = 5, ErrorMessage = "no such file" } });
+        await using Http2Peer peer = Reply([.. list, .. file, .. refusal]);
+        using RpcClient client = RpcClient.Connect(peer.Endpoint);
+
+        RpcSchema schema = client.FetchSchema();
+
+        Assert.Equal("demo.S", Assert.Single(schema.Services).FullName);
+        Assert.NotNull(schema.FindMessage("google.protobuf.rpc_messages.RpcVoid"));
+    }
+
     private static ByteString File(string name, string import)
     {
         Google.Protobuf.Reflection.FileDescriptorProto file = new()

@@ -1,0 +1,97 @@
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using ProtoRpc.Calls.Headers;
+
+namespace ProtoRpc.Schema.Linking;
+
+/// <summary>Makes one file of the headers of the native protocol, whatever names the files of a schema import.</summary>
+/// <remarks>Sets and servers may bring copies of it under several names, and a type can be declared only once.</remarks>
+internal static class RpcMessageLinks
+{
+    /// <summary>Adds the names that are imported and that no file has.</summary>
+    public static IReadOnlyList<DescriptorFile> AddMissing(IReadOnlyList<DescriptorFile> files)
+    {
+        string[] missing =
+        [
+            .. RpcMessageFiles.Names
+                .Intersect(files.SelectMany(file => file.Proto.Dependency))
+                .Except(files.Select(file => file.Name)),
+        ];
+        List<DescriptorFile> all = [.. files];
+        string? declaring = files.FirstOrDefault(IsCopy)?.Name;
+        foreach (string name in missing)
+        {
+            FileDescriptorProto proto;
+            if (declaring is null)
+            {
+                proto = RpcMessagesReflection.Descriptor.ToProto();
+                declaring = name;
+            }
+            else
+            {
+                proto = new FileDescriptorProto { Dependency = { declaring }, PublicDependency = { 0 } };
+            }
+
+            proto.Name = name;
+            all.Add(new DescriptorFile(proto.ToByteString(), proto, $"'{name}'"));
+        }
+
+        return all;
+    }
+
+    /// <summary>Removes from each copy what an earlier one declares, and imports the earlier one there, publicly.
+    /// </summary>
+    /// <param name="sorted">Imports before those that import them.</param>
+    public static IReadOnlyList<DescriptorFile> Unify(IReadOnlyList<DescriptorFile> sorted)
+    {
+        if (sorted.Count(IsCopy) < 2)
+        {
+            return sorted;
+        }
+
+        Dictionary<string, string> declared = new(StringComparer.Ordinal);
+        return [.. sorted.Select(file => IsCopy(file) ? Without(file, declared) : file)];
+    }
+
+    // Merged files may have a folder before their name.
+    private static bool IsCopy(DescriptorFile file) =>
+        file.Proto.Package == RpcMessageFiles.Package
+        && RpcMessageFiles.Names.Contains(file.Name[(file.Name.LastIndexOf('/') + 1)..])
+        && file.Proto.MessageType.Count > 0;
+
+    private static DescriptorFile Without(DescriptorFile file, Dictionary<string, string> declared)
+    {
+        FileDescriptorProto proto = file.Proto.Clone();
+        HashSet<string> imports = new(StringComparer.Ordinal);
+        Keep(proto.MessageType, message => message.Name);
+        Keep(proto.EnumType, type => type.Name);
+        Keep(proto.Service, service => service.Name);
+        Keep(proto.Extension, extension => extension.Name);
+        if (imports.Count == 0)
+        {
+            return file;
+        }
+
+        foreach (string import in imports)
+        {
+            proto.ImportPublicly(import);
+        }
+
+        // It describes elements by their places, which have changed.
+        proto.SourceCodeInfo = null;
+        return new DescriptorFile(proto.ToByteString(), proto, file.Origin);
+
+        void Keep<T>(ICollection<T> all, Func<T, string> nameOf)
+        {
+            foreach (T element in all.ToArray())
+            {
+                // Names that one file has twice are an error of the file, which linking reports.
+                if (!declared.TryAdd(nameOf(element), file.Name) && declared[nameOf(element)] != file.Name)
+                {
+                    imports.Add(declared[nameOf(element)]);
+                    all.Remove(element);
+                }
+            }
+        }
+    }
+}
