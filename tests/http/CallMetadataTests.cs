@@ -43,6 +43,27 @@ public static class CallMetadataTests
     }
 
     [Theory]
+    [InlineData(Http, "content-length")]
+    [InlineData(Http, "transfer-encoding")]
+    [InlineData(Http, "connection")]
+    [InlineData(Http, "te")]
+    [InlineData(Grpc, "content-length")]
+    [InlineData(Grpc, "te")]
+    public static void Headers_that_belong_to_the_protocol_are_refused_before_the_call(string endpoint, string name)
+    {
+        using RpcServer server = Start(endpoint);
+        using RpcClient client = RpcClient.Connect(server.Endpoints[0], WordsServer.Schema);
+        RpcMetadata headers = new();
+        headers.Add(name, "1");
+
+        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
+            client.GetMethod("streams.Words/Say"), WordsServer.Text("x"), new RpcCallOptions { Headers = headers }));
+
+        Assert.Equal("InvalidHeader", error.ErrorId);
+        Assert.Contains($"'{name}'", error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData(Tcp, "Binary")]
     [InlineData(Http, "Binary")]
     [InlineData(Http, "Json")]

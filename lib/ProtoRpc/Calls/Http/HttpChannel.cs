@@ -201,6 +201,16 @@ internal sealed partial class HttpChannel : IRpcChannel
     {
         foreach ((string name, object value) in _options.Headers.Concat(ofCall ?? []))
         {
+            if (HttpNames.IsFraming(name))
+            {
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"The header '{name}' cannot be sent: the name belongs to the protocol. Use another one.")
+                {
+                    ErrorId = "InvalidHeader",
+                };
+            }
+
             TryAdd(message, name, value as string ?? Convert.ToBase64String((byte[])value));
         }
     }

@@ -18,4 +18,14 @@ internal static class HttpNames
 
     /// <summary>Sent by clients of the Connect protocol, who want its errors.</summary>
     public const string ConnectVersion = "Connect-Protocol-Version";
+
+    // They say where the body ends and what the connection does; a wrong one breaks it.
+    private static readonly HashSet<string> Framing = new(StringComparer.OrdinalIgnoreCase)
+    {
+        "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+        "upgrade",
+    };
+
+    /// <summary>Whether HTTP itself needs a header, so that no caller can set it.</summary>
+    public static bool IsFraming(string name) => Framing.Contains(name);
 }
