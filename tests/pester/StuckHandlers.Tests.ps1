@@ -49,7 +49,9 @@ Describe 'Handlers that cannot be stopped' {
     }
 
     It 'fail further calls at once when there are too many, until they return' {
-        $listener = Start-StuckListener @{ ThrottleLimit = 1; Limits = @{ MaxStuckWorkers = 1 } }
+        $listener = Start-StuckListener @{
+            ThrottleLimit = 1; Limits = @{ MaxStuckWorkers = 1 }; ErrorDetail = 'None'
+        }
         $rpc = Connect-Test $listener
         $null = Invoke-Stuck 1
         Wait-Until { $listener.StuckWorkers -eq 1 } | Should -BeTrue

@@ -15,7 +15,8 @@ internal sealed class CallFailure
     public const string ThrownTextId = "HandlerThrew";
 
     // What ProtoRpc raises while a handler runs, and which is about the handler's caller all the same.
-    private static readonly FrozenSet<string> AboutTheCall = FrozenSet.Create("ServerBusy", "ForeignSession", "InvalidHeader", ThrownTextId);
+    private static readonly FrozenSet<string> AboutTheCall =
+        FrozenSet.Create("ServerBusy", "WorkersStuck", "ForeignSession", "InvalidHeader", ThrownTextId);
 
     private readonly RpcErrorDetail _detail;
 
