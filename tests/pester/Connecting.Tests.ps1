@@ -212,6 +212,13 @@ Describe 'Connecting' {
                 Should -Throw -ErrorId 'InvalidHeader,*'
         }
 
+        It 'refuses objects with members as values: <_>' -ForEach @(
+            @{ token = 'x' }, [pscustomobject]@{ token = 'x' }, @('a', @{ token = 'x' })
+        ) {
+            { Connect-RpcEndpoint $listener.Endpoint[0] @with -Header @{ 'X-Colour' = $_ } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidHeader,*' -ExpectedMessage '*X-Colour*members*'
+        }
+
         It 'sends no secret in clear over a network' {
             foreach ($secret in @{ Token = New-Secret t }, @{ Header = @{ 'X-Api-Key' = New-Secret t } },
                 @{ Header = @{ 'X-Api-Key' = 'a', (New-Secret t) } }) {

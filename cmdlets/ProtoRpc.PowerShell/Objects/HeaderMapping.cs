@@ -23,7 +23,7 @@ internal static class HeaderMapping
         {
             string name = LanguagePrimitives.ConvertTo<string>(entry.Key);
             object? value = entry.Value is PSObject wrapped ? wrapped.BaseObject : entry.Value;
-            if (value is byte[] or not IEnumerable or string)
+            if (value is byte[] or IDictionary or not IEnumerable or string)
             {
                 Add(metadata, name, value);
                 continue;
@@ -86,6 +86,14 @@ internal static class HeaderMapping
                 break;
             case SecureString or PSCredential:
                 throw NotSendable(name, value.GetType().Name);
+            case IDictionary or PSCustomObject:
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"The header '{name}' cannot be sent: its value is an object with members. Give text, bytes or "
+                    + "a list of them.")
+                {
+                    ErrorId = "InvalidHeader",
+                };
             default:
                 metadata.Add(name, LanguagePrimitives.ConvertTo<string>(value));
                 break;
