@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Management.Automation;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
@@ -35,7 +36,7 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="schema">The schema of its services; null where none is known.</param>
     /// <param name="options">How it is contacted.</param>
-    /// <param name="deadline">For the ping; null for the default.</param>
+    /// <param name="deadline">For connecting and the ping together; null for the defaults.</param>
     /// <param name="compares">Whether the schema is compared with the server's, where the server tells it.</param>
     /// <exception cref="RpcException">It does not answer, or does not serve what is asked for.</exception>
     private protected RpcPingResult Ping(
@@ -43,8 +44,9 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     {
         // Without a schema the name cannot be looked up, but the server can be asked for it.
         RpcClientOptions known = schema is null ? options with { Service = null } : options;
-        using RpcClient client = RpcClient.Connect(endpoint, schema, known, Cancellation);
-        RpcPingResult result = client.Ping(options.Service, deadline, Cancellation);
+        Stopwatch watch = Stopwatch.StartNew();
+        using RpcClient client = RpcClient.Connect(endpoint, schema, Within(known, deadline), Cancellation);
+        RpcPingResult result = client.Ping(options.Service, Left(deadline, watch.Elapsed), Cancellation);
         return !compares || schema is null
             ? result
             : result with { SchemaDifferences = client.CompareSchema(Service, Cancellation) ?? [] };
@@ -52,4 +54,19 @@ public abstract class RpcPingCommand : RpcEndpointCommand
 
     /// <summary>Whether a server that answered is well: one that says that it does not serve is not.</summary>
     private protected static bool IsWell(RpcPingResult result) => result.Health is "" or "Serving";
+
+    private static RpcClientOptions Within(RpcClientOptions options, TimeSpan? deadline) =>
+        deadline is { } time && time > TimeSpan.Zero && time < options.Limits.ConnectTimeout
+            ? options with { Limits = options.Limits with { ConnectTimeout = time } }
+            : options;
+
+    private static TimeSpan? Left(TimeSpan? deadline, TimeSpan elapsed)
+    {
+        if (deadline is not { } time || time == Timeout.InfiniteTimeSpan)
+        {
+            return deadline;
+        }
+
+        return time > elapsed ? time - elapsed : TimeSpan.FromMilliseconds(1);
+    }
 }

@@ -38,7 +38,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
                 RpcEndpoint endpoint = RpcEndpoint.Parse(text);
                 CheckParameters(endpoint, isRaw: schema is null && Service is null);
                 RpcClientOptions options = CreateOptions();
-                _pending.Add(new(text, left => Ping(endpoint, schema, Within(options, left), left)));
+                _pending.Add(new(text, left => Ping(endpoint, schema, options, left)));
             });
         }
     }
@@ -112,11 +112,6 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         && e.Code is RpcStatusCode.Unavailable or RpcStatusCode.DeadlineExceeded or RpcStatusCode.NotFound
             or RpcStatusCode.Unimplemented or RpcStatusCode.ResourceExhausted or RpcStatusCode.Internal
             or RpcStatusCode.Unknown;
-
-    private static RpcClientOptions Within(RpcClientOptions options, TimeSpan left) =>
-        left < options.Limits.ConnectTimeout
-            ? options with { Limits = options.Limits with { ConnectTimeout = left } }
-            : options;
 
     private TimeSpan Remaining(Stopwatch watch)
     {

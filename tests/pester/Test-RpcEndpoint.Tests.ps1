@@ -44,6 +44,23 @@ Describe 'Test-RpcEndpoint' {
             Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
     }
 
+    It 'waits for a server that says nothing no longer than -Deadline: <_>' -ForEach 'tcp', 'http', 'grpc' {
+        $silent = [Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+        $silent.Start()
+        try {
+            $endpoint = "${_}://127.0.0.1:$($silent.LocalEndpoint.Port)"
+            $watch = [Diagnostics.Stopwatch]::StartNew()
+
+            { Test-RpcEndpoint $endpoint -Deadline 1 -ErrorAction Stop } |
+                Should -Throw -ExpectedMessage '*did not answer within*'
+
+            $watch.Elapsed.TotalSeconds | Should -BeLessThan 6
+        }
+        finally {
+            $silent.Stop()
+        }
+    }
+
     It 'pings the endpoints of a listener' {
         ($listener | Test-RpcEndpoint).Endpoint | Should -Be $listener.Endpoint
         (Test-RpcEndpoint -Listener $listener).Product | Should -Be 'ProtoRpc'

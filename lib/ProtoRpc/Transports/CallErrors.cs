@@ -38,11 +38,13 @@ internal static class CallErrors
         MayHaveExecuted = sent,
     };
 
-    public static RpcException TimedOut(RpcEndpoint endpoint, TimeSpan timeout, bool sent) => new(
+    public static RpcException TimedOut(
+        RpcEndpoint endpoint, TimeSpan timeout, bool sent, Exception? cause = null) => new(
         RpcStatusCode.DeadlineExceeded,
         $"'{endpoint}' did not answer within {timeout.TotalSeconds:0.###} s"
         + (sent ? "; the call may have run there." : ".")
-        + " Give the call a longer deadline, or see what the server does.")
+        + " Give the call a longer deadline, or see what the server does.",
+        cause)
     {
         Endpoint = endpoint,
         MayHaveExecuted = sent,

@@ -38,15 +38,16 @@ internal sealed class CallTime : IDisposable
 
         if (_source.IsCancellationRequested)
         {
-            return new RpcException(
-                RpcStatusCode.DeadlineExceeded,
-                sent
-                    ? $"No reply came within {_timeout.TotalSeconds:0.###} s."
-                    : $"'{endpoint}' took no request within {_timeout.TotalSeconds:0.###} s; the call did not run.",
-                error)
-            {
-                MayHaveExecuted = sent,
-            };
+            return sent
+                ? CallErrors.TimedOut(endpoint, _timeout, sent: true, error)
+                : new RpcException(
+                    RpcStatusCode.DeadlineExceeded,
+                    $"'{endpoint}' took no request within {_timeout.TotalSeconds:0.###} s; the call did not run.",
+                    error)
+                {
+                    Endpoint = endpoint,
+                    MayHaveExecuted = false,
+                };
         }
 
         return error switch
