@@ -128,6 +128,24 @@ public sealed class ErrorPolicyTests : IDisposable
     }
 
     [Theory]
+    [InlineData("Json", null, "\u001B[31mred\0\uFFFF \U0001F600")]
+    [InlineData("Xml", null, "\uFFFD[31mred\uFFFD\uFFFD \U0001F600")]
+    [InlineData("Xml", RpcErrorDetail.Full, "\uFFFD[31mred\uFFFD\uFFFD \U0001F600")]
+    public void A_text_with_characters_that_XML_forbids_arrives(string name, RpcErrorDetail? level, string text)
+    {
+        RpcServer server = Start(Http, level);
+        Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoints[0], SearchServer.Schema, new RpcClientOptions { Format = format });
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("Fail"), Request("controls")));
+
+        Assert.Equal(RpcStatusCode.NotFound, error.Code);
+        Assert.Equal(text, error.Message);
+    }
+
+    [Theory]
     [InlineData(Tcp)]
     [InlineData(Http)]
     [InlineData(Grpc)]
@@ -222,6 +240,7 @@ public sealed class ErrorPolicyTests : IDisposable
     {
         "author" => new RpcException(RpcStatusCode.ResourceExhausted, Author, new IOException("secret: pw=1")),
         "parameter" => new ArgumentException("Wrong.", "order", new ArgumentNullException("id", "Must be there.")),
+        "controls" => new RpcException(RpcStatusCode.NotFound, "\u001B[31mred\0\uFFFF \U0001F600"),
         "own" => new RpcException(RpcStatusCode.FailedPrecondition, Author)
         {
             ErrorId = "AccountLocked",

@@ -170,7 +170,8 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         (MessageFormat, string) writer =
             WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
             ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
-        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), _format)
+        FormatOptions format = _format with { ReplaceForbidden = true };
+        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), format)
             .ConfigureAwait(false);
     }
 

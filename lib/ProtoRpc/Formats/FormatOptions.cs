@@ -30,6 +30,10 @@ public sealed record FormatOptions
     /// name, instead of side by side; for reading too.</summary>
     public bool NestedRepeated { get; init; }
 
+    /// <summary>XML: whether characters that it cannot hold are written as U+FFFD instead of refused, for texts of
+    /// failures, which must arrive.</summary>
+    internal bool ReplaceForbidden { get; init; }
+
     /// <summary>JSON and XML: whether there are line breaks and indentation. Text always has them.</summary>
     public bool Indented { get; init; }
 

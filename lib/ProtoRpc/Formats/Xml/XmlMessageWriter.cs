@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Text;
 using System.Xml;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
@@ -32,7 +33,7 @@ internal sealed class XmlMessageWriter(XmlWriter writer, RpcMessageInfo root, Fo
         CheckDepth(depth);
         if (WellKnownText.IsOne(message.Layout.WellKnown))
         {
-            writer.WriteString(TextOf(message));
+            writer.WriteString(Allowed(TextOf(message)));
             return;
         }
         foreach (FieldLayout field in message.Layout.Shown.Concat(message.Layout.Extensions))
@@ -113,8 +114,24 @@ internal sealed class XmlMessageWriter(XmlWriter writer, RpcMessageInfo root, Fo
         }
         else
         {
-            writer.WriteString(TextOf(field, value));
+            writer.WriteString(Allowed(TextOf(field, value)));
         }
         writer.WriteEndElement();
+    }
+
+    private string Allowed(string text)
+    {
+        if (!Options.ReplaceForbidden)
+        {
+            return text;
+        }
+        StringBuilder allowed = new(text.Length);
+        foreach (Rune rune in text.EnumerateRunes())
+        {
+            // A half of a surrogate pair comes as U+FFFD already, and what is beyond U+FFFF may always stand.
+            allowed.Append(
+                rune.IsBmp && !XmlConvert.IsXmlChar((char)rune.Value) ? "\uFFFD" : rune.ToString());
+        }
+        return allowed.ToString();
     }
 }
