@@ -49,7 +49,10 @@ public sealed class WrongProtocolTests : IDisposable
     [InlineData("tcp", "https", "https://127.0.0.1:")]
     [InlineData("grpc", "http", "Use http://127.0.0.1:")]
     [InlineData("grpc", "https", "")]
-    [InlineData("grpcs", "http", "")]
+    [InlineData("grpc", "native", "Use ncacn_ip_tcp:127.0.0.1[")]
+    [InlineData("grpcs", "http", "Use http://127.0.0.1:")]
+    [InlineData("grpcs", "grpc", "Use grpc://127.0.0.1:")]
+    [InlineData("grpcs", "native", "Use ncacn_ip_tcp:127.0.0.1[")]
     public async Task It_is_named_at_once_with_what_to_use(string client, string server, string wanted)
     {
         int port = server switch

@@ -90,12 +90,12 @@ internal sealed class GreetedStream(
         }
         catch (IOException e)
         {
-            throw Refuse(HttpErrors.HungUp(endpoint, e));
+            throw Refuse(await HungUpAsync(e, cancellationToken).ConfigureAwait(false));
         }
 
         if (count == 0)
         {
-            throw Refuse(HttpErrors.HungUp(endpoint, null));
+            throw Refuse(await HungUpAsync(null, cancellationToken).ConfigureAwait(false));
         }
 
         ReadOnlyMemory<byte> first = buffer[..count];
@@ -116,6 +116,16 @@ internal sealed class GreetedStream(
     {
         refused(why);
         return why;
+    }
+
+    // A native listener closes a connection that begins with HTTP/2 or TLS without an answer.
+    private async Task<RpcException> HungUpAsync(Exception? error, CancellationToken cancellationToken)
+    {
+        SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellationToken).ConfigureAwait(false);
+        bool isAsExpected = found == (endpoint.IsTls ? SpokenProtocol.Tls : SpokenProtocol.Http2);
+        return found == SpokenProtocol.Unknown || isAsExpected
+            ? HttpErrors.HungUp(endpoint, error)
+            : HttpErrors.Other(endpoint, found, error);
     }
 
     // Whoever reads may have asked for the few bytes of a frame's head only.

@@ -11,10 +11,12 @@ internal static class HttpErrors
     public static RpcException WrongProtocol(RpcEndpoint endpoint, PeerGreeting greeting, string firstLine)
     {
         bool wantsTls = endpoint.IsTls;
+        string place = PlaceOf(endpoint);
         string what = greeting switch
         {
             PeerGreeting.Tls => $"it speaks TLS. Use {TlsForm(endpoint)}",
-            PeerGreeting.Http1 when wantsTls => $"it speaks plain HTTP/1 ('{firstLine}'), without TLS",
+            PeerGreeting.Http1 when wantsTls =>
+                $"it speaks plain HTTP/1 ('{firstLine}'), without TLS. Use http://{place}/",
             PeerGreeting.Http1 => $"it speaks HTTP/1 ('{firstLine}'), and gRPC needs HTTP/2. "
                 + "Check the port; a proxy may be in between",
             PeerGreeting.Http2 => $"it speaks HTTP/2 without TLS. Use {PlainForm(endpoint)}",
@@ -27,7 +29,7 @@ internal static class HttpErrors
     /// <summary>A server that was found to speak something else.</summary>
     public static RpcException Other(RpcEndpoint endpoint, SpokenProtocol found, Exception? inner)
     {
-        string place = $"{(endpoint.Host.Contains(':') ? $"[{endpoint.Host}]" : endpoint.Host)}:{endpoint.Port}";
+        string place = PlaceOf(endpoint);
         return Make(
             endpoint,
             found switch
@@ -99,11 +101,14 @@ internal static class HttpErrors
 
     private static string TlsForm(RpcEndpoint endpoint) => endpoint.Transport switch
     {
-        RpcTransport.Grpc => $"grpcs://{endpoint.Host}:{endpoint.Port}",
-        RpcTransport.Http => $"https://{endpoint.Host}:{endpoint.Port}",
+        RpcTransport.Grpc => $"grpcs://{PlaceOf(endpoint)}",
+        RpcTransport.Http => $"https://{PlaceOf(endpoint)}",
         _ => "TLS",
     };
 
     private static string PlainForm(RpcEndpoint endpoint) =>
-        $"{(endpoint.Transport == RpcTransport.Grpcs ? "grpc" : "http")}://{endpoint.Host}:{endpoint.Port}";
+        $"{(endpoint.Transport == RpcTransport.Grpcs ? "grpc" : "http")}://{PlaceOf(endpoint)}";
+
+    private static string PlaceOf(RpcEndpoint endpoint) =>
+        $"{(endpoint.Host.Contains(':') ? $"[{endpoint.Host}]" : endpoint.Host)}:{endpoint.Port}";
 }
