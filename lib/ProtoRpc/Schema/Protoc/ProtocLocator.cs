@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
 
 namespace ProtoRpc.Schema.Protoc;
 
@@ -7,9 +8,12 @@ namespace ProtoRpc.Schema.Protoc;
 /// Beside the assembly are <c>protoc/&lt;platform&gt;/protoc</c> (linux-x64, linux-arm64, osx, win-x64),
 /// <c>protoc/include</c> with the well-known imports, and <c>protos</c> with ProtoRpc's own.
 /// </remarks>
-internal static class ProtocLocator
+internal static partial class ProtocLocator
 {
     private const string Variable = "PROTOC";
+
+    // X_OK of access(2).
+    private const int ExecuteAccess = 1;
 
     /// <summary>The folder of this assembly.</summary>
     public static string AssemblyFolder =>
@@ -44,8 +48,7 @@ internal static class ProtocLocator
         string shipped = Path.Combine(assemblyFolder, "protoc", PlatformFolder, name);
         if (File.Exists(shipped))
         {
-            MakeExecutable(shipped);
-            return shipped;
+            return OperatingSystem.IsWindows() ? shipped : Executable(shipped);
         }
 
         string? onPath = (searchPath ?? "").Split(Path.PathSeparator, StringSplitOptions.RemoveEmptyEntries)
@@ -66,29 +69,36 @@ internal static class ProtocLocator
         : "linux-x64";
 
     // Archives and packages lose the executable bit.
-    private static void MakeExecutable(string path)
+    [UnsupportedOSPlatform("windows")]
+    private static string Executable(string path)
     {
-        if (OperatingSystem.IsWindows())
+        if (CanExecute(path))
         {
-            return;
+            return path;
         }
 
-        UnixFileMode mode = File.GetUnixFileMode(path);
-        UnixFileMode run = UnixFileMode.UserExecute | UnixFileMode.GroupExecute | UnixFileMode.OtherExecute;
-        if ((mode & run) != run)
+        try
         {
-            try
-            {
-                File.SetUnixFileMode(path, mode | run);
-            }
-            catch (Exception e) when ((mode & run) != 0 && e is (IOException or UnauthorizedAccessException))
-            {
-                // Another user's file that may be executable for this one all the same; starting it will tell.
-            }
-            catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-            {
-                throw Missing($"'{path}' may not be executed; run 'chmod +x' on it.", e);
-            }
+            File.SetUnixFileMode(path, File.GetUnixFileMode(path)
+                | UnixFileMode.UserExecute | UnixFileMode.GroupExecute | UnixFileMode.OtherExecute);
         }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            // Another user's file, or a read-only file system.
+        }
+
+        // Not executable with the bit, either, where the file system is mounted with noexec.
+        return CanExecute(path)
+            ? path
+            : ProtocCopy.Prepare(
+                path, Environment.GetEnvironmentVariable("XDG_CACHE_HOME"), Environment.GetEnvironmentVariable("HOME"));
     }
+
+    [UnsupportedOSPlatform("windows")]
+    private static bool CanExecute(string path) => access(path, ExecuteAccess) == 0;
+
+#pragma warning disable SYSLIB1054, IDE1006 // Named as in the C library.
+    [LibraryImport("libc", StringMarshalling = StringMarshalling.Utf8)]
+    private static partial int access(string path, int mode);
+#pragma warning restore SYSLIB1054, IDE1006
 }
