@@ -58,7 +58,7 @@ Describe 'Connect-RpcEndpoint' {
         $socket = [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
         $socket.Start()
         $accepted = $socket.AcceptTcpClientAsync()
-        $job = Start-ThreadJob {
+        $job = 0 | ForEach-Object -AsJob -Parallel {
             $stream = ($using:accepted).Result.GetStream()
             $stream.Write([Text.Encoding]::ASCII.GetBytes("HTTP/1.1 400 Bad Request`r`n`r`n"))
         }
@@ -77,7 +77,7 @@ Describe 'Connect-RpcEndpoint' {
         # HTTP/2 as far as needed: settings, and the end of the connection when a ping comes.
         $socket = [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
         $socket.Start()
-        $peer = Start-ThreadJob {
+        $peer = 0 | ForEach-Object -AsJob -Parallel {
             $stream = ($using:socket).AcceptTcpClient().GetStream()
             $stream.Write([byte[]](0, 0, 0, 4, 0, 0, 0, 0, 0))
             $stream.ReadExactly([byte[]]::new(24))

@@ -87,7 +87,7 @@ Import-Module '$ModuleManifest'
 `$endpoint = 'ncalrpc:[$(New-TestName)]'
 `$with = @{ Schema = '$TestProtos/greeter.proto'; Service = 'demo.Greeter' }
 `$listener = Start-RpcListener `$endpoint { while (`$true) { } } @with
-`$job = Start-ThreadJob {
+`$job = 0 | ForEach-Object -AsJob -Parallel {
     Import-Module '$ModuleManifest'
     Connect-RpcEndpoint `$using:endpoint -Schema '$TestProtos/greeter.proto' -Service demo.Greeter
     Invoke-RpcMethod SayHello -Deadline 60

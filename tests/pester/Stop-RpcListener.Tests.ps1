@@ -5,7 +5,7 @@ Describe 'Stop-RpcListener' {
         # Makes a call that runs in the background, and waits until its handler runs.
         function Start-Call($Listener, [string] $Name) {
             $endpoint = "$($Listener.Endpoint)"
-            $job = Start-ThreadJob {
+            $job = 0 | ForEach-Object -AsJob -Parallel {
                 Import-Module $using:ModuleManifest
                 $null = Connect-RpcEndpoint $using:endpoint `
                     -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter

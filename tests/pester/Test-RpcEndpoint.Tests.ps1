@@ -115,7 +115,7 @@ Describe 'Test-RpcEndpoint' {
     It 'answers while all workers are busy' {
         $busy = Start-TestListener { while ($true) { } } -With @{ ThrottleLimit = 1 }
         $endpoint = "$($busy.Endpoint)"
-        $job = Start-ThreadJob {
+        $job = 0 | ForEach-Object -AsJob -Parallel {
             Import-Module $using:ModuleManifest
             $null = Connect-RpcEndpoint $using:endpoint `
                 -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter

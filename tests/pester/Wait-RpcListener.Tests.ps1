@@ -18,7 +18,7 @@ Describe 'Wait-RpcListener' {
 
     It 'gives the listener once it has stopped' {
         $listener = Start-TestListener { }
-        $job = Start-ThreadJob {
+        $job = 0 | ForEach-Object -AsJob -Parallel {
             Import-Module $using:ModuleManifest
             Start-Sleep -Milliseconds 200
             $using:listener | Stop-RpcListener
@@ -31,7 +31,7 @@ Describe 'Wait-RpcListener' {
     It 'writes what handlers write while it waits' {
         $listener = Start-TestListener { param($Request) Write-Information "got $($Request.name)" }
         $endpoint = "$($listener.Endpoint)"
-        $job = Start-ThreadJob {
+        $job = 0 | ForEach-Object -AsJob -Parallel {
             Import-Module $using:ModuleManifest
             $null = Connect-RpcEndpoint $using:endpoint `
                 -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter
