@@ -5,9 +5,6 @@ namespace ProtoRpc.TestRun;
 /// <param name="Filter">Part of the names of the tests to run, or null for all.</param>
 internal sealed record RunOptions(IReadOnlyList<string> Suites, string? Filter)
 {
-    public const string Usage =
-        "dotnet run --project tests/run [-- [--suite unit|interop|windows|pester]... [--filter TEXT]]";
-
     /// <exception cref="ArgumentException">The arguments cannot be understood;
     /// the message says what can.</exception>
     public static RunOptions Parse(IReadOnlyList<string> arguments, IReadOnlyCollection<string> known)
@@ -18,7 +15,7 @@ internal sealed record RunOptions(IReadOnlyList<string> Suites, string? Filter)
         {
             string value = i + 1 < arguments.Count
                 ? arguments[i + 1]
-                : throw new ArgumentException($"'{arguments[i]}' lacks its value. Usage: {Usage}");
+                : throw new ArgumentException($"'{arguments[i]}' lacks its value. Usage: {UsageOf(known)}");
             switch (arguments[i])
             {
                 case "--suite" when known.Contains(value):
@@ -31,10 +28,13 @@ internal sealed record RunOptions(IReadOnlyList<string> Suites, string? Filter)
                     filter = value;
                     break;
                 default:
-                    throw new ArgumentException($"'{arguments[i]}' is not understood. Usage: {Usage}");
+                    throw new ArgumentException($"'{arguments[i]}' is not understood. Usage: {UsageOf(known)}");
             }
         }
 
         return new RunOptions(suites, filter);
     }
+
+    private static string UsageOf(IEnumerable<string> suites) =>
+        $"dotnet run --project tests/run [-- [--suite {string.Join('|', suites)}]... [--filter TEXT]]";
 }

@@ -33,4 +33,12 @@ public static class RunOptionsTests
     {
         Assert.Throws<ArgumentException>(() => RunOptions.Parse(arguments, Known));
     }
+
+    [Fact]
+    public static void Names_every_suite_in_the_usage()
+    {
+        ArgumentException error = Assert.Throws<ArgumentException>(() => RunOptions.Parse(["--what", "now"], Known));
+
+        Assert.Contains("[--suite unit|pester]...", error.Message, StringComparison.Ordinal);
+    }
 }
