@@ -326,7 +326,9 @@ public sealed class RpcServer : IRpcServer
         _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Transport))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"No part of this server serves {endpoint.Transport} endpoints such as {endpoint}.")
+            $"No part of this server serves {endpoint.Transport} endpoints such as '{endpoint}'. HTTP and gRPC "
+            + "endpoints are in the package ProtoRpc.Hosting: reference it, and create the server with the options "
+            + "'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.Hosting).")
         {
             Endpoint = endpoint,
         };

@@ -198,6 +198,21 @@ public static class RpcServerTests
         Assert.Contains("calls.Other/Say has no handler", error.Message);
     }
 
+    [Theory]
+    [InlineData("http://127.0.0.1:0/")]
+    [InlineData("grpc://127.0.0.1:0")]
+    public static void A_server_without_HTTP_names_the_package_and_the_call_that_bring_it(string endpoint)
+    {
+        using RpcServer server = RpcServer.Create(EchoServer.Schema, "Other").AddEndpoint(endpoint);
+
+        RpcException error = Assert.Throws<RpcException>(() => server.StartListening());
+
+        Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
+        Assert.Contains("package ProtoRpc.Hosting", error.Message);
+        Assert.Contains("new RpcServerOptions().WithHttp()", error.Message);
+        Assert.Contains(endpoint, error.Message);
+    }
+
     [Fact]
     public static void A_reply_of_another_type_fails_the_call_and_not_the_server()
     {
