@@ -19,6 +19,10 @@ try {
         Import-MarkdownCommandHelp
     $file = Export-MamlCommandHelp -CommandHelp $pages -OutputFolder $work -Force
     $text = [IO.File]::ReadAllText($file.FullName) -replace '\r\n', "`n"
+
+    # PlatyPS writes this link of a page that is nowhere online, too.
+    $text = $text -replace
+        '(?m)^ *<maml:navigationLink>\n *<maml:linkText>Online Version</maml:linkText>\n *<maml:uri />\n *</maml:navigationLink>\n'
     [IO.File]::WriteAllText((Join-Path $OutputFolder $file.Name), $text.TrimEnd() + "`n")
 }
 finally {

@@ -15,7 +15,7 @@ namespace ProtoRpc.PowerShell;
 public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
-    private const string ByMessage = "Message";
+    private const string ByInput = "InputObject";
     private const string ByBytes = "Bytes";
 
     private MessageMapper? _mapper;
@@ -28,23 +28,28 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     private bool _disposing;
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
-    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByMessage)]
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByInput)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(MethodCompleter))]
     public string Method { get; set; } = "";
 
     [Parameter(Position = 1, ParameterSetName = ByConnection)]
-    [Parameter(Position = 1, ValueFromPipeline = true, ParameterSetName = ByMessage)]
     [AllowNull]
     [ArgumentCompleter(typeof(MessageCompleter))]
     public object? Message { get; set; }
+
+    // Apart from -Message, because the shell completes no parameter that it takes from the pipeline.
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByInput)]
+    [AllowNull]
+    [ArgumentCompleter(typeof(MessageCompleter))]
+    public object? InputObject { get; set; }
 
     [Parameter(Mandatory = true, ParameterSetName = ByBytes)]
     [AllowEmptyCollection]
     public byte[] Bytes { get; set; } = [];
 
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByMessage)]
+    [Parameter(ParameterSetName = ByInput)]
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByBytes)]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
@@ -55,29 +60,29 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     public TimeSpan? Deadline { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByMessage)]
+    [Parameter(ParameterSetName = ByInput)]
     public SwitchParameter AsHashtable { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByMessage)]
+    [Parameter(ParameterSetName = ByInput)]
     public SwitchParameter Raw { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByMessage)]
+    [Parameter(ParameterSetName = ByInput)]
     public SwitchParameter AllowUnknownField { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByMessage)]
+    [Parameter(ParameterSetName = ByInput)]
     [ValidateNotNull]
     public IDictionary? Header { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByMessage)]
+    [Parameter(ParameterSetName = ByInput)]
     [ValidateNotNullOrEmpty]
     public string? ResponseHeadersVariable { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByMessage)]
+    [Parameter(ParameterSetName = ByInput)]
     [ValidateNotNullOrEmpty]
     public string? TrailersVariable { get; set; }
 
@@ -98,7 +103,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     private bool IsFed => ParameterSetName != ByBytes && MyInvocation.ExpectingInput
         && (_connectionIsGiven || Connection is null);
 
-    private protected override object? RowObject => IsFed ? Message : null;
+    private protected override object? RowObject => IsFed ? Request : null;
+
+    private object? Request => Message ?? InputObject;
 
     // The pipeline binds its objects later.
     protected override void Begin() =>
@@ -186,7 +193,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         try
         {
             RpcCallOptions options = Options(info, progress);
-            Write(client, client.Invoke(method, ToRequest(method, Message), options, Cancellation));
+            Write(client, client.Invoke(method, ToRequest(method, Request), options, Cancellation));
         }
         finally
         {
@@ -219,7 +226,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
                 Begin(client);
             }
 
-            if (!_stream!.Send(ToRequest(method, Message)))
+            if (!_stream!.Send(ToRequest(method, Request)))
             {
                 _streamEnded = true;
                 FinishStream();
@@ -297,15 +304,15 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     {
         if (!method.IsClientStreaming)
         {
-            return [Message];
+            return [Request];
         }
 
-        object? value = Message is PSObject wrapped ? wrapped.BaseObject : Message;
+        object? value = Request is PSObject wrapped ? wrapped.BaseObject : Request;
         return value switch
         {
             null => [],
             IList list and not byte[] => list.Cast<object?>(),
-            _ => [Message],
+            _ => [Request],
         };
     }
 

@@ -185,6 +185,8 @@ service Others {
 
     It 'offers requests and methods of the connection in <_>' -ForEach @(
         '$rpc | Invoke-RpcMethod -Method exit -Message '
+        '$rpc | Invoke-RpcMethod exit '
+        'Get-RpcConnection | Invoke-RpcMethod -Deadline 3 hostile.Things/exit '
         'Invoke-RpcMethod exit '
     ) {
         (Complete $_).CompletionText | Select-Object -First 1 | Should -BeLike '@{ text0 = *'

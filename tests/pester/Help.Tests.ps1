@@ -79,6 +79,19 @@ Describe 'Help' {
             $help.examples.example | Should -Not -BeNullOrEmpty
         }
 
+        It 'has links of <Name> that lead somewhere' -ForEach $commands {
+            $links = @((Get-Help $Name -Full).relatedLinks.navigationLink)
+
+            $links | Should -Not -BeNullOrEmpty
+            $links.Where({ -not $_.uri }).linkText | Should -BeNullOrEmpty
+        }
+
+        It 'shows no syntax of <Name> twice' -ForEach $commands {
+            $shown = @((Get-Command $Name -Syntax) -split '\r?\n' | Where-Object { $_ })
+
+            $shown | Select-Object -Unique | Should -HaveCount $shown.Count
+        }
+
         It 'is shown by Get-Help for <Name>' -ForEach $topics {
             Get-Help $Name | Out-String | Should -Match 'SHORT DESCRIPTION'
         }
