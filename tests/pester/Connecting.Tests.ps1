@@ -21,6 +21,23 @@ Describe 'Connecting' {
     AfterEach { Clear-Test }
 
     Context 'with -Lazy' {
+        It 'waits no longer than -Deadline for the schema of a server that says nothing' {
+            $silent = [Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+            $silent.Start()
+            try {
+                $rpc = Connect-RpcEndpoint "grpc://127.0.0.1:$($silent.LocalEndpoint.Port)" -Lazy
+                $watch = [Diagnostics.Stopwatch]::StartNew()
+
+                { $rpc | Invoke-RpcMethod SayHello -Deadline 1 -ErrorAction Stop } |
+                    Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*' -ExpectedMessage '*did not answer within 1 s*'
+
+                $watch.Elapsed.TotalSeconds | Should -BeLessThan 10
+            }
+            finally {
+                $silent.Stop()
+            }
+        }
+
         It 'makes no contact before the first call: <_>' -ForEach 'tcp://127.0.0.1:0', 'http://127.0.0.1:0/', 'grpc://127.0.0.1:0' {
             $rpc = Connect-RpcEndpoint (New-DeadEndpoint $_) -Lazy @with -ErrorAction Stop
 

@@ -1,4 +1,5 @@
 using ProtoRpc.Schema;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
@@ -65,6 +66,32 @@ public sealed partial class RpcClient
         {
             // What cannot be read cannot be compared; a ping says whether the server is there.
             return null;
+        }
+    }
+
+    private static CancellationTokenSource Within(TimeSpan? timeout, CancellationToken cancellation)
+    {
+        CancellationTokenSource source = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        if (timeout is { TotalMilliseconds: >= 0 and < int.MaxValue } time)
+        {
+            source.CancelAfter(time);
+        }
+
+        return source;
+    }
+
+    // Channels ask for as long as the limits let a call take, which may be longer than this one has.
+    private RpcSchema AskForSchema(TimeSpan? timeout, CancellationToken time, CancellationToken cancellation)
+    {
+        try
+        {
+            return Cancellable(() => _channel.FetchSchema(time), time);
+        }
+        catch (RpcException e) when (
+            e.Code == RpcStatusCode.Cancelled && timeout is { } passed && time.IsCancellationRequested
+            && !cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.TimedOut(Endpoint, passed, sent: false, e);
         }
     }
 }

@@ -81,7 +81,8 @@ public sealed partial class RpcClient : IDisposable
             options?.Timeout ?? _limits.CallTimeout, cancellation);
         try
         {
-            RpcSchema told = retries.Run(_ => Cancellable(() => _channel.FetchSchema(cancellation), cancellation));
+            using CancellationTokenSource time = Within(options?.Timeout, cancellation);
+            RpcSchema told = retries.Run(_ => AskForSchema(options?.Timeout, time.Token, cancellation));
             RpcSchema schema = _given is null ? told : _given.CompleteWith(told, "reflection");
             _service = ServiceOf(schema, _options.Service);
             _schema = schema;
