@@ -25,7 +25,7 @@ internal static partial class RemoteExceptionFactory
                     ? Make(type, remote.Message)
                     : null;
         }
-        catch (Exception e) when (e is TargetInvocationException or IOException or BadImageFormatException
+        catch (Exception e) when (e is IOException or BadImageFormatException
             or TypeLoadException or ArgumentException or NotSupportedException)
         {
             // What the server told is in the RpcException all the same.
@@ -36,11 +36,23 @@ internal static partial class RemoteExceptionFactory
     // The only text of ArgumentNullException and others of the kind is the name of a parameter; with an inner exception
     // beside it, it is the message, but for TypeInitializationException.
     private static Exception? Make(Type type, string message) =>
-        type.GetConstructor([typeof(string), typeof(Exception)]) is { } withInner && TakesMessage(withInner)
-            ? (Exception)withInner.Invoke([message, null])
-            : type.GetConstructor([typeof(string)]) is { } constructor && TakesMessage(constructor)
-                ? (Exception)constructor.Invoke([message])
+        Make(type, [typeof(string), typeof(Exception)], [message, null])
+            ?? Make(type, [typeof(string)], [message]);
+
+    // AggregateException refuses null as its inner exception.
+    private static Exception? Make(Type type, Type[] parameters, object?[] values)
+    {
+        try
+        {
+            return type.GetConstructor(parameters) is { } constructor && TakesMessage(constructor)
+                ? (Exception)constructor.Invoke(values)
                 : null;
+        }
+        catch (TargetInvocationException)
+        {
+            return null;
+        }
+    }
 
     private static bool TakesMessage(ConstructorInfo constructor) =>
         constructor.GetParameters()[0].Name?.EndsWith("name", StringComparison.OrdinalIgnoreCase) != true;

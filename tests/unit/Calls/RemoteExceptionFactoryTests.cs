@@ -64,6 +64,7 @@ public static class RemoteExceptionFactoryTests
     [Theory]
     [InlineData("System.ArgumentNullException", Core, true)]
     [InlineData("System.ArgumentOutOfRangeException", Core, true)]
+    [InlineData("System.AggregateException", Core, true)]
     [InlineData("System.ObjectDisposedException", Core, true)]
     [InlineData("System.ArgumentException", Core, true)]
     [InlineData("System.TimeoutException", Core, true)]
