@@ -48,9 +48,8 @@ internal static class RpcErrors
         string where = string.Join(" at ", PlacesOf(error));
         string text = $"{error.Code}: {error.Message}";
 
-        // A handler may repeat what anybody sent, and a terminal would do what it says.
-        return string.Concat((where.Length > 0 ? $"{text} ({where})" : text).Select(
-            c => char.IsControl(c) && c is not ('\r' or '\n' or '\t') ? '\uFFFD' : c));
+        // A name of a method or an endpoint may come from a peer, and a terminal would do what it says.
+        return TerminalText.Neutralize(where.Length > 0 ? $"{text} ({where})" : text);
     }
 
     public static ErrorCategory CategoryOf(RpcStatusCode code) =>

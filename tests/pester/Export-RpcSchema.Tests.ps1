@@ -76,4 +76,111 @@ Describe 'Export-RpcSchema' {
         }
         Clear-Test
     }
+
+    Context 'with names and folders that lead elsewhere' {
+        BeforeAll {
+            # A descriptor set whose one file has another name, as a hostile server's reflection can say.
+            function NewSchemaOf([string] $Name) {
+                $folder = Join-Path $TestDrive (New-TestName)
+                # As long as the wanted name, which is put in its place.
+                $placeholder = 'p' * ($Name.Length - 6) + '.proto'
+                $null = New-Item -ItemType Directory $folder
+                Set-Content (Join-Path $folder $placeholder) 'syntax = "proto3"; message Only {}'
+                $set = Join-Path $folder set.pb
+                Import-RpcSchema (Join-Path $folder $placeholder) | Export-RpcSchema $set
+                $bytes = [Text.Encoding]::Latin1.GetString([IO.File]::ReadAllBytes($set)).Replace($placeholder, $Name)
+                [IO.File]::WriteAllBytes($set, [Text.Encoding]::Latin1.GetBytes($bytes))
+                Import-RpcSchema $set
+            }
+        }
+
+        BeforeEach { $outside = New-Item -ItemType Directory (Join-Path $TestDrive "outside$(New-TestName)") }
+
+        It 'writes nothing for the file <Name>' -ForEach @(
+            @{ Name = '../escaped.proto' }
+            @{ Name = 'sub/../../escaped.proto' }
+            @{ Name = '/tmp/protorpc-escaped.proto' }
+            @{ Name = '//host/share.proto' }
+            @{ Name = 'C:/escaped.proto' }
+            @{ Name = 'C:escaped.proto' }
+            @{ Name = '..\escaped.proto' }
+            @{ Name = 'stream.proto:x.proto' }
+            @{ Name = 'folder//empty.proto' }
+            @{ Name = "esc`e[31m.proto" }
+            @{ Name = "line`nbreak.proto" }
+        ) {
+            $hostile = NewSchemaOf $Name
+            $before = (Get-ChildItem -LiteralPath $TestDrive -Recurse -Force).FullName
+
+            { $hostile | Export-RpcSchema $target -Format Proto -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SchemaError,*' -ExpectedMessage '*nothing is written*descriptor set*'
+
+            (Get-ChildItem -LiteralPath $TestDrive -Recurse -Force).FullName | Should -Be $before
+            '/tmp/protorpc-escaped.proto' | Should -Not -Exist
+            # A descriptor set keeps every name.
+            $hostile | Export-RpcSchema "$target.pb"
+            (Import-RpcSchema "$target.pb").RootFiles | Should -BeExactly $Name
+        }
+
+        It 'writes no device of Windows for <_>' -Skip:(-not $IsWindows) -ForEach 'aux.proto', 'x/CON.proto', 'COM1.x.proto' {
+            $hostile = NewSchemaOf $_
+
+            { $hostile | Export-RpcSchema $target -Format Proto -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SchemaError,*' -ExpectedMessage '*nothing is written*'
+        }
+
+        It 'replaces a link in the place of a file, and leaves what it leads to' {
+            $mine = Join-Path $outside mine.txt
+            Set-Content $mine 'mine'
+            $null = New-Item -ItemType Directory $target
+            $null = New-Item -ItemType SymbolicLink (Join-Path $target greeter.proto) -Target $mine
+
+            $schema | Export-RpcSchema $target -Format Proto -Force
+
+            Get-Content $mine | Should -Be 'mine'
+            (Get-Item (Join-Path $target greeter.proto)).LinkTarget | Should -BeNullOrEmpty
+            (Import-RpcSchema (Join-Path $target greeter.proto)).Services | Should -HaveCount 2
+        }
+
+        It 'replaces a link that leads nowhere' {
+            $null = New-Item -ItemType Directory $target
+            $nowhere = Join-Path $outside nowhere.proto
+            $null = New-Item -ItemType SymbolicLink (Join-Path $target greeter.proto) -Target $nowhere
+
+            $schema | Export-RpcSchema $target -Format Proto -Force
+
+            $nowhere | Should -Not -Exist
+            Join-Path $target greeter.proto | Should -Exist
+        }
+
+        It 'writes nothing where a folder on the way is a link' {
+            $deep = NewSchemaOf 'a/b/deep.proto'
+            $null = New-Item -ItemType Directory (Join-Path $target a)
+            $null = New-Item -ItemType SymbolicLink (Join-Path $target a/b) -Target $outside
+
+            { $deep | Export-RpcSchema $target -Format Proto -Force -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SchemaError,*' -ExpectedMessage "*is a link to '*nothing is written*"
+
+            Get-ChildItem $outside -Force | Should -BeNullOrEmpty
+            Get-ChildItem (Join-Path $target a) -Name -Force | Should -Be 'b'
+        }
+
+        It 'asks for -Force where a link is in the place of a descriptor set' {
+            $mine = Join-Path $outside mine.txt
+            Set-Content $mine 'mine'
+            $null = New-Item -ItemType SymbolicLink "$target.pb" -Target $mine
+
+            { $schema | Export-RpcSchema "$target.pb" -ErrorAction Stop } | Should -Throw -ErrorId 'FileExists,*'
+
+            Get-Content $mine | Should -Be 'mine'
+        }
+
+        It 'takes a folder that you name, though it is a link' {
+            $null = New-Item -ItemType SymbolicLink $target -Target $outside
+
+            $schema | Export-RpcSchema $target -Format Proto
+
+            Join-Path $outside greeter.proto | Should -Exist
+        }
+    }
 }

@@ -82,6 +82,47 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
         { Import-RpcSchema Env:PATH -ErrorAction Stop } | Should -Throw -ErrorId 'FileNotFound,*'
     }
 
+    # A program that says what protoc 3.21 says of an option that it does not know.
+    Context 'with a protoc that is too old' -Skip:$IsWindows {
+        BeforeAll {
+            $old = Join-Path $TestDrive protoc
+            $saved = $env:PROTOC
+            $env:PROTOC = $old
+        }
+
+        AfterAll { $env:PROTOC = $saved }
+
+        It 'names the version of <Version>, what is needed and what to do' -ForEach @(
+            @{ Version = '3.21.12'; Says = 'Missing value for flag: '; Shown = 'is version 3.21.12' }
+            @{ Version = '22.0'; Says = 'Unknown flag: '; Shown = 'is version 22.0' }
+            @{ Version = ''; Says = 'Unknown flag: '; Shown = 'does not tell its version' }
+            @{ Version = "`e[31m3.5"; Says = 'Unknown flag: '; Shown = 'is version ' }
+        ) {
+            Set-Content $old "#!/bin/sh
+case `"`$*`" in --version) echo 'libprotoc $Version'; exit 0;; esac
+echo '$Says--retain_options' >&2
+exit 1"
+            [IO.File]::SetUnixFileMode($old, 'UserRead, UserWrite, UserExecute')
+
+            Import-RpcSchema (Join-Path $TestProtos greeter.proto) -ErrorAction SilentlyContinue -ErrorVariable failed
+
+            $failed[0].FullyQualifiedErrorId | Should -BeLike 'ProtocTooOld,*'
+            $text = "$($failed[0])"
+            $text | Should -BeLike "*$old' $Shown*too old*does not know the option --retain_options*protoc 25.0*variable PROTOC*"
+            $text | Should -Not -Match "`e"
+        }
+
+        It 'leaves an error in a schema as it is' {
+            Set-Content $old "#!/bin/sh
+echo 'greeter.proto:1:1: Unknown flag: --nothing' >&2
+exit 1"
+            [IO.File]::SetUnixFileMode($old, 'UserRead, UserWrite, UserExecute')
+
+            { Import-RpcSchema (Join-Path $TestProtos greeter.proto) -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SchemaError,*' -ExpectedMessage '*Unknown flag: --nothing*'
+        }
+    }
+
     It 'prints as a table' {
         Import-RpcSchema (Join-Path $TestProtos greeter.proto) | Out-String |
             Should -Match 'Messages\s+Enums\s+Files\s+Services'

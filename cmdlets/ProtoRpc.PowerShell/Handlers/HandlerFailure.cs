@@ -23,14 +23,15 @@ internal static class HandlerFailure
             : new ErrorRecord(thrown, failed.Error);
         record.CategoryInfo.Activity = method;
         record.CategoryInfo.TargetName = caller;
+        // An exception may repeat what a caller sent, and a terminal would do what it says.
         record.ErrorDetails = new System.Management.Automation.ErrorDetails(
-            Shown(TextOf(failed, method, caller, stack)));
+            TerminalText.Neutralize(TextOf(failed, method, caller, stack)));
 
         PSObject members = PSObject.AsPSObject(record);
         members.Properties.Add(new PSNoteProperty("Method", method));
-        members.Properties.Add(new PSNoteProperty("Caller", caller));
+        members.Properties.Add(new PSNoteProperty("Caller", TerminalText.Neutralize(caller)));
         members.Properties.Add(new PSNoteProperty("CorrelationId", failed.CorrelationId));
-        members.Properties.Add(new PSNoteProperty("Stack", stack.Length > 0 ? stack : failed.Error.StackTrace));
+        members.Properties.Add(new PSNoteProperty("Stack", TerminalText.Neutralize(stack.Length > 0 ? stack : failed.Error.StackTrace)));
         return record;
     }
 
@@ -53,8 +54,4 @@ internal static class HandlerFailure
             _ => $"{name} at {context.ClientAddress}",
         };
     }
-
-    // An exception may repeat what a caller sent, and a terminal would do what it says.
-    private static string Shown(string text) => string.Concat(
-        text.Select(c => char.IsControl(c) && c is not ('\n' or '\t') ? '\uFFFD' : c));
 }

@@ -19,12 +19,8 @@ internal static class NeutralRecord
                 return new DebugRecord(text);
             case InformationRecord information:
                 return Of(information);
-            case ErrorRecord error when IsChanged(error.ToString(), out string text):
-                error.ErrorDetails = new System.Management.Automation.ErrorDetails(text)
-                {
-                    RecommendedAction = error.ErrorDetails?.RecommendedAction,
-                };
-                return error;
+            case ErrorRecord error:
+                return Of(error);
             default:
                 return record;
         }
@@ -46,6 +42,43 @@ internal static class NeutralRecord
         return copy;
     }
 
+    // What the views of the shell show. The exception and the target are the handler's own objects and stay.
+    private static ErrorRecord Of(ErrorRecord record)
+    {
+        // A script's `throw TEXT` makes the text the id, which nothing but another record can change.
+        ErrorRecord neutral = IsChanged(record.FullyQualifiedErrorId, out string id)
+            ? new(record.Exception, id, record.CategoryInfo.Category, record.TargetObject)
+            : record;
+        if (!ReferenceEquals(neutral, record))
+        {
+            CopyMembers(record, neutral);
+        }
+
+        if (IsChanged(record.ToString(), out string text) || !ReferenceEquals(neutral, record))
+        {
+            neutral.ErrorDetails = new System.Management.Automation.ErrorDetails(text)
+            {
+                RecommendedAction = record.ErrorDetails?.RecommendedAction,
+            };
+        }
+
+        ErrorCategoryInfo category = neutral.CategoryInfo;
+        category.Activity = TerminalText.Neutralize(record.CategoryInfo.Activity);
+        category.Reason = TerminalText.Neutralize(record.CategoryInfo.Reason);
+        category.TargetName = TerminalText.Neutralize(record.CategoryInfo.TargetName);
+        category.TargetType = TerminalText.Neutralize(record.CategoryInfo.TargetType);
+        return neutral;
+    }
+
+    private static void CopyMembers(ErrorRecord from, ErrorRecord to)
+    {
+        PSObject members = PSObject.AsPSObject(to);
+        foreach (PSNoteProperty member in PSObject.AsPSObject(from).Properties.OfType<PSNoteProperty>())
+        {
+            members.Properties.Add(new PSNoteProperty(member.Name, member.Value));
+        }
+    }
+
     private static InformationRecord Of(InformationRecord record) =>
         (record.MessageData is PSObject wrapped ? wrapped.BaseObject : record.MessageData) switch
         {
@@ -59,6 +92,9 @@ internal static class NeutralRecord
                     ForegroundColor = host.ForegroundColor,
                     BackgroundColor = host.BackgroundColor,
                 }),
+            // Anything else is shown as its text.
+            { } other when IsChanged(other.ToString(), out _) || IsChanged(record.MessageData.ToString(), out _) =>
+                Copy(record, TerminalText.Neutralize(record.MessageData.ToString())),
             _ => record,
         };
 

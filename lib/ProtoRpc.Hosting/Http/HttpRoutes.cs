@@ -29,13 +29,13 @@ internal sealed class HttpRoutes
         _services = services.ToFrozenDictionary(
             service => service.Info.FullName, StringComparer.OrdinalIgnoreCase);
         _servicesByFile = services.ToLookup(
-            service => service.Info.FileName, StringComparer.OrdinalIgnoreCase);
+            service => service.Info.File.Name, StringComparer.OrdinalIgnoreCase);
         Dictionary<string, RpcServiceInfo> files = new(StringComparer.OrdinalIgnoreCase);
         foreach (ServerService service in services)
         {
             AddFiles(
                 files, service.Info,
-                service.Info.Schema.Files.First(file => file.Name == service.Info.FileName));
+                service.Info.Schema.Files.First(file => file.Name == service.Info.File.Name));
         }
 
         _files = files.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);

@@ -79,9 +79,9 @@ internal sealed class ServicePage
             .Append($"</title>\n<style>{Style}</style>\n</head>\n<body>\n<h1>Services</h1>\n");
         foreach (RpcServiceInfo service in services)
         {
-            string file = Escape(service.FileName);
+            string file = Escape(service.File.Name);
             html.Append($"<h2>{Escape(service.FullName)}</h2>\n{Comment(service.Comment)}")
-                .Append($"<p><a href=\"{Escape($"{basePath}/{service.FileName}")}\">{file}</a></p>\n");
+                .Append($"<p><a href=\"{Escape($"{basePath}/{service.File.Name}")}\">{file}</a></p>\n");
             foreach (RpcMethodInfo method in service.Methods)
             {
                 AddMethod(html, method, basePath);

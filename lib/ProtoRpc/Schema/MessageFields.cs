@@ -49,8 +49,8 @@ internal sealed class MessageFields
 
         foreach (RpcFieldInfo field in fields)
         {
-            _exact.TryAdd(field.JsonName, field);
-            _anyCase.TryAdd(field.JsonName, field);
+            _exact.TryAdd(field.JsonKey, field);
+            _anyCase.TryAdd(field.JsonKey, field);
         }
 
         foreach (RpcFieldInfo field in fields)

@@ -32,8 +32,8 @@ public sealed class RpcEnumInfo
     /// <summary>The schema that it is part of.</summary>
     public RpcSchema Schema { get; }
 
-    /// <summary>The file that declares it.</summary>
-    public string FileName => File.Name;
+    /// <summary>The file that declares it; to be shown, and so without control characters.</summary>
+    public string FileName => TerminalText.Neutralize(File.Name);
 
     /// <summary>Whether numbers that it does not declare are refused (proto2, enum_type = CLOSED).</summary>
     public bool IsClosed { get; }

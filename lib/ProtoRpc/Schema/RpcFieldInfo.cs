@@ -33,7 +33,7 @@ public sealed class RpcFieldInfo
         FullName = descriptor.FullName;
         IsExtension = descriptor.IsExtension;
         Name = IsExtension ? $"[{FullName}]" : proto.Name;
-        JsonName = IsExtension ? Name : descriptor.JsonName;
+        JsonKey = IsExtension ? Name : descriptor.JsonName;
         IsMessageSetItem = IsExtension && IsMessageSet(descriptor.ExtendeeType);
         IsMap = descriptor.IsMap;
         IsRepeated = proto.Label == FieldDescriptorProto.Types.Label.Repeated;
@@ -52,8 +52,8 @@ public sealed class RpcFieldInfo
     /// <summary>The name as written in the .proto; for an extension the full name in brackets.</summary>
     public string Name { get; }
 
-    /// <summary>The name in ProtoJSON.</summary>
-    public string JsonName { get; }
+    /// <summary>The name in ProtoJSON; to be shown, and so without control characters.</summary>
+    public string JsonName => TerminalText.Neutralize(JsonKey);
 
     /// <summary>The full name, with package and message.</summary>
     public string FullName { get; }
@@ -141,6 +141,9 @@ public sealed class RpcFieldInfo
 
     /// <summary>The comment before the field in the .proto, else the one after it; or empty.</summary>
     public string Comment => _file.Comments.Of(_path);
+
+    /// <summary>The name in ProtoJSON as it is on the wire.</summary>
+    internal string JsonKey { get; }
 
     internal FieldDescriptor Descriptor { get; }
 

@@ -33,8 +33,8 @@ public sealed class RpcMessageInfo
     /// <summary>The schema that it is part of.</summary>
     public RpcSchema Schema { get; }
 
-    /// <summary>The file that declares it.</summary>
-    public string FileName => File.Name;
+    /// <summary>The file that declares it; to be shown, and so without control characters.</summary>
+    public string FileName => TerminalText.Neutralize(File.Name);
 
     /// <summary>The fields in declared order, without extensions.</summary>
     public IReadOnlyList<RpcFieldInfo> Fields => _members.Value.Fields;

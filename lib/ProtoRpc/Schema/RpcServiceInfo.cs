@@ -31,8 +31,8 @@ public sealed class RpcServiceInfo
     /// <summary>The schema that it is part of.</summary>
     public RpcSchema Schema { get; }
 
-    /// <summary>The file that declares it.</summary>
-    public string FileName => File.Name;
+    /// <summary>The file that declares it; to be shown, and so without control characters.</summary>
+    public string FileName => TerminalText.Neutralize(File.Name);
 
     /// <summary>The methods in declared order.</summary>
     public IReadOnlyList<RpcMethodInfo> Methods { get; }

@@ -22,7 +22,7 @@ internal sealed partial class HttpChannel
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
     {
         Uri root = IsFile ? new Uri(_address, "../") : _address;
-        foreach (string file in services.Select(service => service.FileName).Distinct())
+        foreach (string file in services.Select(service => service.File.Name).Distinct())
         {
             try
             {

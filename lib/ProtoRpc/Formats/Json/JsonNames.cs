@@ -18,12 +18,12 @@ internal sealed class JsonNames
 
     private JsonNames(MessageLayout layout)
     {
-        _jsonNames = Array.ConvertAll(layout.Fields, field => Encode(field.Info.JsonName));
+        _jsonNames = Array.ConvertAll(layout.Fields, field => Encode(field.Info.JsonKey));
         _protoNames = Array.ConvertAll(layout.Fields, field => Encode(field.Info.Name));
         // A JSON name before the original name of another field.
         foreach (FieldLayout field in layout.Fields)
         {
-            _byName.TryAdd(Encoding.UTF8.GetBytes(field.Info.JsonName), field);
+            _byName.TryAdd(Encoding.UTF8.GetBytes(field.Info.JsonKey), field);
         }
         foreach (FieldLayout field in layout.Fields)
         {

@@ -15,7 +15,8 @@ internal static class OptionReader
     // A schema that does not import descriptor.proto has no custom options, so the built-in ones will do.
     private static readonly Lazy<RpcSchema> BuiltIn = new(ReadBuiltIn);
 
-    /// <summary>Options as names and values, nested messages as dictionaries; empty when there are none.</summary>
+    /// <summary>Options as names and values, nested messages as dictionaries; empty when there are none. They are
+    /// to be shown, and so without control characters.</summary>
     /// <param name="schema">Where the extensions are.</param>
     /// <param name="typeName">The options' type without package: <c>FieldOptions</c>.</param>
     /// <param name="options">The options, or null.</param>
@@ -116,7 +117,9 @@ internal static class OptionReader
     {
         OptionMessage message => ToDictionary(message),
         int number when field.Kind == RpcFieldKind.Enum => (object?)field.EnumType!.FindName(number) ?? number,
-        byte[] bytes when field.Kind == RpcFieldKind.String => Encoding.UTF8.GetString(bytes),
+        string text => TerminalText.Neutralize(text),
+        byte[] bytes when field.Kind == RpcFieldKind.String =>
+            TerminalText.Neutralize(Encoding.UTF8.GetString(bytes)),
         _ => value,
     };
 }
