@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Management.Automation;
+using Google.Protobuf;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
 
@@ -38,19 +39,34 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     /// <param name="options">How it is contacted.</param>
     /// <param name="deadline">For connecting and the ping together; null for the defaults.</param>
     /// <param name="compares">Whether the schema is compared with the server's, where the server tells it.</param>
+    /// <param name="request">What its ping handlers are asked; null for nothing.</param>
     /// <exception cref="RpcException">It does not answer, or does not serve what is asked for.</exception>
     private protected RpcPingResult Ping(
-        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline, bool compares = false)
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline, bool compares = false,
+        IMessage? request = null)
     {
         // Without a schema the name cannot be looked up, but the server can be asked for it.
         RpcClientOptions known = schema is null ? options with { Service = null } : options;
         Stopwatch watch = Stopwatch.StartNew();
         using RpcClient client = RpcClient.Connect(endpoint, schema, Within(known, deadline), Cancellation);
-        RpcPingResult result = client.Ping(options.Service, Left(deadline, watch.Elapsed), Cancellation);
+        RpcPingResult result = client.Ping(
+            new RpcPingOptions
+            {
+                Service = options.Service,
+                Timeout = Left(deadline, watch.Elapsed),
+                Request = request,
+            },
+            Cancellation);
         return !compares || schema is null
             ? result
             : result with { SchemaDifferences = client.CompareSchema(Service, Cancellation) ?? [] };
     }
+
+    /// <summary>What a server's ping handlers are asked; null for nothing.</summary>
+    /// <exception cref="RpcException">InvalidArgument: no message of that type.</exception>
+    private protected static IMessage? ToRequest(RpcSchema? schema, object? message) => message is null
+        ? null
+        : MapperFor(asHashtable: false).ToMessage(ServerPing.InfoIn(schema).RequestType, message);
 
     /// <summary>Whether a server that answered is well: one that says that it does not serve is not.</summary>
     private protected static bool IsWell(RpcPingResult result) => result.Health is "" or "Serving";

@@ -34,6 +34,10 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [ArgumentCompleter(typeof(HandlerCompleter))]
     public RpcHandlerSource Handler { get; set; } = null!;
 
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public ScriptBlock? Ping { get; set; }
+
     [Parameter(Mandatory = true, ParameterSetName = ByRawHandler)]
     public ScriptBlock RawHandler { get; set; } = null!;
 
@@ -241,11 +245,24 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         Limits = Limits,
         ErrorDetail = ErrorDetail,
         CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
+        PingHandlers = CreatePing(environment, pool),
         Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
         TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
         TlsCertificateChain = TlsCertificate?.ReadChain(this, CertificatePassword),
         Security = CreateSecurity(),
     };
+
+    private RpcHandler[] CreatePing(HandlerEnvironment environment, HandlerPool pool)
+    {
+        if (Ping is null)
+        {
+            return [];
+        }
+
+        ScriptSource script = environment.Add(Ping);
+        pool.Scripts.Add(script);
+        return [(context, request) => pool.HandleAsync(context, request, script)];
+    }
 
     // Before the filters: whoever may not call shall not be seen by them either.
     private RpcAuthorization[] CreateAuthorization() =>

@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using Google.Protobuf;
 using ProtoRpc.Calls;
 using ProtoRpc.Schema;
 
@@ -13,6 +14,10 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     public TimeSpan? Deadline { get; set; }
 
     [Parameter]
+    [ValidateNotNull]
+    public object? Message { get; set; }
+
+    [Parameter]
     public SwitchParameter Quiet { get; set; }
 
     protected override void Process()
@@ -20,7 +25,8 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         if (ParameterSetName == ByConnection)
         {
             RpcClient client = FindClient();
-            TryPing(client.Endpoint.ToString(), () => Report(client.Ping(Deadline, Cancellation)));
+            RpcPingOptions ping = new() { Timeout = Deadline, Request = ToRequest(client.Schema, Message) };
+            TryPing(client.Endpoint.ToString(), () => Report(client.Ping(ping, Cancellation)));
             return;
         }
 
@@ -36,7 +42,10 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     {
         CheckParameters(endpoint, isRaw: schema is null && Service is null);
         RpcClientOptions options = CreateOptions();
-        TryPing(endpoint.ToString(), () => Report(Ping(endpoint, schema, options, Deadline, compares: true)));
+        IMessage? request = ToRequest(schema, Message);
+        TryPing(
+            endpoint.ToString(),
+            () => Report(Ping(endpoint, schema, options, Deadline, compares: true, request)));
     }
 
     private void TryPing(string endpoint, Action ping)
@@ -55,6 +64,20 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         }
     }
 
+    // The reply as messages are shown.
+    private static object ToShell(RpcPingResult result)
+    {
+        if (result.Reply is not { } reply)
+        {
+            return result;
+        }
+
+        PSObject shown = new(result);
+        shown.Properties.Add(new PSNoteProperty(
+            nameof(result.Reply), MapperFor(asHashtable: false).ToObject(reply)));
+        return shown;
+    }
+
     private void Report(RpcPingResult result)
     {
         foreach (string difference in result.SchemaDifferences)
@@ -68,6 +91,6 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
                 $"'{result.Endpoint}' answers, but does not say which services it has, so '{Service}' may be missing.");
         }
 
-        WriteObject(Quiet ? IsWell(result) && result.SchemaDifferences.Count == 0 : result);
+        WriteObject(Quiet ? IsWell(result) && result.SchemaDifferences.Count == 0 : ToShell(result));
     }
 }

@@ -48,7 +48,17 @@ internal interface IRpcChannel : IDisposable
 /// is there.</param>
 /// <param name="Service">The full name of the service that the server must have; null for any.</param>
 /// <param name="Timeout">How long the caller waits.</param>
-internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Service, TimeSpan Timeout);
+internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Service, TimeSpan Timeout)
+{
+    /// <summary>What the server's ping handlers are sent; null for nothing.</summary>
+    public IMessage? Request { get; init; }
+
+    /// <summary>Whether the caller wants an answer of the ping handlers, and so is told why there is none.</summary>
+    public bool IsAsking => Request is not null;
+
+    /// <summary>The message that is sent.</summary>
+    public IMessage Message => Request ?? new Headers.RpcPingRequest();
+}
 
 /// <summary>What is called, and how long the caller waits.</summary>
 internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout)

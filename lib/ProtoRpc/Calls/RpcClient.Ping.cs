@@ -1,3 +1,4 @@
+using Google.Protobuf;
 using ProtoRpc.Schema;
 using ProtoRpc.Transports;
 
@@ -21,20 +22,44 @@ public sealed partial class RpcClient
     /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the
     /// service.</exception>
     public RpcPingResult Ping(
-        string? service, TimeSpan? timeout = null, CancellationToken cancellation = default)
+        string? service, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        Ping(new RpcPingOptions { Service = service, Timeout = timeout }, cancellation);
+
+    /// <summary>Pings the server, and may ask its ping handlers something.</summary>
+    /// <param name="ping">What is asked.</param>
+    /// <param name="cancellation">Gives up.</param>
+    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service;
+    /// what its ping handlers fail with.</exception>
+    public RpcPingResult Ping(RpcPingOptions ping, CancellationToken cancellation = default)
     {
+        ArgumentNullException.ThrowIfNull(ping);
         RequireOpen(cancellation);
+        RpcMethodInfo method = ServerPing.InfoIn(_schema);
+        if (ping.Request is { } request && request.Descriptor.FullName != method.RequestType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A ping asks by a {method.RequestType.FullName}, not by a {request.Descriptor.FullName}.");
+        }
+
         try
         {
+            string? service = ping.Service;
             RpcServiceInfo? through = service is null
                 ? Service ?? _schema?.Services.FirstOrDefault()
                 : _schema?.GetService(service);
             service ??= _options.Service is { } name ? Service?.FullName ?? name : null;
-            PingSpec ping = new(
+            PingSpec spec = new(
                 through,
                 through is null ? service : service is null ? null : through.FullName,
-                timeout ?? _limits.CallTimeout);
-            return Cancellable(() => _channel.Ping(ping, cancellation), cancellation);
+                ping.Timeout ?? _limits.CallTimeout)
+            {
+                Request = ping.Request,
+            };
+            RpcPingResult result = Cancellable(() => _channel.Ping(spec, cancellation), cancellation);
+            return result.Received is { } received
+                ? result with { Reply = ReplyParser.Parse(method, received.ToByteArray(), _limits) }
+                : result;
         }
         catch (RpcException e)
         {

@@ -1,3 +1,6 @@
+using ProtoRpc.Calls.Headers;
+using ProtoRpc.Messages;
+
 namespace ProtoRpc.Calls;
 
 /// <summary>The answer to a ping.</summary>
@@ -20,6 +23,12 @@ public sealed record RpcPingResult(
 
     /// <inheritdoc cref="RpcPingResult" path="/param[@name='Services']"/>
     public IReadOnlyList<string> Services { get; init; } = Services.Select(TerminalText.Neutralize).ToArray();
+
+    /// <summary>The RpcPingResponse that came, whose fields are the extensions that the client's schema declares; null
+    /// from a server that does not know the ping of the native protocol.</summary>
+    public DynamicMessage? Reply { get; init; }
+
+    internal RpcPingResponse? Received { get; init; }
 
     /// <summary>What a gRPC server's health service says of the server, as <c>Serving</c>;
     /// empty where there is none.</summary>

@@ -18,6 +18,12 @@ public sealed record RpcServerOptions
     /// so that they may be larger than the limit of one call.</summary>
     public bool EnableMultiPart { get; init; } = true;
 
+    /// <summary>Answer pings, on every endpoint: each is called with the RpcPingRequest that came, and what they return,
+    /// messages of the type RpcPingResponse or null, is merged in their order and sent with what the server says of
+    /// itself. Both messages are of <c>google.protobuf.rpc_messages</c>; their fields are the extensions that the
+    /// service's schema declares. A handler that throws fails the ping.</summary>
+    public IReadOnlyList<RpcHandler> PingHandlers { get; init; } = [];
+
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
 

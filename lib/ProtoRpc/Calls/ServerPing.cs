@@ -19,13 +19,32 @@ internal static class ServerPing
     /// <summary>The method, which gRPC and HTTP have under its full name.</summary>
     public static RpcMethodInfo Info { get; } = BuiltIn.FindMethod("ping")!;
 
+    /// <summary>The method with its messages as a schema has them: with the extensions that it declares.</summary>
+    public static RpcMethodInfo InfoIn(RpcSchema? schema) =>
+        schema?.FindMessage(Info.RequestType.FullName) is { } request
+            && schema.FindMessage(Info.ReplyType.FullName) is { } reply
+                ? Info.With(request, reply)
+                : Info;
+
+    /// <summary>The method as a server has it, without its interceptors. The extensions are those of the first
+    /// schema that declares some, since a ping asks the server and not a service.</summary>
+    /// <param name="host">The server.</param>
+    /// <param name="isBuiltIn">Whether it is a method of the native protocol, and none of a service.</param>
+    public static ServerMethod Create(ServerHost host, bool isBuiltIn)
+    {
+        RpcSchema? schema = host.Services.Select(service => service.Info.Schema)
+            .FirstOrDefault(schema => schema.FindMessage(Info.RequestType.FullName) is not null);
+        return new ServerMethod(
+            InfoIn(schema), (context, request) => PingHandlers.ReplyAsync(host, context, request))
+        {
+            IsBuiltIn = isBuiltIn,
+        };
+    }
+
     /// <summary>The method as a server has it, with its interceptors.</summary>
     public static ServerMethod MethodOf(ServerHost host)
     {
-        ServerMethod method = new(
-            Info,
-            (_, _) => ValueTask.FromResult<IMessage>(ReplyOf(host)),
-            new MessageParser<RpcPingRequest>(() => new RpcPingRequest()));
+        ServerMethod method = Create(host, isBuiltIn: false);
         method.Intercept(host.Options.Interceptors);
         return method;
     }
@@ -56,16 +75,15 @@ internal static class ServerPing
         return reply;
     }
 
-    /// <summary>What a server said of itself; null when it is not one of ours.</summary>
+    /// <summary>A reply, with what the server says of itself if it is one of ours.</summary>
     /// <exception cref="RpcException">Internal: it is no reply to a ping.</exception>
-    public static ServerFacts? ReadFacts(ReadOnlySpan<byte> reply)
+    public static RpcPingResponse Read(ReadOnlySpan<byte> reply)
     {
         try
         {
             return RpcPingResponse.Parser
                 .WithExtensionRegistry(NativeHeaders.Extensions)
-                .ParseFrom(reply)
-                .GetExtension(ProtorpcTransportExtensions.ServerFacts);
+                .ParseFrom(reply);
         }
         catch (InvalidProtocolBufferException e)
         {
@@ -77,14 +95,25 @@ internal static class ServerPing
         }
     }
 
+    /// <summary>What a server said of itself; null when it is not one of ours.</summary>
+    public static ServerFacts? FactsOf(RpcPingResponse? reply) =>
+        reply?.GetExtension(ProtorpcTransportExtensions.ServerFacts);
+
     /// <summary>An answer, with what the server said of itself.</summary>
-    public static RpcPingResult ResultOf(RpcEndpoint endpoint, TimeSpan latency, ServerFacts? facts) => new(
-        endpoint,
-        latency,
-        Plain(facts?.Product ?? ""),
-        Plain(facts?.Version ?? ""),
-        facts is null ? Array.Empty<string>() : Names(facts.Services),
-        facts is null ? null : TimeSpan.FromMilliseconds(facts.UptimeMs));
+    public static RpcPingResult ResultOf(RpcEndpoint endpoint, TimeSpan latency, RpcPingResponse? reply)
+    {
+        ServerFacts? facts = FactsOf(reply);
+        return new RpcPingResult(
+            endpoint,
+            latency,
+            Plain(facts?.Product ?? ""),
+            Plain(facts?.Version ?? ""),
+            facts is null ? Array.Empty<string>() : Names(facts.Services),
+            facts is null ? null : TimeSpan.FromMilliseconds(facts.UptimeMs))
+        {
+            Received = reply,
+        };
+    }
 
     /// <summary>A server's text in one line, without what would control a terminal.</summary>
     public static string Plain(string text) => string.Concat(text.Take(MaxTextLength).Select(

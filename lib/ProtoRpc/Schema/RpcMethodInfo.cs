@@ -23,6 +23,17 @@ public sealed class RpcMethodInfo
         ReplyType = service.Schema.MessageOf(descriptor.OutputType);
     }
 
+    private RpcMethodInfo(RpcMethodInfo other, RpcMessageInfo requestType, RpcMessageInfo replyType)
+    {
+        Service = other.Service;
+        FullName = other.FullName;
+        _descriptor = other._descriptor;
+        _proto = other._proto;
+        _path = other._path;
+        RequestType = requestType;
+        ReplyType = replyType;
+    }
+
     /// <summary>The bare name, as the native protocol sends it.</summary>
     public string Name => _proto.Name;
 
@@ -72,6 +83,10 @@ public sealed class RpcMethodInfo
     internal MethodDescriptorProto Proto => _proto;
 
     internal string Path => _path;
+
+    /// <summary>The method with its messages as another schema has them, which may declare extensions of them.</summary>
+    internal RpcMethodInfo With(RpcMessageInfo requestType, RpcMessageInfo replyType) =>
+        new(this, requestType, replyType);
 
     private static string Typed(bool isStream, RpcMessageInfo type) =>
         isStream ? $"stream {type.FullName}" : type.FullName;

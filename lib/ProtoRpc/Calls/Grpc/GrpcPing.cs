@@ -19,9 +19,8 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
     {
         string health = Check(ping.Service ?? "", out bool isUnknown);
         TimeSpan latency = Stopwatch.GetElapsedTime(_start);
-        ServerFacts? facts = Try(
-            left => channel.CallAsync(
-                ServerPing.Info.FullName, left, null, new RpcPingRequest(), ServerPing.ReadFacts, cancellation));
+        RpcPingResponse? reply = ping.IsAsking ? Ask(Left).GetAwaiter().GetResult() : Try(Ask);
+        ServerFacts? facts = ServerPing.FactsOf(reply);
         IReadOnlyList<string>? listed = facts is null
             ? Try(left => new GrpcReflection(channel).ListAsync(left, cancellation))
             : [.. facts.Services];
@@ -43,12 +42,15 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
             health = isUnknown ? Check("", out _) : health;
         }
 
-        return ServerPing.ResultOf(channel.Endpoint, latency, facts) with
+        return ServerPing.ResultOf(channel.Endpoint, latency, reply) with
         {
             Services = services ?? [],
             Health = health,
         };
     }
+
+    private Task<RpcPingResponse> Ask(TimeSpan left) => channel.CallAsync(
+        ServerPing.Info.FullName, left, null, ping.Message, ServerPing.Read, cancellation);
 
     private bool IsLate =>
         ping.Timeout != Timeout.InfiniteTimeSpan && Stopwatch.GetElapsedTime(_start) >= ping.Timeout;

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Net.Http.Headers;
+using Google.Protobuf;
 using ProtoRpc.Calls.Headers;
 using ProtoRpc.Formats;
 using ProtoRpc.Schema;
@@ -47,9 +48,9 @@ internal sealed partial class HttpChannel
         TimeSpan left = ping.Timeout == Timeout.InfiniteTimeSpan ? ping.Timeout
             : ping.Timeout > latency ? ping.Timeout - latency
             : TimeSpan.FromMilliseconds(1);
-        ServerFacts? facts = Facts(left, ping.Service is not null, cancellation);
-        RpcPingResult result = ServerPing.ResultOf(_endpoint, latency, facts).Require(ping.Service);
-        return facts is null ? result with { Product = product } : result;
+        RpcPingResponse? reply = Ask(ping, left, cancellation);
+        RpcPingResult result = ServerPing.ResultOf(_endpoint, latency, reply).Require(ping.Service);
+        return reply is null ? result with { Product = product } : result;
     }
 
     // What the server says it is, in a header.
@@ -70,26 +71,27 @@ internal sealed partial class HttpChannel
 
     // Null from a server that is not one of ours. A proxy without a server behind it is none. One that does not answer
     // in time has not said that it serves what is asked for.
-    private ServerFacts? Facts(TimeSpan timeout, bool isNeeded, CancellationToken cancellation)
+    private RpcPingResponse? Ask(PingSpec ping, TimeSpan timeout, CancellationToken cancellation)
     {
         CallSpec call = new(ServerPing.Info, timeout);
-        using ByteArrayContent nothing = new([]);
-        nothing.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
+        using ByteArrayContent content = new(ping.Message.ToByteArray());
+        content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
         using HttpRequestMessage message = new(
             HttpMethod.Post, new Uri(_address, $"{(IsFile ? "../" : "")}{ServerPing.Info.FullName}"))
         {
-            Content = nothing,
+            Content = content,
         };
         AddHeaders(message, null);
         message.Headers.Accept.Clear();
         message.Headers.Accept.ParseAdd(MessageFormats.Binary.MediaType);
         try
         {
-            return Run(call, message, ServerPing.ReadFacts, cancellation);
+            return Run(call, message, ServerPing.Read, cancellation);
         }
         catch (RpcException e) when (!cancellation.IsCancellationRequested
+            && !ping.IsAsking
             && e.Code is not (RpcStatusCode.Unauthenticated or RpcStatusCode.Unavailable)
-            && !(isNeeded && e.Code == RpcStatusCode.DeadlineExceeded))
+            && !(ping.Service is not null && e.Code == RpcStatusCode.DeadlineExceeded))
         {
             return null;
         }

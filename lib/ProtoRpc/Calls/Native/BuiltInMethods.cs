@@ -26,7 +26,7 @@ internal sealed class BuiltInMethods
     {
         _host = host;
         _service = service;
-        Add<RpcPingRequest>(Ping, (_, _) => ValueTask.FromResult<IMessage>(ServerPing.ReplyOf(host)));
+        _methods.Add(ServerPing.Create(host, isBuiltIn: true));
         Add<RpcVoid>(Close, (context, _) =>
         {
             _host.CloseSession(context);

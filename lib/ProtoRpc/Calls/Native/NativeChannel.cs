@@ -125,7 +125,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             return Ping(client, service.FullName, ping, cancellation);
         }
 
-        return ping.Service is { } name ? PingByName(name, ping, cancellation) : Probe(ping.Timeout, cancellation);
+        return ping.Service is { } name ? PingByName(name, ping, cancellation) : Probe(ping, cancellation);
     }
 
     public void Dispose()
@@ -147,15 +147,15 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         NativeClient client, string service, PingSpec ping, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
-        ServerFacts? facts = Call(
+        RpcPingResponse reply = Call(
             client,
             BuiltInMethods.Ping,
             $"{service}/{BuiltInMethods.Ping}",
-            new RpcPingRequest(),
+            ping.Message,
             ping.Timeout,
-            ServerPing.ReadFacts,
+            ServerPing.Read,
             cancellation);
-        return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), facts).Require(ping.Service);
+        return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply).Require(ping.Service);
     }
 
     // Servers of ours say which services they have, but for those of other listeners on the same endpoint. Else the
@@ -203,7 +203,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             : _limits with { ConnectTimeout = timeout };
 
     // A server that refuses an interface that nobody serves is a server. Who calls, it is not told like that.
-    private RpcPingResult Probe(TimeSpan timeout, CancellationToken cancellation)
+    private RpcPingResult Probe(PingSpec ping, CancellationToken cancellation)
     {
         if (options.Security.Authentication > RpcClientAuthentication.Anonymous)
         {
@@ -212,12 +212,12 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
         if (options.InterfaceId is not { } id)
         {
-            return PingBuiltIn(new PingSpec(null, null, timeout), cancellation);
+            return PingBuiltIn(ping, cancellation);
         }
 
         long start = Stopwatch.GetTimestamp();
-        NativeClient.Connect(endpoint, id, Within(timeout), options.Security, Tls, cancellation).Dispose();
-        return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), facts: null);
+        NativeClient.Connect(endpoint, id, Within(ping.Timeout), options.Security, Tls, cancellation).Dispose();
+        return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
     }
 
     // A server that refuses the interface, or the caller, is a server.
@@ -230,10 +230,10 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
                 endpoint, ServerPing.InterfaceId, Within(ping.Timeout), options.Security, Tls, cancellation);
             return Ping(client, ServerPing.Info.Service.FullName, ping with { Service = null }, cancellation);
         }
-        catch (RpcException e) when (e.Code is RpcStatusCode.Unimplemented or RpcStatusCode.Unauthenticated
-            or RpcStatusCode.PermissionDenied)
+        catch (RpcException e) when (!ping.IsAsking && e.Code is RpcStatusCode.Unimplemented
+            or RpcStatusCode.Unauthenticated or RpcStatusCode.PermissionDenied)
         {
-            return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), facts: null);
+            return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
         }
     }
 
