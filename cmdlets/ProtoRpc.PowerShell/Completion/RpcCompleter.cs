@@ -75,11 +75,12 @@ public abstract class RpcCompleter : IArgumentCompleter
     private static CompletionResult ToResult(Candidate candidate) => new(
         candidate.Text, Shown(candidate.Name), CompletionResultType.ParameterValue, Shown(candidate.ToolTip));
 
-    // Both may not be empty, and a terminal shows them.
+    // Both may not be empty, and a terminal shows them: in one line, or a comment could look like more candidates.
     private static string Shown(string text)
     {
-        string shown = TerminalText.Neutralize(
-            text.Length <= MaxShownLength ? text : $"{text.AsSpan(0, MaxShownLength)}...");
+        string cut = text.Length <= MaxShownLength ? text : $"{text.AsSpan(0, MaxShownLength)}...";
+        string shown = TerminalText.Neutralize(string.Join(' ', cut.Split(['\r', '\n', '\t'],
+            StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)));
         return shown.Length > 0 ? shown : " ";
     }
 
