@@ -109,7 +109,7 @@ public static class UnaryByStreamsTests
 
     [Theory]
     [MemberData(nameof(Endpoints))]
-    public static void A_passed_deadline_ends_the_handler(string endpoint)
+    public static async Task A_passed_deadline_ends_the_handler(string endpoint)
     {
         TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
         using RpcServer server = Start(endpoint, async (context, stream) =>
@@ -133,7 +133,7 @@ public static class UnaryByStreamsTests
             () => client.Invoke(client.GetMethod("Search"), Request("a"), TimeSpan.FromMilliseconds(300)));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
-        Assert.True(ended.Task.Wait(TimeSpan.FromSeconds(20)));
+        await ended.Task.WaitAsync(TimeSpan.FromSeconds(20));
     }
 
     private static RpcServer Start(string endpoint, RpcStreamHandler handler, RpcServerOptions? options = null) =>
