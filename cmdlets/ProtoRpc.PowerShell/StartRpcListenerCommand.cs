@@ -150,7 +150,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CheckParameters(endpoints);
         HandlerEnvironment environment = CreateEnvironment();
         HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
-        RpcServer server = CreateServer(schema, endpoints, CreateOptions(environment, pool), environment);
+        RpcServer server = CreateServer(schema, endpoints, CreateOptions(environment, pool), environment, pool);
         Dictionary<RpcMethodInfo, ScriptSource> scripts = Handler.Resolve(server, environment);
         pool.Scripts.UnionWith(scripts.Values);
         foreach ((RpcMethodInfo method, ScriptSource script) in scripts)
@@ -282,7 +282,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     }
 
     // Whoever lets anonymous callers in says so beside the checks.
-    private HttpEndpoints CreateHttp() => new()
+    private HttpEndpoints CreateHttp(HandlerPool pool) => new()
     {
         Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
         CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
@@ -297,12 +297,14 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         ClientCertificate = CertificateCheck,
         AllowAnonymous = MyInvocation.BoundParameters.ContainsKey(nameof(Authentication))
             && Authentication.HasFlag(RpcAuthentication.None),
+        CheckFailed = pool.Streams.Add,
     };
 
     private RpcServer CreateServer(
-        RpcSchema schema, RpcEndpoint[] endpoints, RpcServerOptions options, HandlerEnvironment environment)
+        RpcSchema schema, RpcEndpoint[] endpoints, RpcServerOptions options, HandlerEnvironment environment,
+        HandlerPool pool)
     {
-        HttpEndpoints http = CreateHttp();
+        HttpEndpoints http = CreateHttp(pool);
         RpcServer server = RpcServer.Create(
             schema, Service.FirstOrDefault(), http.AddTo(options, endpoints, environment), InterfaceId);
         server.Completion.ContinueWith(_ => http.Dispose(), TaskScheduler.Default);

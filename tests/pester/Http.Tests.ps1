@@ -173,6 +173,22 @@ Describe 'HTTP endpoints' {
         Stop-RpcListener $asking
     }
 
+    It 'keeps what a check throws as a record, and tells the caller nothing of it' {
+        $asking = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
+            BearerCheck = { param($Token) throw 'the table of tokens is gone' }
+        }
+        $rpc = Connect-RpcEndpoint $asking.Endpoint[0] -Schema $asking.Schema -Service demo.Greeter `
+            -Header @{ Authorization = 'Bearer right' }
+
+        $rpc | Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction SilentlyContinue -ErrorVariable errors
+        $records = Receive-RpcListener $asking 2>&1
+
+        $errors[0].FullyQualifiedErrorId | Should -BeLike 'RpcStatus.Unauthenticated,*'
+        "$($errors[0])" | Should -Not -BeLike '*table*'
+        "$records" | Should -BeLike '*Bearer check failed*the table of tokens is gone*line*'
+        Stop-RpcListener $asking
+    }
+
     It 'says when to come again while too many calls wait, and goes on when they are done' {
         $gate = [Threading.ManualResetEventSlim]::new()
         $slow = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }

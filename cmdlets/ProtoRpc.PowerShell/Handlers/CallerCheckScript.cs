@@ -6,7 +6,8 @@ using Shell = System.Management.Automation.PowerShell;
 namespace ProtoRpc.PowerShell;
 
 /// <summary>A script block that says who a caller is, by what he presents: a name, or whether it is right.</summary>
-internal sealed class CallerCheckScript(Lazy<RunspacePool> runspaces, ScriptSource script, string authenticationType)
+internal sealed class CallerCheckScript(
+    Lazy<RunspacePool> runspaces, ScriptSource script, string authenticationType, Action<ErrorRecord> failed)
 {
     private readonly string _script = script.Parse().ToString();
 
@@ -14,7 +15,7 @@ internal sealed class CallerCheckScript(Lazy<RunspacePool> runspaces, ScriptSour
     /// <param name="proof">What the script gets.</param>
     /// <param name="name">The caller's name, where the script only says that he is right.</param>
     /// <param name="cancellation">The caller is gone.</param>
-    /// <returns>Null when it proves nobody; a script that fails proves nobody.</returns>
+    /// <returns>Null when it proves nobody; a script that fails proves nobody, and leaves a record.</returns>
     public async ValueTask<IIdentity?> CheckAsync(object proof, string name, CancellationToken cancellation)
     {
         using Shell shell = Shell.Create();
@@ -32,8 +33,14 @@ internal sealed class CallerCheckScript(Lazy<RunspacePool> runspaces, ScriptSour
                 _ => null,
             };
         }
-        catch (RuntimeException)
+        catch (RuntimeException) when (cancellation.IsCancellationRequested)
         {
+            // Stopped because the caller is gone.
+            return null;
+        }
+        catch (RuntimeException e)
+        {
+            failed(HandlerFailure.ToRecord(e, authenticationType));
             return null;
         }
     }

@@ -35,6 +35,17 @@ internal static class HandlerFailure
         return record;
     }
 
+    /// <summary>A script that checks callers and failed: the callers only learn that they are not known.</summary>
+    public static ErrorRecord ToRecord(RuntimeException failure, string authenticationType)
+    {
+        string stack = failure.ErrorRecord.ScriptStackTrace ?? "";
+        string text = $"The {authenticationType} check failed with {failure.GetType().FullName}: {failure.Message}";
+        return new ErrorRecord(failure.ErrorRecord, failure)
+        {
+            ErrorDetails = new(TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}")),
+        };
+    }
+
     private static string TextOf(RpcFailedCall failed, string method, string caller, string stack)
     {
         string by = caller.Length > 0 ? $" for {caller}" : "";

@@ -41,6 +41,9 @@ internal sealed class HttpEndpoints : IDisposable
 
     public bool AllowAnonymous { get; init; }
 
+    /// <summary>Takes the records of checks that fail.</summary>
+    public required Action<ErrorRecord> CheckFailed { get; init; }
+
     /// <summary>Gives the options HTTP endpoints when there are some.</summary>
     /// <exception cref="RpcException">FailedPrecondition: ASP.NET Core is not on this machine.</exception>
     public RpcServerOptions AddTo(
@@ -109,7 +112,7 @@ internal sealed class HttpEndpoints : IDisposable
             return null;
         }
 
-        CallerCheckScript check = new(_runspaces!, _checks[script], type);
+        CallerCheckScript check = new(_runspaces!, _checks[script], type, CheckFailed);
         return (proof, cancellation) => check.CheckAsync(argument(proof), name(proof), cancellation);
     }
 }
