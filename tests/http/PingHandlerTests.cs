@@ -34,7 +34,7 @@ public static class PingHandlerTests
 
     [Theory]
     [MemberData(nameof(Endpoints))]
-    public static void What_the_handlers_return_is_merged(string endpoint)
+    public static async Task What_the_handlers_return_is_merged(string endpoint)
     {
         Recording recording = new();
         using RpcServer server = Start(
@@ -46,8 +46,8 @@ public static class PingHandlerTests
 
         RpcPingResult result = client.Ping(new RpcPingOptions { Request = Ask("north") });
 
-        DynamicMessage told = (DynamicMessage)Answer(
-            """{"[pings.load]":{"average":1.5,"queues":["a","b"]},"[pings.regions]":["north","south"]}""").Result;
+        DynamicMessage told = (DynamicMessage)await Answer(
+            """{"[pings.load]":{"average":1.5,"queues":["a","b"]},"[pings.regions]":["north","south"]}""");
         DynamicMessage reply = result.Reply!.Clone();
         reply.ClearUnknownFields();
         Assert.Equal(told, reply);
