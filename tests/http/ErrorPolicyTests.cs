@@ -128,9 +128,9 @@ public sealed class ErrorPolicyTests : IDisposable
     }
 
     [Theory]
-    [InlineData("Json", null, "\u001B[31mred\0\uFFFF \U0001F600")]
-    [InlineData("Xml", null, "\uFFFD[31mred\uFFFD\uFFFD \U0001F600")]
-    [InlineData("Xml", RpcErrorDetail.Full, "\uFFFD[31mred\uFFFD\uFFFD \U0001F600")]
+    [InlineData("Json", null, @"\u001B[31mred\u0000" + "\uFFFF \U0001F600")]
+    [InlineData("Xml", null, @"\u001B[31mred\u0000" + "\uFFFD \U0001F600")]
+    [InlineData("Xml", RpcErrorDetail.Full, @"\u001B[31mred\u0000" + "\uFFFD \U0001F600")]
     public void A_text_with_characters_that_XML_forbids_arrives(string name, RpcErrorDetail? level, string text)
     {
         RpcServer server = Start(Http, level);
