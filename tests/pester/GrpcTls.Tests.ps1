@@ -76,7 +76,7 @@ Describe 'gRPC endpoints with TLS' {
         {
             Connect-RpcEndpoint ($listener.Endpoint[0] -replace '^grpcs', 'grpc') -Schema $proto -ErrorAction Stop |
                 Invoke-RpcMethod @called
-        } | Should -Throw -ErrorId 'WrongProtocol,*' -ExpectedMessage '*may want TLS (grpcs://*'
+        } | Should -Throw -ErrorId 'WrongProtocol,*' -ExpectedMessage '*it speaks TLS. Use grpcs://*'
         { Connect-RpcEndpoint ($plain.Endpoint[0] -replace '^grpc', 'grpcs') -Schema $proto `
             -SkipCertificateCheck -ErrorAction Stop } |
             Should -Throw -ErrorId 'WrongProtocol,*' -ExpectedMessage '*without TLS. Use grpc://*'
