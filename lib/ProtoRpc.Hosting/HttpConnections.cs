@@ -21,17 +21,15 @@ internal sealed class HttpConnections : IDisposable
     private readonly Lock _admission = new();
     private readonly AddressQuota _quota;
     private readonly ConcurrentDictionary<HttpConnection, bool> _open = new();
-    private readonly Timer _watch;
+    private readonly ConnectionWatch _watch;
     private int _count;
     private long _accepted;
-    private int _watching;
 
     public HttpConnections(RpcLimits limits)
     {
         _limits = limits;
         _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
-        _watch = new Timer(
-            static state => ((HttpConnections)state!).Watch(), this, Timeout.Infinite, Timeout.Infinite);
+        _watch = new ConnectionWatch(WatchPeriod, CloseSilent, () => _open.IsEmpty);
     }
 
     /// <summary>Connections now open.</summary>
@@ -51,7 +49,7 @@ internal sealed class HttpConnections : IDisposable
             return;
         }
 
-        StartWatch();
+        _watch.Start();
         try
         {
             await next(connection).ConfigureAwait(false);
@@ -113,48 +111,14 @@ internal sealed class HttpConnections : IDisposable
         }
     }
 
-    // The timer runs only while there are connections, so that a listener that nobody uses sleeps.
-    private void StartWatch()
+    private void CloseSilent(long now)
     {
-        if (Interlocked.Exchange(ref _watching, 1) == 0)
-        {
-            SetWatch();
-        }
-    }
-
-    private void SetWatch()
-    {
-        try
-        {
-            _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
-        }
-        catch (ObjectDisposedException)
-        {
-            // Stopped in this moment, and Kestrel has closed every connection.
-        }
-    }
-
-    private void Watch()
-    {
-        long now = Environment.TickCount64;
         foreach ((HttpConnection entry, _) in _open)
         {
             if (entry.IsSilent(now, _limits.BindTimeout + KestrelDelay))
             {
                 entry.Abort("No request came.");
             }
-        }
-
-        if (!_open.IsEmpty)
-        {
-            SetWatch();
-            return;
-        }
-
-        Volatile.Write(ref _watching, 0);
-        if (!_open.IsEmpty)
-        {
-            StartWatch();
         }
     }
 }

@@ -27,9 +27,8 @@ public sealed class NativeListener : IAsyncDisposable
     private readonly CancellationTokenSource _stopAccepting = new();
     private readonly X509Certificate2? _certificate;
     private readonly SslStreamCertificateContext? _shown;
-    private readonly Timer _watch;
+    private readonly ConnectionWatch _watch;
     private readonly Task _accepting;
-    private int _watching;
     private int _serving;
     private int _refusing;
     private int _threads;
@@ -50,8 +49,7 @@ public sealed class NativeListener : IAsyncDisposable
         _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
         _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
-        _watch = new Timer(
-            static state => ((NativeListener)state!).Watch(), this, Timeout.Infinite, Timeout.Infinite);
+        _watch = new ConnectionWatch(WatchPeriod, CheckAll, () => _connections.IsEmpty);
         _accepting = Task.Run(AcceptAsync);
     }
 
@@ -352,7 +350,7 @@ public sealed class NativeListener : IAsyncDisposable
     {
         bool ownsThread = !connection.IsRefused && TryTakeThread();
         _connections.TryAdd(connection, ownsThread);
-        StartWatch();
+        _watch.Start();
         if (!ownsThread)
         {
             _ = Task.Run(connection.RunAsync);
@@ -383,45 +381,11 @@ public sealed class NativeListener : IAsyncDisposable
         return false;
     }
 
-    // The timer runs only while there are connections, so that a listener that nobody uses sleeps.
-    private void StartWatch()
+    private void CheckAll(long now)
     {
-        if (Interlocked.Exchange(ref _watching, 1) == 0)
-        {
-            SetWatch();
-        }
-    }
-
-    private void SetWatch()
-    {
-        try
-        {
-            _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
-        }
-        catch (ObjectDisposedException)
-        {
-            // Closed in this moment: every connection is cut off already.
-        }
-    }
-
-    private void Watch()
-    {
-        long now = Environment.TickCount64;
         foreach ((ServerConnection connection, _) in _connections)
         {
             connection.Check(now);
-        }
-
-        if (!_connections.IsEmpty)
-        {
-            SetWatch();
-            return;
-        }
-
-        Volatile.Write(ref _watching, 0);
-        if (!_connections.IsEmpty)
-        {
-            StartWatch();
         }
     }
 }
