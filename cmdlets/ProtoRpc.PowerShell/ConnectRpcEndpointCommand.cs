@@ -59,8 +59,8 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         {
             Fail(new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "-Reflection asks the server for its schema, and with -Lazy nothing is asked. Leave one of them out; "
-                + "a lazy connection to a gRPC endpoint without -Schema asks with its first call.")
+                "-Reflection asks the server for its schema, and with -Lazy nothing is asked. Leave one of "
+                + "them out; a lazy connection to a gRPC endpoint without -Schema asks with its first call.")
             {
                 ErrorId = "ParameterNotSupported",
             });
@@ -85,7 +85,9 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         {
             Limits = MaxReceiveSize is { } size ? Limits with { MaxMessageBytes = size } : Limits,
             ExceptionTypes = ExceptionType,
-            Format = MessageFormats.TryFind(Format, out MessageFormat? format) ? format : MessageFormats.Binary,
+            Format = MessageFormats.TryFind(Format, out MessageFormat? format)
+                ? format
+                : MessageFormats.Binary,
             Compression = Takes(nameof(Compression)) ? Compression : RpcCompression.None,
             KeepAlive = KeepAlive,
             RetryCount = RetryCount,

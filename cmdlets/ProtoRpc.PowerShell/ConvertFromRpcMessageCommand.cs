@@ -83,7 +83,8 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
             IgnoreUnknownFields = AllowUnknownField,
             NestedRepeated = NestRepeated,
         };
-        DynamicMessage message = Format.ToFormat().Read(_type ??= FindSchema().GetMessage(Type), bytes, options);
+        DynamicMessage message =
+            Format.ToFormat().Read(_type ??= FindSchema().GetMessage(Type), bytes, options);
         WriteObject(Raw ? message : MapperFor(AsHashtable).ToObject(message));
     }
 }

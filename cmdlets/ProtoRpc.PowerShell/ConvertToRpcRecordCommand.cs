@@ -17,7 +17,8 @@ public sealed class ConvertToRpcRecordCommand : RpcConvertObjectCommand
             {
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    $"A record of {message.Type.FullName} cannot have the columns '{other.Name}' and '{name}', which "
+                    $"A record of {message.Type.FullName} cannot have the columns '{other.Name}' and "
+                    + $"'{name}', which "
                     + "differ in nothing but case. Use ConvertTo-RpcMessage -Format Json.")
                 {
                     ErrorId = "AmbiguousColumn",

@@ -81,7 +81,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A descriptor set in '{path}' would be taken for text. Name it .pb, or use -Format Proto with a folder.")
+                $"A descriptor set in '{path}' would be taken for text. Name it .pb, or use -Format Proto "
+                + "with a folder.")
             {
                 ErrorId = "WrongFileEnding",
             };
@@ -91,8 +92,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"'{path}' is a folder, and a descriptor set is one file. Name a file such as schema.pb, or use "
-                + "-Format Proto to write .proto files in the folder.")
+                $"'{path}' is a folder, and a descriptor set is one file. Name a file such as "
+                + "schema.pb, or use -Format Proto to write .proto files in the folder.")
             {
                 ErrorId = "PathIsFolder",
             };
@@ -104,8 +105,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         if (System.IO.Path.GetExtension(path).Length == 0)
         {
             WriteWarning(
-                $"'{path}' is a descriptor set, a binary file. Name it .pb so that Import-RpcSchema reads it, or use "
-                + "-Format Proto to write .proto files in a folder.");
+                $"'{path}' is a descriptor set, a binary file. Name it .pb so that Import-RpcSchema reads "
+                + "it, or use -Format Proto to write .proto files in a folder.");
         }
 
         return [path];

@@ -14,6 +14,7 @@ public sealed class GetRpcMessageTypeCommand : RpcDescribeCommand
     public string[] Name { get; set; } = [];
 
     protected override void Process() => WriteObject(
-        Select(ResolveSchema().Messages, Name, "message", message => message.FullName, message => message.Name),
+        Select(
+            ResolveSchema().Messages, Name, "message", message => message.FullName, message => message.Name),
         enumerateCollection: true);
 }

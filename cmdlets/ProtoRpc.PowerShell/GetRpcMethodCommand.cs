@@ -20,7 +20,8 @@ public sealed class GetRpcMethodCommand : RpcDescribeCommand
     protected override void Process()
     {
         IEnumerable<RpcServiceInfo> services = Select(
-            ResolveSchema().Services, Service, "service", service => service.FullName, service => service.Name);
+            ResolveSchema().Services, Service, "service", service => service.FullName, service =>
+                service.Name);
         IEnumerable<RpcMethodInfo> methods = services.SelectMany(service => service.Methods);
         WriteObject(
             Select(methods, Name, "method", method => method.FullName, method => method.Name),

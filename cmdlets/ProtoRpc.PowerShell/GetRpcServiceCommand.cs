@@ -13,6 +13,7 @@ public sealed class GetRpcServiceCommand : RpcDescribeCommand
     public string[] Name { get; set; } = [];
 
     protected override void Process() => WriteObject(
-        Select(ResolveSchema().Services, Name, "service", service => service.FullName, service => service.Name),
+        Select(
+            ResolveSchema().Services, Name, "service", service => service.FullName, service => service.Name),
         enumerateCollection: true);
 }

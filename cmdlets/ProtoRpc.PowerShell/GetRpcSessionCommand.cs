@@ -17,9 +17,12 @@ public sealed class GetRpcSessionCommand : RpcCmdlet
     protected override void Process()
     {
         IEnumerable<RpcListener> listeners =
-            MyInvocation.BoundParameters.ContainsKey(nameof(Listener)) ? Listener : RunspaceStore.Current.Listeners;
+            MyInvocation.BoundParameters.ContainsKey(nameof(Listener))
+                ? Listener
+                : RunspaceStore.Current.Listeners;
         WriteObject(
-            listeners.SelectMany(RpcSessionInfo.Of).Where(session => Id.Length == 0 || Id.Contains(session.Id)),
+            listeners.SelectMany(RpcSessionInfo.Of)
+                .Where(session => Id.Length == 0 || Id.Contains(session.Id)),
             enumerateCollection: true);
     }
 }

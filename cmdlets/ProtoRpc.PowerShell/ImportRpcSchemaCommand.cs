@@ -43,7 +43,9 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
             return;
         }
 
-        foreach (string path in ParameterSetName == ByPath ? Path : LiteralPath.Select(WildcardPattern.Escape))
+        foreach (string path in ParameterSetName == ByPath
+            ? Path
+            : LiteralPath.Select(WildcardPattern.Escape))
         {
             if (AddressOf(path) is { } address)
             {
@@ -94,7 +96,8 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
     // Beside an address, what is for the address is not for the file.
     private void CheckFile(string path)
     {
-        if (GivenForConnecting.FirstOrDefault() is { } name && !Path.Any(other => AddressOf(other) is not null))
+        if (GivenForConnecting.FirstOrDefault() is { } name
+            && !Path.Any(other => AddressOf(other) is not null))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,

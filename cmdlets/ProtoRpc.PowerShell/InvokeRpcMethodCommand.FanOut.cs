@@ -31,7 +31,8 @@ public sealed partial class InvokeRpcMethodCommand
         }
 
         RpcCallOptions options = Options(info: null);
-        Parallel.ForEach(unknown, new ParallelOptions { MaxDegreeOfParallelism = ThrottleLimit }, connection =>
+        Parallel.ForEach(
+            unknown, new ParallelOptions { MaxDegreeOfParallelism = ThrottleLimit }, connection =>
         {
             try
             {

@@ -98,8 +98,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 
     // Objects of the pipeline feed one call of a method that takes a stream,
     // and make a call each of other methods.
-    // Without -Connection the shell does not decide between the parameter sets: the object is a message where it is
-    // no connection.
+    // Without -Connection the shell does not decide between the parameter sets: the object is a message where
+    // it is no connection.
     private bool IsFed => ParameterSetName != ByBytes && MyInvocation.ExpectingInput
         && (_connectionIsGiven || Connection is null);
 
@@ -349,8 +349,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         {
             _warnedOfSchema = true;
             warn(
-                $"The schema does not match the one of '{endpoint}': the field {field.FullName} came as another type "
-                + $"than {field.TypeName}, and is left empty. Use the server's .proto files; "
+                $"The schema does not match the one of '{endpoint}': the field {field.FullName} came as "
+                + $"another type than {field.TypeName}, and is left empty. Use the server's .proto files; "
                 + "Test-RpcEndpoint -Schema compares where the server tells its schema.");
         }
     }

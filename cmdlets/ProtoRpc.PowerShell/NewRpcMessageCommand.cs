@@ -24,7 +24,8 @@ public sealed class NewRpcMessageCommand : RpcDescribeCommand
                 "message", Type,
                 [
                     .. schema.Messages.Select(message => message.FullName),
-                    .. schema.Services.SelectMany(service => service.Methods).Select(method => method.FullName),
+                    .. schema.Services.SelectMany(service => service.Methods)
+                    .Select(method => method.FullName),
                 ]);
     }
 

@@ -33,10 +33,11 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
         List<RpcSessionInfo> all = [.. RunspaceStore.Current.Listeners.SelectMany(RpcSessionInfo.Of)];
         foreach (Guid id in Id.Where(id => all.TrueForAll(session => session.Id != id)))
         {
-            RpcException missing = new(RpcStatusCode.NotFound, $"No listener of this runspace has a session {id}.")
-            {
-                ErrorId = "SessionNotFound",
-            };
+            RpcException missing =
+                new(RpcStatusCode.NotFound, $"No listener of this runspace has a session {id}.")
+                {
+                    ErrorId = "SessionNotFound",
+                };
             WriteError(RpcErrors.ToRecord(missing, id));
         }
 

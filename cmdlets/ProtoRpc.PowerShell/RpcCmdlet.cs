@@ -71,7 +71,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     {
     }
 
-    /// <summary>The pipeline object that is being processed, where errors are to name it; null for none.</summary>
+    /// <summary>The pipeline object that is being processed, where errors are to name it;
+    /// null for none.</summary>
     private protected virtual object? RowObject => null;
 
     /// <summary>Which pipeline object is being processed, and that object; null for none.</summary>

@@ -69,8 +69,9 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private protected IEnumerable<string> GivenForConnecting =>
         MyInvocation.BoundParameters.Keys.Where(OfConnecting.Contains);
 
-    /// <summary>Finds the given parameters that mean nothing to an endpoint. Alone, that is an error: who gives
-    /// one counts on it. Among several endpoints of which another takes it, it is ignored for this one.</summary>
+    /// <summary>Finds the given parameters that mean nothing to an endpoint. Alone, that is an error: who
+    /// gives one counts on it. Among several endpoints of which another takes it,
+    /// it is ignored for this one.</summary>
     /// <param name="endpoint">The endpoint that is contacted next.</param>
     /// <param name="all">All endpoints that the parameters were given for.</param>
     /// <param name="isRaw">Whether bytes go there and no messages.</param>

@@ -39,7 +39,8 @@ public abstract class RpcEndpointCommand : RpcConnectingCommand
 
     private protected RpcSchema? FindSchema() => Schema is null ? Listener?.Schema : Resolve(Schema);
 
-    /// <summary>Refuses what was given and means nothing to an endpoint, or ignores it for one of several.</summary>
+    /// <summary>Refuses what was given and means nothing to an endpoint,
+    /// or ignores it for one of several.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(RpcEndpoint endpoint, bool isRaw = false)
     {

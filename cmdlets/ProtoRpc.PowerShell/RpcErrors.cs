@@ -41,8 +41,9 @@ internal static class RpcErrors
         return record;
     }
 
-    /// <summary>What the shell shows of a failure at an endpoint: status, text, method and endpoint. The text alone,
-    /// which scripts find in the exception's message, is what a handler says, wherever it is.</summary>
+    /// <summary>What the shell shows of a failure at an endpoint: status, text, method and endpoint. The text
+    /// alone, which scripts find in the exception's message, is what a handler says,
+    /// wherever it is.</summary>
     public static string TextOf(RpcException error)
     {
         string where = string.Join(" at ", PlacesOf(error));

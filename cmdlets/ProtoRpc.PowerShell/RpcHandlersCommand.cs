@@ -2,8 +2,8 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The base of a cmdlet whose script blocks answer calls: the workers that run them, and what these take
-/// from the caller's session.</summary>
+/// <summary>The base of a cmdlet whose script blocks answer calls: the workers that run them, and what these
+/// take from the caller's session.</summary>
 public abstract class RpcHandlersCommand : RpcCmdlet
 {
     private const int MaxDefaultWorkers = 8;
@@ -32,8 +32,8 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         {
             throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                "-Impersonate works on Windows alone: no other system lets a thread act as another user. Check what "
-                + "callers may do with -Authorization, or with $RpcContext.User in the handler.")
+                "-Impersonate works on Windows alone: no other system lets a thread act as another user. "
+                + "Check what callers may do with -Authorization, or with $RpcContext.User in the handler.")
             {
                 ErrorId = "ImpersonationNotSupported",
             };

@@ -18,5 +18,7 @@ public abstract class RpcListenerCommand : RpcCmdlet
 
     /// <summary>The listeners that were named; an id that no listener has is an error.</summary>
     protected IReadOnlyList<RpcListener> ResolveListeners() =>
-        ParameterSetName == ByListener ? Listener : WithIds(RunspaceStore.Current.Listeners, Id, l => l.Id, "listener");
+        ParameterSetName == ByListener
+            ? Listener
+            : WithIds(RunspaceStore.Current.Listeners, Id, l => l.Id, "listener");
 }

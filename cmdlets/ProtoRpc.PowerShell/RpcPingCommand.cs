@@ -24,7 +24,8 @@ public abstract class RpcPingCommand : RpcEndpointCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-{name} means nothing to an open connection. Give it to Connect-RpcEndpoint, or ping an -Endpoint.")
+                $"-{name} means nothing to an open connection. Give it to Connect-RpcEndpoint, or ping an "
+                + "-Endpoint.")
             {
                 ErrorId = "ParameterNotSupported",
             };
@@ -38,11 +39,13 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     /// <param name="schema">The schema of its services; null where none is known.</param>
     /// <param name="options">How it is contacted.</param>
     /// <param name="deadline">For connecting and the ping together; null for the defaults.</param>
-    /// <param name="compares">Whether the schema is compared with the server's, where the server tells it.</param>
+    /// <param name="compares">Whether the schema is compared with the server's,
+    /// where the server tells it.</param>
     /// <param name="request">What its ping handlers are asked; null for nothing.</param>
     /// <exception cref="RpcException">It does not answer, or does not serve what is asked for.</exception>
     private protected RpcPingResult Ping(
-        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline, bool compares = false,
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline,
+        bool compares = false,
         IMessage? request = null)
     {
         // Without a schema the name cannot be looked up, but the server can be asked for it.
@@ -68,7 +71,8 @@ public abstract class RpcPingCommand : RpcEndpointCommand
         ? null
         : MapperFor(asHashtable: false).ToMessage(ServerPing.InfoIn(schema).RequestType, message);
 
-    /// <summary>Whether a server that answered is well: one that says that it does not serve is not.</summary>
+    /// <summary>Whether a server that answered is well:
+    /// one that says that it does not serve is not.</summary>
     private protected static bool IsWell(RpcPingResult result) => result.Health is "" or "Serving";
 
     private static RpcClientOptions Within(RpcClientOptions options, TimeSpan? deadline) =>

@@ -31,7 +31,8 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
         }
     }
 
-    // Who receives records wants to see them, so information is shown unless -InformationAction says otherwise.
+    // Who receives records wants to see them, so information is shown
+    // unless -InformationAction says otherwise.
     private InformationRecord Shown(InformationRecord record)
     {
         if (record.Tags.Contains(HostTag) || MyInvocation.BoundParameters.ContainsKey("InformationAction"))

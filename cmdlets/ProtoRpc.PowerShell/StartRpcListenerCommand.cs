@@ -150,7 +150,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CheckParameters(endpoints);
         HandlerEnvironment environment = CreateEnvironment();
         HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
-        RpcServer server = CreateServer(schema, endpoints, CreateOptions(environment, pool), environment, pool);
+        RpcServer server =
+            CreateServer(schema, endpoints, CreateOptions(environment, pool), environment, pool);
         Dictionary<RpcMethodInfo, ScriptSource> scripts = Handler.Resolve(server, environment);
         pool.Scripts.UnionWith(scripts.Values);
         foreach ((RpcMethodInfo method, ScriptSource script) in scripts)

@@ -2,7 +2,8 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell;
 
-[Cmdlet(VerbsLifecycle.Stop, "RpcListener", DefaultParameterSetName = ByListener, SupportsShouldProcess = true)]
+[Cmdlet(
+    VerbsLifecycle.Stop, "RpcListener", DefaultParameterSetName = ByListener, SupportsShouldProcess = true)]
 [OutputType(typeof(RpcListener))]
 public sealed class StopRpcListenerCommand : RpcListenerCommand
 {

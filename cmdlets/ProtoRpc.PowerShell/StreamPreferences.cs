@@ -4,8 +4,8 @@ using System.Runtime.CompilerServices;
 namespace ProtoRpc.PowerShell;
 
 /// <summary>Lets a cmdlet show the records of others without ending, or asking, at one of them.</summary>
-/// <remarks><c>$ErrorActionPreference = 'Stop'</c> is about what a script itself does. What its handlers wrote is
-/// past, and would end the service for one call that went wrong.</remarks>
+/// <remarks><c>$ErrorActionPreference = 'Stop'</c> is about what a script itself does. What its handlers
+/// wrote is past, and would end the service for one call that went wrong.</remarks>
 internal static class StreamPreferences
 {
     private const string Runtime =
@@ -37,7 +37,8 @@ internal static class StreamPreferences
     private static void NeverStop(
         PSCmdlet cmdlet, string stream, bool given, Action<object, ActionPreference> set)
     {
-        bool isGiven = cmdlet.MyInvocation.BoundParameters.TryGetValue($"{stream}Action", out object? preference);
+        bool isGiven =
+            cmdlet.MyInvocation.BoundParameters.TryGetValue($"{stream}Action", out object? preference);
         if (isGiven && !given)
         {
             return;
@@ -53,7 +54,8 @@ internal static class StreamPreferences
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_ErrorAction")]
-    private static extern void SetErrorAction([UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
+    private static extern void SetErrorAction(
+        [UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_WarningPreference")]
     private static extern void SetWarningPreference(

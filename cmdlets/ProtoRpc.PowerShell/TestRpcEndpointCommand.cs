@@ -88,7 +88,8 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         if (Service is not null && result is { Health: "", Services.Count: 0 })
         {
             WriteWarning(
-                $"'{result.Endpoint}' answers, but does not say which services it has, so '{Service}' may be missing.");
+                $"'{result.Endpoint}' answers, but does not say which services it has, so '{Service}' may "
+                + "be missing.");
         }
 
         WriteObject(Quiet ? IsWell(result) && result.SchemaDifferences.Count == 0 : ToShell(result));

@@ -3,8 +3,10 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Shows a progress bar for something that is waited for, once that takes longer than a second.</summary>
-/// <remarks>Told by one thread alone: that of the cmdlet, for only it may write to the host, or that of a job.</remarks>
+/// <summary>Shows a progress bar for something that is waited for,
+/// once that takes longer than a second.</summary>
+/// <remarks>Told by one thread alone: that of the cmdlet, for only it may write to the host,
+/// or that of a job.</remarks>
 /// <param name="activity">What is done.</param>
 /// <param name="show">Shows a record.</param>
 internal sealed class WaitProgress(string activity, Action<ProgressRecord> show) : IDisposable

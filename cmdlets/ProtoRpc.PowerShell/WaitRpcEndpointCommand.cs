@@ -86,7 +86,8 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
             }
 
             endpoint.Last = new RpcException(
-                RpcStatusCode.Unavailable, $"'{endpoint.Name}' answers, and says that it is {result.Health}.");
+                RpcStatusCode.Unavailable,
+                $"'{endpoint.Name}' answers, and says that it is {result.Health}.");
         }
         catch (RpcException e) when (IsTemporary(e))
         {
@@ -106,9 +107,10 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         }
     }
 
-    // Whom a server refuses, it refuses later as well, and one that is not trusted stays so. What it does not serve
-    // yet it may serve later.
-    private static bool IsTemporary(RpcException e) => e.ErrorId is not ("CertificateNotTrusted" or "TlsHandshakeFailed")
+    // Whom a server refuses, it refuses later as well, and one that is not trusted stays so. What it does not
+    // serve yet it may serve later.
+    private static bool IsTemporary(RpcException e) =>
+        e.ErrorId is not ("CertificateNotTrusted" or "TlsHandshakeFailed")
         && e.Code is RpcStatusCode.Unavailable or RpcStatusCode.DeadlineExceeded or RpcStatusCode.NotFound
             or RpcStatusCode.Unimplemented or RpcStatusCode.ResourceExhausted or RpcStatusCode.Internal
             or RpcStatusCode.Unknown;

@@ -6,5 +6,6 @@ namespace ProtoRpc.PowerShell;
 public sealed class ConnectionIdCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
-        RunspaceStore.Current.Connections.Select(connection => OfId(connection.Id, $"{connection.Endpoint} {connection.Service}"));
+        RunspaceStore.Current.Connections.Select(
+            connection => OfId(connection.Id, $"{connection.Endpoint} {connection.Service}"));
 }

@@ -2,7 +2,8 @@ using System.Collections;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Offers the endpoints of this runspace's listeners and connections, and the forms of endpoints.</summary>
+/// <summary>Offers the endpoints of this runspace's listeners and connections,
+/// and the forms of endpoints.</summary>
 public sealed class EndpointCompleter : RpcCompleter
 {
     private static readonly Candidate[] Forms =

@@ -75,7 +75,8 @@ public abstract class RpcCompleter : IArgumentCompleter
     private static CompletionResult ToResult(Candidate candidate) => new(
         candidate.Text, Shown(candidate.Name), CompletionResultType.ParameterValue, Shown(candidate.ToolTip));
 
-    // Both may not be empty, and a terminal shows them: in one line, or a comment could look like more candidates.
+    // Both may not be empty, and a terminal shows them:
+    // in one line, or a comment could look like more candidates.
     private static string Shown(string text)
     {
         string cut = text.Length <= MaxShownLength ? text : $"{text.AsSpan(0, MaxShownLength)}...";
@@ -106,6 +107,7 @@ public abstract class RpcCompleter : IArgumentCompleter
 
         /// <summary>A piece of script, in which <see cref="ScriptLiteral"/> wrote whatever a schema or a peer
         /// says.</summary>
-        public static Candidate OfScript(string script, string toolTip) => new(script, toolTip) { Text = script };
+        public static Candidate OfScript(string script, string toolTip) =>
+            new(script, toolTip) { Text = script };
     }
 }

@@ -5,8 +5,8 @@ using System.Text;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Writes values as source text of PowerShell that is nothing but these values. Completers write everything
-/// here that comes from a schema or a peer, because Tab and Enter run what they offer.</summary>
+/// <summary>Writes values as source text of PowerShell that is nothing but these values. Completers write
+/// everything here that comes from a schema or a peer, because Tab and Enter run what they offer.</summary>
 internal static class ScriptLiteral
 {
     private const string Rfc3339 = "yyyy-MM-dd'T'HH:mm:ss.FFFFFFF'Z'";
@@ -67,5 +67,6 @@ internal static class ScriptLiteral
 
     private static bool IsPrintable(Rune rune) => Rune.GetUnicodeCategory(rune) is not (
         UnicodeCategory.Control or UnicodeCategory.Format or UnicodeCategory.LineSeparator
-        or UnicodeCategory.ParagraphSeparator or UnicodeCategory.PrivateUse or UnicodeCategory.OtherNotAssigned);
+        or UnicodeCategory.ParagraphSeparator or UnicodeCategory.PrivateUse
+        or UnicodeCategory.OtherNotAssigned);
 }

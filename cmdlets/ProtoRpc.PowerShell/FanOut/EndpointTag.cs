@@ -2,7 +2,8 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Tells of a reply which endpoint gave it. It is no field, so a reply can be sent on as it is.</summary>
+/// <summary>Tells of a reply which endpoint gave it.
+/// It is no field, so a reply can be sent on as it is.</summary>
 internal sealed class EndpointTag(string endpoint) : PSNoteProperty(PropertyName, endpoint)
 {
     public const string PropertyName = "PSRpcEndpoint";

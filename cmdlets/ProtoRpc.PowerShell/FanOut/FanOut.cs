@@ -22,8 +22,8 @@ internal sealed class FanOut : IDisposable
 
     /// <param name="limit">How many calls run at once.</param>
     /// <param name="take">Gets what the calls bring.</param>
-    /// <param name="progress">Told how far the calls are while they are waited for, and disposed of when all have
-    /// ended; null for nobody.</param>
+    /// <param name="progress">Told how far the calls are while they are waited for, and disposed of when all
+    /// have ended; null for nobody.</param>
     /// <param name="cancellation">Cancels all of them.</param>
     public FanOut(
         int limit, Action<FanOutResult> take, WaitProgress? progress, CancellationToken cancellation)
@@ -113,7 +113,8 @@ internal sealed class FanOut : IDisposable
             RpcException? error = await SendRepliesAsync(call).ConfigureAwait(false);
             if (error is not null)
             {
-                await SendAsync(new FanOutResult(call.Connection, Reply: null, error, call.Row)).ConfigureAwait(false);
+                await SendAsync(new FanOutResult(call.Connection, Reply: null, error, call.Row))
+                    .ConfigureAwait(false);
             }
 
             FanOutResult end = new(call.Connection, Reply: null, Error: null);

@@ -3,4 +3,5 @@ namespace ProtoRpc.PowerShell;
 /// <summary>One of many calls: over which connection, what it brings, and the pipeline object that it
 /// sends.</summary>
 internal sealed record FanOutCall(
-    RpcConnection Connection, Func<CancellationToken, IAsyncEnumerable<object>> Replies, PipelineRow? Row = null);
+    RpcConnection Connection, Func<CancellationToken, IAsyncEnumerable<object>> Replies,
+    PipelineRow? Row = null);

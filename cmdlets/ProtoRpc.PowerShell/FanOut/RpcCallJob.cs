@@ -71,7 +71,8 @@ public sealed class RpcCallJob : Job
     {
         try
         {
-            using FanOut calls = new(limit, Take, new WaitProgress(_activity, Progress.Add), _stopping.Token) { Total = _calls.Count };
+            using FanOut calls = new(limit, Take, new WaitProgress(_activity, Progress.Add), _stopping.Token)
+            { Total = _calls.Count };
             foreach (FanOutCall call in _calls)
             {
                 calls.Start(call);
@@ -103,7 +104,8 @@ public sealed class RpcCallJob : Job
         await foreach (object reply in call.Replies(cancellation).ConfigureAwait(false))
         {
             yield return new Shown(_convert(
-                new FanOutResult(call.Connection, reply, Error: null), text => Warning.Add(new WarningRecord(text))));
+                new FanOutResult(call.Connection, reply, Error: null), text =>
+                    Warning.Add(new WarningRecord(text))));
         }
     }
 

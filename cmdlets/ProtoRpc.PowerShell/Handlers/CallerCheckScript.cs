@@ -5,7 +5,8 @@ using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>A script block that says who a caller is, by what he presents: a name, or whether it is right.</summary>
+/// <summary>A script block that says who a caller is, by what he presents:
+/// a name, or whether it is right.</summary>
 internal sealed class CallerCheckScript(
     Lazy<RunspacePool> runspaces, ScriptSource script, string authenticationType, Action<ErrorRecord> failed)
 {
@@ -21,7 +22,8 @@ internal sealed class CallerCheckScript(
         using Shell shell = Shell.Create();
         shell.RunspacePool = runspaces.Value;
         shell.AddScript(_script).AddArgument(proof);
-        using CancellationTokenRegistration gone = cancellation.UnsafeRegister(_ => shell.BeginStop(null, null), null);
+        using CancellationTokenRegistration gone =
+            cancellation.UnsafeRegister(_ => shell.BeginStop(null, null), null);
         try
         {
             PSDataCollection<PSObject> output =

@@ -3,14 +3,14 @@ using System.Management.Automation.Language;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The variables that <c>GetNewClosure()</c> kept for a script block: those of its module that the block
-/// names.</summary>
+/// <summary>The variables that <c>GetNewClosure()</c> kept for a script block: those of its module that the
+/// block names.</summary>
 internal static class ClosureVariables
 {
     private const string DynamicModulePrefix = "__DynamicModule_";
 
-    // Variables that a handler finds in its worker, and those that every script has of its own. A closure kept what
-    // had these names where it was made.
+    // Variables that a handler finds in its worker, and those that every script has of its own. A closure
+    // kept what had these names where it was made.
     private static readonly HashSet<string> OfTheWorker = new(StringComparer.OrdinalIgnoreCase)
     {
         "Request", "RpcContext", "RpcMethod", "Bytes", "Next",
@@ -21,7 +21,8 @@ internal static class ClosureVariables
     /// <summary>The kept variables that a block names; none of a block that is no closure.</summary>
     /// <param name="block">The block.</param>
     /// <param name="caller">The session in which it is.</param>
-    /// <exception cref="RpcException">InvalidArgument: it calls a function that is only in its module.</exception>
+    /// <exception cref="RpcException">InvalidArgument:
+    /// it calls a function that is only in its module.</exception>
     public static IReadOnlyList<PSVariable> Of(ScriptBlock block, SessionState caller)
     {
         if (block.Module is not { SessionState: { } kept } module
@@ -54,7 +55,8 @@ internal static class ClosureVariables
     {
         ScriptBlock find = module.NewBoundScriptBlock(ScriptBlock.Create(
             "$PSModuleAutoLoadingPreference = 'None'; "
-            + "Microsoft.PowerShell.Core\\Get-Command -Name $args[0] -CommandType Function, Filter -ErrorAction Ignore"));
+            + "Microsoft.PowerShell.Core\\Get-Command -Name $args[0] -CommandType Function, Filter "
+            + "-ErrorAction Ignore"));
         foreach (CommandAst command in ast.FindAll(node => node is CommandAst, true).Cast<CommandAst>())
         {
             if (command.GetCommandName() is { } name
@@ -63,9 +65,9 @@ internal static class ClosureVariables
             {
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    $"The handler calls '{name}', a function of the dynamic module that it was made in, which "
-                    + "cannot be brought into the listener's workers. Put the function into a module file, and name "
-                    + "that with -Module.")
+                    $"The handler calls '{name}', a function of the dynamic module that it was made "
+                    + "in, which cannot be brought into the listener's workers. Put the function into a "
+                    + "module file, and name that with -Module.")
                 {
                     ErrorId = "ClosureFunctionNotSupported",
                 };

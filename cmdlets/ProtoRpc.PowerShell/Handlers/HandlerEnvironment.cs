@@ -50,7 +50,8 @@ internal sealed class HandlerEnvironment
     /// <summary>Imports a module into each worker.</summary>
     public void AddModule(string nameOrPath) => State.ImportPSModule([nameOrPath]);
 
-    public void SetInitialization(ScriptBlock block) => Initialization = AddPlain(block, "-InitializationScript");
+    public void SetInitialization(ScriptBlock block) =>
+        Initialization = AddPlain(block, "-InitializationScript");
 
     /// <summary>Takes a block over, with what it uses of the caller's session, and with the variables that
     /// <c>GetNewClosure()</c> kept for it.</summary>
@@ -92,8 +93,9 @@ internal sealed class HandlerEnvironment
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"{what} was made by GetNewClosure() and uses its variables "
-                + $"({string.Join(", ", kept.Select(variable => $"${variable.Name}"))}), which only handlers and "
-                + "filters can. Leave GetNewClosure() out, and write $using: before their names.")
+                + $"({string.Join(", ", kept.Select(variable => $"${variable.Name}"))}), which only "
+                + "handlers and filters can. Leave GetNewClosure() out, and write $using: before "
+                + "their names.")
             {
                 ErrorId = "ClosureNotSupported",
             };
@@ -105,7 +107,8 @@ internal sealed class HandlerEnvironment
 
     private void TakeOver(Ast ast, IReadOnlyDictionary<string, object?>? kept = null)
     {
-        foreach (string name in ScriptSource.UsingVariables(ast).Where(name => kept?.ContainsKey(name) != true))
+        foreach (string name in ScriptSource.UsingVariables(ast)
+            .Where(name => kept?.ContainsKey(name) != true))
         {
             PSVariable variable = _caller.SessionState.PSVariable.Get(name) ?? throw new RpcException(
                 RpcStatusCode.InvalidArgument,

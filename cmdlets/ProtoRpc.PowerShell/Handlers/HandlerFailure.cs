@@ -8,8 +8,8 @@ internal static class HandlerFailure
 {
     private const string ErrorId = "HandlerFailed";
 
-    /// <summary>What failed, where, and for whom, with the text that a remote caller does not get, and the id that
-    /// he gets.</summary>
+    /// <summary>What failed, where, and for whom, with the text that a remote caller does not get, and the id
+    /// that he gets.</summary>
     public static ErrorRecord ToRecord(RpcFailedCall failed)
     {
         string method = failed.Context?.Method.FullName ?? "A call";
@@ -31,15 +31,18 @@ internal static class HandlerFailure
         members.Properties.Add(new PSNoteProperty("Method", method));
         members.Properties.Add(new PSNoteProperty("Caller", TerminalText.Neutralize(caller)));
         members.Properties.Add(new PSNoteProperty("CorrelationId", failed.CorrelationId));
-        members.Properties.Add(new PSNoteProperty("Stack", TerminalText.Neutralize(stack.Length > 0 ? stack : failed.Error.StackTrace)));
+        members.Properties.Add(new PSNoteProperty(
+            "Stack", TerminalText.Neutralize(stack.Length > 0 ? stack : failed.Error.StackTrace)));
         return record;
     }
 
-    /// <summary>A script that checks callers and failed: the callers only learn that they are not known.</summary>
+    /// <summary>A script that checks callers and failed:
+    /// the callers only learn that they are not known.</summary>
     public static ErrorRecord ToRecord(RuntimeException failure, string authenticationType)
     {
         string stack = failure.ErrorRecord.ScriptStackTrace ?? "";
-        string text = $"The {authenticationType} check failed with {failure.GetType().FullName}: {failure.Message}";
+        string text =
+            $"The {authenticationType} check failed with {failure.GetType().FullName}: {failure.Message}";
         return new ErrorRecord(failure.ErrorRecord, failure)
         {
             ErrorDetails = new(TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}")),
@@ -50,7 +53,8 @@ internal static class HandlerFailure
     {
         string by = caller.Length > 0 ? $" for {caller}" : "";
         string id = failed.CorrelationId is null ? "" : $" (id {failed.CorrelationId})";
-        string text = $"{method} failed{by} with {failed.Error.GetType().FullName}: {failed.Error.Message}{id}";
+        string text =
+            $"{method} failed{by} with {failed.Error.GetType().FullName}: {failed.Error.Message}{id}";
         return stack.Length == 0 ? text : $"{text}\n{stack}";
     }
 

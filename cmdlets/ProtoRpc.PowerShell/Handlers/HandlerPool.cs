@@ -25,7 +25,8 @@ internal sealed class HandlerPool : IDisposable
     private readonly int _maxStuck;
     private bool _closed;
 
-    public HandlerPool(HandlerEnvironment environment, HandlerStreams streams, int maxWorkers, RpcLimits limits)
+    public HandlerPool(
+        HandlerEnvironment environment, HandlerStreams streams, int maxWorkers, RpcLimits limits)
     {
         Environment = environment;
         Streams = streams;
@@ -351,10 +352,10 @@ internal sealed class HandlerPool : IDisposable
     {
         string rest = _stuck.Count <= _maxStuck
             ? $"another worker takes its place. {_stuck.Count} of at most {_maxStuck} such workers run."
-            : $"no other takes its place, for {_stuck.Count} such workers run and the limit MaxStuckWorkers is "
-                + $"{_maxStuck}. {WorkersAllowed} of {_maxWorkers} workers are left.";
-        return $"A handler of {what} was stopped and still runs after {StopTimeout.TotalSeconds:0} seconds: it "
-            + $"calls .NET code that the shell cannot stop. Its worker is written off; {rest} "
+            : $"no other takes its place, for {_stuck.Count} such workers run and the limit "
+                + $"MaxStuckWorkers is {_maxStuck}. {WorkersAllowed} of {_maxWorkers} workers are left.";
+        return $"A handler of {what} was stopped and still runs after {StopTimeout.TotalSeconds:0} "
+            + $"seconds: it calls .NET code that the shell cannot stop. Its worker is written off; {rest} "
             + "Give such code a timeout, or $RpcContext.CancellationToken.";
     }
 

@@ -17,7 +17,8 @@ internal static class HandlerReply
     private static readonly ConditionalWeakTable<Exception, ErrorRecord> Records = [];
 
     /// <summary>The reply that a handler's output stands for; nothing stands for an empty message.</summary>
-    /// <exception cref="RpcException">Internal: several objects, or one that does not fit the reply's type.</exception>
+    /// <exception cref="RpcException">Internal: several objects,
+    /// or one that does not fit the reply's type.</exception>
     public static IMessage Of(RpcMethodInfo method, Collection<PSObject> output)
     {
         PSObject? reply = null;
@@ -33,7 +34,8 @@ internal static class HandlerReply
 
         if (count > 1)
         {
-            throw Wrong(method, $"wrote {count} objects, and the reply is one. Pipe to Out-Null, or assign to $null, "
+            throw Wrong(
+                method, $"wrote {count} objects, and the reply is one. Pipe to Out-Null, or assign to $null, "
                 + "what is not the reply.", inner: null);
         }
 
@@ -59,8 +61,8 @@ internal static class HandlerReply
         }
     }
 
-    /// <summary>The bytes that a handler's output stands for: one array, or bytes one by one. Nothing is an empty
-    /// reply, and null is none.</summary>
+    /// <summary>The bytes that a handler's output stands for: one array, or bytes one by one. Nothing is an
+    /// empty reply, and null is none.</summary>
     /// <exception cref="RpcException">Internal: something that is no byte.</exception>
     public static ReadOnlyMemory<byte>? BytesOf(Guid interfaceId, Collection<PSObject> output)
     {
@@ -79,7 +81,8 @@ internal static class HandlerReply
 
         try
         {
-            // A pipeline takes arrays apart, so the bytes of one come singly; and 1, 2, 3 are numbers to a script.
+            // A pipeline takes arrays apart, so the bytes of one come singly;
+            // and 1, 2, 3 are numbers to a script.
             byte[] bytes = new byte[output.Count];
             for (int i = 0; i < bytes.Length; i++)
             {
@@ -94,8 +97,8 @@ internal static class HandlerReply
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The handler of interface {interfaceId} did not write bytes: {e.Message} Write one byte[], or pipe to "
-                + "Out-Null what is not the reply.",
+                $"The handler of interface {interfaceId} did not write bytes: {e.Message} Write one byte[], "
+                + "or pipe to Out-Null what is not the reply.",
                 e)
             {
                 ErrorId = "WrongReply",
@@ -103,8 +106,9 @@ internal static class HandlerReply
         }
     }
 
-    /// <summary>The exception that a script raised, without what the shell put around it. A text that one of the
-    /// scripts throws itself is what its author says to the caller, and becomes an RpcException.</summary>
+    /// <summary>The exception that a script raised, without what the shell put around it. A text that one of
+    /// the scripts throws itself is what its author says to the caller,
+    /// and becomes an RpcException.</summary>
     /// <param name="exception">What came out of the script.</param>
     /// <param name="scripts">The handlers and filters.</param>
     public static Exception Unwrap(Exception exception, IReadOnlyCollection<ScriptSource> scripts)
@@ -141,7 +145,8 @@ internal static class HandlerReply
                 }
             }
 
-            if (exception is MethodInvocationException or CmdletInvocationException or ActionPreferenceStopException
+            if (exception is MethodInvocationException or CmdletInvocationException
+                or ActionPreferenceStopException
                 && exception.InnerException is { } inner)
             {
                 exception = inner;
@@ -177,8 +182,8 @@ internal static class HandlerReply
         return said;
     }
 
-    /// <summary>What the shell says of an exception that a script raised: the place, and the way there. Null where
-    /// none did.</summary>
+    /// <summary>What the shell says of an exception that a script raised: the place, and the way there. Null
+    /// where none did.</summary>
     public static ErrorRecord? RecordOf(Exception? exception)
     {
         for (; exception is not null; exception = exception.InnerException)
@@ -192,9 +197,10 @@ internal static class HandlerReply
         return null;
     }
 
-    // throw 'text' makes a RuntimeException whose target and id are the text. What a function, a module or a command
-    // throws is written for the script that calls it.
-    private static bool IsSaid(Exception exception, ErrorRecord record, IReadOnlyCollection<ScriptSource> scripts) =>
+    // throw 'text' makes a RuntimeException whose target and id are the text. What a function, a module or a
+    // command throws is written for the script that calls it.
+    private static bool IsSaid(
+        Exception exception, ErrorRecord record, IReadOnlyCollection<ScriptSource> scripts) =>
         exception is RuntimeException { WasThrownFromThrowStatement: true }
         && exception.GetType() == typeof(RuntimeException)
         && record is { TargetObject: not null, InvocationInfo: { } statement, ScriptStackTrace: { } trace }
@@ -215,5 +221,6 @@ internal static class HandlerReply
     };
 
     private static RpcException Wrong(RpcMethodInfo method, string what, Exception? inner) =>
-        new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}", inner) { ErrorId = "WrongReply" };
+        new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}", inner)
+        { ErrorId = "WrongReply" };
 }

@@ -4,7 +4,8 @@ using System.Management.Automation.Host;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>What handlers write to their streams: shown at once in the host, or kept until it is received.</summary>
+/// <summary>What handlers write to their streams:
+/// shown at once in the host, or kept until it is received.</summary>
 internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce)
 {
     // The oldest are dropped, so that a listener that nobody looks at does not grow.
@@ -77,8 +78,8 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         }
     }
 
-    /// <summary>The records that are kept now, oldest first. Each is gone from here when it is handed out, so that
-    /// one at which the caller ends leaves the rest for the next time.</summary>
+    /// <summary>The records that are kept now, oldest first. Each is gone from here when it is handed out, so
+    /// that one at which the caller ends leaves the rest for the next time.</summary>
     public IEnumerable<object> Take()
     {
         for (int left = Count; left > 0 && TryTake(out object? record); left--)

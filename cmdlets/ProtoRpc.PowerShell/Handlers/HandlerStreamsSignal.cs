@@ -1,6 +1,7 @@
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Wakes a waiting cmdlet when handlers of some listeners wrote a record, or a listener stopped.</summary>
+/// <summary>Wakes a waiting cmdlet when handlers of some listeners wrote a record,
+/// or a listener stopped.</summary>
 internal sealed class HandlerStreamsSignal : IDisposable
 {
     private readonly ManualResetEventSlim _event = new(false);

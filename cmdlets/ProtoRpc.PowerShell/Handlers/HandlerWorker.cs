@@ -92,8 +92,8 @@ internal sealed class HandlerWorker
             _stopping = true;
             if (_shell is { } shell)
             {
-                // The shell's own BeginStop waits in a foreground thread, which keeps the process from ending where
-                // the script cannot be stopped.
+                // The shell's own BeginStop waits in a foreground thread, which keeps the process from ending
+                // where the script cannot be stopped.
                 _stopper ??= InBackground("ProtoRpc handler's stop", shell.Stop);
             }
         }
@@ -129,8 +129,8 @@ internal sealed class HandlerWorker
     }
 
     /// <summary>Ends its thread when the script that could not be stopped returns by itself.</summary>
-    /// <remarks>At its end the shell closes every runspace that is open, and waits for each: this one is closing
-    /// by then, or the process would never end.</remarks>
+    /// <remarks>At its end the shell closes every runspace that is open, and waits for each: this one is
+    /// closing by then, or the process would never end.</remarks>
     public void WriteOff()
     {
         _closed = true;

@@ -32,7 +32,8 @@ internal sealed class IdleMemory : IDisposable
 
     private void Look()
     {
-        TimeSpan left = Quiet - TimeSpan.FromMilliseconds(Environment.TickCount64 - Volatile.Read(ref _lastUse));
+        TimeSpan left =
+            Quiet - TimeSpan.FromMilliseconds(Environment.TickCount64 - Volatile.Read(ref _lastUse));
         if (left > TimeSpan.Zero)
         {
             try

@@ -37,10 +37,12 @@ internal sealed class MethodCall(
         return reply;
     }
 
-    /// <summary>What a script sees of a call: the same for a filter and the handler within it, so that each sees
-    /// what the other did.</summary>
+    /// <summary>What a script sees of a call: the same for a filter and the handler within it, so that each
+    /// sees what the other did.</summary>
     public static RpcMethodContext ContextOf(HandlerWorker worker, RpcCallContext context) =>
-        worker.Shown as RpcMethodContext is { } outer && outer.IsOf(context) ? outer : new RpcMethodContext(context);
+        worker.Shown as RpcMethodContext is { } outer && outer.IsOf(context)
+            ? outer
+            : new RpcMethodContext(context);
 
     /// <summary>A message as a worker's scripts see it.</summary>
     public static object ToShell(IMessage message, HandlerWorker worker) => message is DynamicMessage dynamic
@@ -60,7 +62,9 @@ internal sealed class MethodCall(
     {
         ValueTask<IMessage> reply = next!(_context, changed is null ? request : ToMessage(changed));
         return ToShell(
-            reply.IsCompleted ? reply.GetAwaiter().GetResult() : reply.AsTask().GetAwaiter().GetResult(), worker);
+            reply.IsCompleted
+                ? reply.GetAwaiter().GetResult()
+                : reply.AsTask().GetAwaiter().GetResult(), worker);
     }
 
     private IMessage ToMessage(object changed) =>

@@ -2,8 +2,9 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The records of handlers for the terminal of who runs the listener: handlers write what callers send, so
-/// control characters are written by their number. Colours of Write-Host's parameters stay.</summary>
+/// <summary>The records of handlers for the terminal of who runs the listener: handlers write what callers
+/// send, so control characters are written by their number.
+/// Colours of Write-Host's parameters stay.</summary>
 internal static class NeutralRecord
 {
     /// <summary>The record, or a copy without control characters in its text.</summary>
@@ -93,7 +94,8 @@ internal static class NeutralRecord
                     BackgroundColor = host.BackgroundColor,
                 }),
             // Anything else is shown as its text.
-            { } other when IsChanged(other.ToString(), out _) || IsChanged(record.MessageData.ToString(), out _) =>
+            { } other when IsChanged(other.ToString(), out _)
+                || IsChanged(record.MessageData.ToString(), out _) =>
                 Copy(record, TerminalText.Neutralize(record.MessageData.ToString())),
             _ => record,
         };

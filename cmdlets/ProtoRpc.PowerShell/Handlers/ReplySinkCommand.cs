@@ -2,7 +2,8 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell;
 
-// Not public, so that the module does not export it: the end of the pipeline of a handler whose replies stream.
+// Not public, so that the module does not export it:
+// the end of the pipeline of a handler whose replies stream.
 [Cmdlet(VerbsCommunications.Send, "RpcReply")]
 internal sealed class ReplySinkCommand : PSCmdlet
 {

@@ -12,7 +12,8 @@ public abstract class RpcHandlerContext
 
     private protected RpcHandlerContext(RpcPeerContext context) => _context = context;
 
-    /// <summary>The caller; the anonymous identity, with an empty name, where nobody vouches for one.</summary>
+    /// <summary>The caller; the anonymous identity, with an empty name,
+    /// where nobody vouches for one.</summary>
     public IIdentity User => _context.User;
 
     /// <summary>Whether somebody vouches for the user.</summary>
@@ -42,7 +43,8 @@ public abstract class RpcHandlerContext
     /// <summary>When the caller stops waiting, where it said so.</summary>
     public DateTimeOffset? Deadline => _context.Deadline;
 
-    /// <summary>Cancelled when the caller cancels or vanishes, the deadline passes, or the listener stops.</summary>
+    /// <summary>Cancelled when the caller cancels or vanishes, the deadline passes,
+    /// or the listener stops.</summary>
     public CancellationToken CancellationToken => _context.CancellationToken;
 
     /// <summary>Runs a block as the caller, and gives its output.</summary>

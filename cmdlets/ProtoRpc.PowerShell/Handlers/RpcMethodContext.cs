@@ -75,8 +75,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         }
     }
 
-    /// <summary>Takes over the headers and trailers of a handler that failed. Its failure counts more than what is
-    /// wrong with them.</summary>
+    /// <summary>Takes over the headers and trailers of a handler that failed. Its failure counts more than
+    /// what is wrong with them.</summary>
     internal void FlushOfFailure()
     {
         try

@@ -5,9 +5,10 @@ using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>A script block around every call of a listener. The handler then runs in the filter's worker, so that a
-/// call never holds two.</summary>
-internal sealed class ScriptFilter(HandlerPool pool, ScriptSource script) : IRpcInterceptor, IRpcRawInterceptor
+/// <summary>A script block around every call of a listener. The handler then runs in the filter's worker, so
+/// that a call never holds two.</summary>
+internal sealed class ScriptFilter(HandlerPool pool, ScriptSource script)
+    : IRpcInterceptor, IRpcRawInterceptor
 {
     /// <inheritdoc/>
     public ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next) =>

@@ -5,11 +5,12 @@ using System.Text;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The text of a caller's script block, so that each worker can make a block of its own of it.</summary>
+/// <summary>The text of a caller's script block,
+/// so that each worker can make a block of its own of it.</summary>
 /// <remarks>
 /// One block in two runspaces would run in the one that it came from, or crash
-/// (https://github.com/PowerShell/PowerShell/issues/24629). The text is parsed again at its place in its file, so
-/// that errors and breakpoints name the caller's lines.
+/// (https://github.com/PowerShell/PowerShell/issues/24629). The text is parsed again at its place in its
+/// file, so that errors and breakpoints name the caller's lines.
 /// </remarks>
 internal sealed class ScriptSource
 {
@@ -31,15 +32,16 @@ internal sealed class ScriptSource
     /// <summary>How many parameters the block declares.</summary>
     public int ParameterCount { get; }
 
-    /// <summary>What the block finds in variables of its own, which live as long as its worker; a block stands
-    /// there as its source.</summary>
+    /// <summary>What the block finds in variables of its own, which live as long as its worker; a block
+    /// stands there as its source.</summary>
     public IReadOnlyDictionary<string, object?> Variables { get; private init; } =
         FrozenDictionary<string, object?>.Empty;
 
     /// <summary>The source of a block's body.</summary>
     /// <param name="block">The block.</param>
     /// <param name="variables">Its variables, which may be filled later; null for none.</param>
-    public static ScriptSource OfBlock(ScriptBlock block, IReadOnlyDictionary<string, object?>? variables = null)
+    public static ScriptSource OfBlock(
+        ScriptBlock block, IReadOnlyDictionary<string, object?>? variables = null)
     {
         Ast body = block.Ast is FunctionDefinitionAst function ? function.Body : block.Ast;
         char[] text = WithoutUsing(body);
@@ -113,7 +115,8 @@ internal sealed class ScriptSource
     }
 
     private static IEnumerable<UsingExpressionAst> UsingExpressions(Ast ast) =>
-        ast.FindAll(node => node is UsingExpressionAst, searchNestedScriptBlocks: true).Cast<UsingExpressionAst>();
+        ast.FindAll(node => node is UsingExpressionAst, searchNestedScriptBlocks: true)
+            .Cast<UsingExpressionAst>();
 
     private static char[] WithoutUsing(Ast ast)
     {
@@ -127,7 +130,8 @@ internal sealed class ScriptSource
         return text;
     }
 
-    // Blank lines and spaces before the text put it where it was; the file's "using namespace" go before them.
+    // Blank lines and spaces before the text put it where it was;
+    // the file's "using namespace" go before them.
     private static string Place(Ast ast, string body)
     {
         Ast root = ast;
@@ -155,7 +159,8 @@ internal sealed class ScriptSource
             column = 0;
         }
 
-        return text.Append(' ', Math.Max(0, ast.Extent.StartColumnNumber - 1 - column)).Append(body).ToString();
+        return text.Append(' ', Math.Max(0, ast.Extent.StartColumnNumber - 1 - column))
+            .Append(body).ToString();
     }
 
     private static ParamBlockAst? ParametersOf(Ast ast) => (ast as ScriptBlockAst)?.ParamBlock;

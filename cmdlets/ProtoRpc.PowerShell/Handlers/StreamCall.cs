@@ -4,13 +4,14 @@ using ProtoRpc.Calls;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>A call of a method that streams: the handler takes requests as they come, and what it outputs is sent at
-/// once.</summary>
+/// <summary>A call of a method that streams: the handler takes requests as they come, and what it outputs is
+/// sent at once.</summary>
 /// <param name="context">Who calls what.</param>
 /// <param name="stream">The messages both ways.</param>
 /// <param name="script">The handler.</param>
 /// <param name="blocking">Whether a thread waits for the end, and not a task.</param>
-internal sealed class StreamCall(RpcCallContext context, RpcServerStream stream, ScriptSource script, bool blocking)
+internal sealed class StreamCall(
+    RpcCallContext context, RpcServerStream stream, ScriptSource script, bool blocking)
     : HandlerCall<bool>(context, script, blocking)
 {
     private readonly RpcCallContext _context = context;

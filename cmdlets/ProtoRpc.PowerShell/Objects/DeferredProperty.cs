@@ -3,7 +3,8 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>A note property whose value is made when somebody looks at it; otherwise it is like any other.</summary>
+/// <summary>A note property whose value is made when somebody looks at it;
+/// otherwise it is like any other.</summary>
 internal sealed class DeferredProperty(string name, DeferredValue deferred) : PSNoteProperty(name, null)
 {
     private volatile DeferredValue? _deferred = deferred;
@@ -24,8 +25,10 @@ internal sealed class DeferredProperty(string name, DeferredValue deferred) : PS
     /// <inheritdoc/>
     public override string TypeNameOfValue => Plain().TypeNameOfValue;
 
-    /// <summary>A copy that has the same value; the shell makes one of each property that an object gets.</summary>
-    public override PSMemberInfo Copy() => _deferred is { } deferred ? new DeferredProperty(Name, deferred) : Plain();
+    /// <summary>A copy that has the same value; the shell makes one of each property
+    /// that an object gets.</summary>
+    public override PSMemberInfo Copy() =>
+        _deferred is { } deferred ? new DeferredProperty(Name, deferred) : Plain();
 
     /// <summary>What Get-Member shows.</summary>
     public override string ToString() => Plain().ToString();

@@ -8,8 +8,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Headers as hashtables: text, bytes under names that end in -bin, secure strings and credentials under
-/// names that carry secrets, arrays where a name has several values.</summary>
+/// <summary>Headers as hashtables: text, bytes under names that end in -bin, secure strings and credentials
+/// under names that carry secrets, arrays where a name has several values.</summary>
 internal static class HeaderMapping
 {
     private static readonly string[] SecretParts =
@@ -89,8 +89,8 @@ internal static class HeaderMapping
             case IDictionary or PSCustomObject:
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    $"The header '{name}' cannot be sent: its value is an object with members. Give text, bytes or "
-                    + "a list of them.")
+                    $"The header '{name}' cannot be sent: its value is an object with members. Give "
+                    + "text, bytes or a list of them.")
                 {
                     ErrorId = "InvalidHeader",
                 };
@@ -106,7 +106,8 @@ internal static class HeaderMapping
     // RFC 7617: the user's name ends at the first colon.
     private static string PairOf(PSCredential user) => user.UserName.Contains(':')
         ? throw new RpcException(
-            RpcStatusCode.InvalidArgument, $"The user name '{user.UserName}' has a colon, which ends it in a header.")
+            RpcStatusCode.InvalidArgument,
+            $"The user name '{user.UserName}' has a colon, which ends it in a header.")
         {
             ErrorId = "InvalidHeader",
         }
@@ -115,8 +116,8 @@ internal static class HeaderMapping
     // As text it would be the name of its type, and in the logs of a server a secret that is none.
     private static RpcException NotSendable(string name, string type) => new(
         RpcStatusCode.InvalidArgument,
-        $"The header '{name}' cannot be sent: its value is a {type}. A SecureString goes under names that carry "
-        + "secrets (Authorization, X-Api-Key, ...), a PSCredential under Authorization; "
+        $"The header '{name}' cannot be sent: its value is a {type}. A SecureString goes under names "
+        + "that carry secrets (Authorization, X-Api-Key, ...), a PSCredential under Authorization; "
         + "make a text of it for other names.")
     {
         ErrorId = "InvalidHeader",

@@ -5,7 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>Objects that the shell shows with an error: texts of the peer without control characters.</summary>
+/// <summary>Objects that the shell shows with an error:
+/// texts of the peer without control characters.</summary>
 internal sealed class NeutralObjectModel : PSObjectModel
 {
     public static new NeutralObjectModel Instance { get; } = new();

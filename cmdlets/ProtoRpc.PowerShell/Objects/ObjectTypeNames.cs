@@ -26,7 +26,8 @@ internal static class ObjectTypeNames
     {
         if (CanShare)
         {
-            SetNames(value, Known.TryGetValue(type, out object? names) ? names : Known.GetValue(type, NamesOf));
+            SetNames(
+                value, Known.TryGetValue(type, out object? names) ? names : Known.GetValue(type, NamesOf));
         }
         else
         {
@@ -34,7 +35,8 @@ internal static class ObjectTypeNames
         }
     }
 
-    /// <summary>The message type of an object that was made of a message, unless its names were changed.</summary>
+    /// <summary>The message type of an object that was made of a message,
+    /// unless its names were changed.</summary>
     public static bool TryGetType(PSObject value, [NotNullWhen(true)] out RpcMessageInfo? type)
     {
         type = null;

@@ -45,7 +45,8 @@ internal class PSObjectModel : IObjectModel
         if (ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal))
         {
             // Two of its names differ in nothing but case, which no object of the shell can have.
-            return PlainObjectModel.Instance.CreateObject(source, fields, Array.ConvertAll([.. values], Made));
+            return PlainObjectModel.Instance.CreateObject(
+                source, fields, Array.ConvertAll([.. values], Made));
         }
 
         PSObject result = Create(source, [.. fields.Select(field => field.Name)], values);
@@ -110,8 +111,8 @@ internal class PSObjectModel : IObjectModel
         }
     }
 
-    // What Update-TypeData adds to a type is how the shell shows its objects. What Add-Member adds to one object is
-    // its own.
+    // What Update-TypeData adds to a type is how the shell shows its objects. What Add-Member adds to one
+    // object is its own.
     private static bool IsOfTypeData(PSPropertyInfo property) => !property.IsInstance
         && property.MemberType is PSMemberTypes.AliasProperty or PSMemberTypes.ScriptProperty
             or PSMemberTypes.CodeProperty or PSMemberTypes.NoteProperty;

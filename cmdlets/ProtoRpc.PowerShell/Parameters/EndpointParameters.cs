@@ -65,8 +65,8 @@ internal static class EndpointParameters
         }
     }
 
-    /// <summary>What is wrong with a parameter that means nothing to any of some endpoints; null for one that means
-    /// something to one of them.</summary>
+    /// <summary>What is wrong with a parameter that means nothing to any of some endpoints; null for one that
+    /// means something to one of them.</summary>
     public static RpcException? FindMisfit(string name, params EndpointUse[] uses)
     {
         if (!Takers.TryGetValue(name, out EndpointKind[]? kinds)
@@ -134,7 +134,8 @@ internal static class EndpointParameters
         if (missing is not null && given.Contains(name, StringComparer.OrdinalIgnoreCase))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"-{name} means nothing without {missing}. Give both, or none.")
+                RpcStatusCode.InvalidArgument,
+                $"-{name} means nothing without {missing}. Give both, or none.")
             {
                 ErrorId = "ParameterNotSupported",
             };

@@ -32,8 +32,8 @@ public sealed class RpcCertificateSource
     /// <summary>A certificate that is there already.</summary>
     public RpcCertificateSource(X509Certificate2 certificate) => _certificate = certificate;
 
-    /// <summary>The path of a file, or a thumbprint: its 40 digits of SHA-1, or 64 of SHA-256, as they are or with
-    /// the colons or spaces that openssl and Windows show.</summary>
+    /// <summary>The path of a file, or a thumbprint: its 40 digits of SHA-1, or 64 of SHA-256, as they are or
+    /// with the colons or spaces that openssl and Windows show.</summary>
     public RpcCertificateSource(string pathOrThumbprint)
     {
         _text = pathOrThumbprint;
@@ -145,7 +145,9 @@ public sealed class RpcCertificateSource
 
     private X509Certificate2 Find(StoreName[] names, Predicate<X509Certificate2> isWanted, string condition)
     {
-        HashAlgorithmName hash = _thumbprint!.Length == 40 ? HashAlgorithmName.SHA1 : HashAlgorithmName.SHA256;
+        HashAlgorithmName hash = _thumbprint!.Length == 40
+            ? HashAlgorithmName.SHA1
+            : HashAlgorithmName.SHA256;
         foreach (StoreName name in names)
         {
             foreach (StoreLocation location in Locations)
@@ -154,7 +156,8 @@ public sealed class RpcCertificateSource
                 {
                     using X509Store store = new(
                         name, location, OpenFlags.ReadOnly | OpenFlags.OpenExistingOnly);
-                    X509Certificate2Collection found = store.Certificates.FindByThumbprint(hash, _thumbprint!);
+                    X509Certificate2Collection found =
+                        store.Certificates.FindByThumbprint(hash, _thumbprint!);
                     if (found.FirstOrDefault(c => isWanted(c)) is { } certificate)
                     {
                         return certificate;

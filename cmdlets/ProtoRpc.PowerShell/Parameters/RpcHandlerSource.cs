@@ -5,7 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>What <c>-Handler</c> takes: script blocks by method name, or one block for every method.</summary>
+/// <summary>What <c>-Handler</c> takes: script blocks by method name,
+/// or one block for every method.</summary>
 public sealed class RpcHandlerSource
 {
     private readonly object? _value;
@@ -14,7 +15,8 @@ public sealed class RpcHandlerSource
     public RpcHandlerSource(object value) => _value = value is PSObject wrapped ? wrapped.BaseObject : value;
 
     /// <summary>The scripts by method.</summary>
-    /// <exception cref="RpcException">A name that no method has, or a value that is not a script block.</exception>
+    /// <exception cref="RpcException">A name that no method has,
+    /// or a value that is not a script block.</exception>
     internal Dictionary<RpcMethodInfo, ScriptSource> Resolve(RpcServer server, HandlerEnvironment environment)
     {
         List<RpcMethodInfo> methods = [.. server.Services.SelectMany(service => service.Key.Methods)];
@@ -27,7 +29,8 @@ public sealed class RpcHandlerSource
 
         if (_value is not IDictionary byMethod)
         {
-            throw Invalid("-Handler takes a hashtable of script blocks by method, @{ METHOD = { ... } }, or one script "
+            throw Invalid(
+                "-Handler takes a hashtable of script blocks by method, @{ METHOD = { ... } }, or one script "
                 + "block for all methods.");
         }
 
@@ -59,7 +62,8 @@ public sealed class RpcHandlerSource
         return found.Count switch
         {
             1 => found[0],
-            0 => throw SchemaError.NameNotFound("method", name, [.. methods.Select(method => method.FullName)]),
+            0 => throw SchemaError.NameNotFound(
+                "method", name, [.. methods.Select(method => method.FullName)]),
             _ => throw SchemaError.Ambiguous("method", name, found.Select(method => method.FullName)),
         };
     }

@@ -7,5 +7,7 @@ namespace ProtoRpc.PowerShell;
 internal static class RpcMessageFormatExtensions
 {
     public static MessageFormat ToFormat(this RpcMessageFormat name) =>
-        MessageFormats.TryFind(name.ToString(), out MessageFormat? format) ? format : throw new UnreachableException();
+        MessageFormats.TryFind(name.ToString(), out MessageFormat? format)
+            ? format
+            : throw new UnreachableException();
 }

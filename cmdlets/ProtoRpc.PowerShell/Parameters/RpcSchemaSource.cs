@@ -3,8 +3,10 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>What <c>-Schema</c> takes everywhere: a schema object, or the paths of files that make one.</summary>
-/// <remarks>The shell converts to it by its constructors; the files are read by the cmdlet, at its location.</remarks>
+/// <summary>What <c>-Schema</c> takes everywhere:
+/// a schema object, or the paths of files that make one.</summary>
+/// <remarks>The shell converts to it by its constructors;
+/// the files are read by the cmdlet, at its location.</remarks>
 public sealed class RpcSchemaSource
 {
     /// <summary>A schema that is there already.</summary>

@@ -45,8 +45,8 @@ public sealed class RpcConnection : IDisposable
     /// <summary>The interface, where it carries bytes and no messages; else null.</summary>
     public Guid? InterfaceId => _raw?.InterfaceId;
 
-    /// <summary>The side channel: sent with every call, and replaced by what a reply brings. To change it, set a
-    /// dictionary of the extensions, <c>@{ '[package.name]' = VALUE }</c>.</summary>
+    /// <summary>The side channel: sent with every call, and replaced by what a reply brings. To change it,
+    /// set a dictionary of the extensions, <c>@{ '[package.name]' = VALUE }</c>.</summary>
     public IDictionary CallContext
     {
         // What comes out would be a copy, so a change of it must not look as if it were heard.
@@ -78,8 +78,9 @@ public sealed class RpcConnection : IDisposable
     /// <inheritdoc/>
     public override string ToString() => Endpoint.ToString();
 
-    private RpcException Wrong(string why) => new(RpcStatusCode.FailedPrecondition, $"The connection to {this} {why}.")
-    {
-        ErrorId = "WrongConnection",
-    };
+    private RpcException Wrong(string why) =>
+        new(RpcStatusCode.FailedPrecondition, $"The connection to {this} {why}.")
+        {
+            ErrorId = "WrongConnection",
+        };
 }

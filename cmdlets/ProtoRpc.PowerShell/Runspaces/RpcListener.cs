@@ -69,7 +69,8 @@ public sealed class RpcListener
     /// <summary>Workers that run handlers; made when they are needed.</summary>
     public int Workers => _pool.WorkerCount;
 
-    /// <summary>Workers that were written off: their handlers were stopped, and still run .NET code.</summary>
+    /// <summary>Workers that were written off: their handlers were stopped,
+    /// and still run .NET code.</summary>
     public int StuckWorkers => _pool.StuckWorkerCount;
 
     /// <summary>When it began to listen.</summary>

@@ -3,7 +3,8 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>What the cmdlets keep for one runspace: its connections and listeners. Closed with the runspace.</summary>
+/// <summary>What the cmdlets keep for one runspace: its connections and listeners.
+/// Closed with the runspace.</summary>
 internal sealed class RunspaceStore
 {
     private static readonly ConditionalWeakTable<Runspace, RunspaceStore> Stores = [];
@@ -17,7 +18,8 @@ internal sealed class RunspaceStore
     {
         runspace.StateChanged += (_, e) =>
         {
-            if (e.RunspaceStateInfo.State is RunspaceState.Closing or RunspaceState.Closed or RunspaceState.Broken)
+            if (e.RunspaceStateInfo.State is RunspaceState.Closing or RunspaceState.Closed
+                or RunspaceState.Broken)
             {
                 Close();
             }
@@ -86,8 +88,10 @@ internal sealed class RunspaceStore
 
     /// <summary>The given connection, or the only open one.</summary>
     /// <param name="given">The connection; null for none given.</param>
-    /// <param name="alternative">The parameters that would do instead of an open connection, for the error.</param>
-    /// <exception cref="RpcException">FailedPrecondition: it is closed, or there is not exactly one.</exception>
+    /// <param name="alternative">The parameters that would do instead of an open connection,
+    /// for the error.</param>
+    /// <exception cref="RpcException">FailedPrecondition:
+    /// it is closed, or there is not exactly one.</exception>
     public RpcConnection Resolve(RpcConnection? given, string alternative)
     {
         if (given is not null)

@@ -2,7 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>What the request to end the process does: containers, Kubernetes and systemd send SIGTERM, and so does
+/// <summary>What the request to end the process does:
+/// containers, Kubernetes and systemd send SIGTERM, and so does
 /// <c>kill</c>. It ends the waits of scripts, which then go on; where none waits, the listeners stop as
 /// Stop-RpcListener stops them, and the process ends.</summary>
 /// <remarks>Of the process and not of a runspace, as the signal is.</remarks>
@@ -76,8 +77,8 @@ internal static class Termination
             IsRequested = true;
             if (Waits.Count > 0)
             {
-                // The scripts know what else there is to do. Nothing waits for the lock within: the tokens only
-                // wake the threads that wait.
+                // The scripts know what else there is to do. Nothing waits for the lock within: the tokens
+                // only wake the threads that wait.
                 signal.Cancel = true;
                 foreach (CancellationTokenSource wait in Waits)
                 {
