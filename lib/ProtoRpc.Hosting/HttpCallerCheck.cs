@@ -7,4 +7,5 @@ namespace ProtoRpc.Hosting;
 /// <param name="proof">It.</param>
 /// <param name="cancellation">Ended when the caller is gone.</param>
 /// <returns>Who it proves; null when it proves nobody.</returns>
-public delegate ValueTask<IIdentity?> HttpCallerCheck<in TProof>(TProof proof, CancellationToken cancellation);
+public delegate ValueTask<IIdentity?> HttpCallerCheck<in TProof>(
+    TProof proof, CancellationToken cancellation);

@@ -38,7 +38,8 @@ internal sealed class HttpConnection
         (HttpConnection)http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items[Key]!;
 
     /// <summary>Marks the begin of a request.</summary>
-    /// <returns>False when the connection was given up in this moment, so that nothing may be executed.</returns>
+    /// <returns>False when the connection was given up in this moment,
+    /// so that nothing may be executed.</returns>
     public bool TryBegin()
     {
         lock (_gate)
@@ -59,14 +60,16 @@ internal sealed class HttpConnection
         }
     }
 
-    /// <summary>For how long it could have been spared, in milliseconds: no request runs, and nobody proved who the
-    /// client is. 0 for a connection that is needed, or that was a moment ago.</summary>
+    /// <summary>For how long it could have been spared, in milliseconds: no request runs, and nobody proved
+    /// who the client is. 0 for a connection that is needed, or that was a moment ago.</summary>
     public long Spare(long now)
     {
         lock (_gate)
         {
             long waited = now - _since;
-            return _running == 0 && !IsKnown && !_isGivenUp && waited >= SpareAfter.TotalMilliseconds ? waited : 0;
+            return _running == 0 && !IsKnown && !_isGivenUp && waited >= SpareAfter.TotalMilliseconds
+                ? waited
+                : 0;
         }
     }
 

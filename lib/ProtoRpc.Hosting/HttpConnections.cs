@@ -5,16 +5,16 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting;
 
-/// <summary>The open connections of an endpoint on Kestrel. Silent ones are closed after a time, and where there are
-/// as many as there may be, the one that waits for its client the longest makes room.</summary>
+/// <summary>The open connections of an endpoint on Kestrel. Silent ones are closed after a time, and where
+/// there are as many as there may be, the one that waits for its client the longest makes room.</summary>
 /// <remarks>Kestrel itself lets a connection that never sends a request wait as long as one between two
 /// requests.</remarks>
 internal sealed class HttpConnections : IDisposable
 {
     private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(250);
 
-    // Kestrel answers half a request with 408 when the time for it is up. It looks once a second and adds a second,
-    // and a busy machine is later still.
+    // Kestrel answers half a request with 408 when the time for it is up. It looks once a second and adds a
+    // second, and a busy machine is later still.
     private static readonly TimeSpan KestrelDelay = TimeSpan.FromSeconds(4);
 
     private readonly RpcLimits _limits;

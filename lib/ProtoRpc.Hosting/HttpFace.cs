@@ -21,7 +21,8 @@ internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : ISer
         HttpProtocols protocols = endpoint.Transport == RpcTransport.Https && !policy.OffersMechanisms
             ? HttpProtocols.Http1AndHttp2
             : HttpProtocols.Http1;
-        Func<RpcEndpoint, RequestDelegate> service = bound => new HttpService(host, options, policy, bound).HandleAsync;
+        Func<RpcEndpoint, RequestDelegate> service = bound =>
+            new HttpService(host, options, policy, bound).HandleAsync;
         return endpoint.IsTls
             ? ports.Serve(endpoint, host, options, protocols, service)
             : KestrelEndpoint.Start(endpoint, host.Options.Limits, protocols, tls: null, service);

@@ -15,22 +15,25 @@ public sealed record HttpServerOptions
     /// <summary>Whom the endpoints let in.</summary>
     public HttpServerSecurity Security { get; init; } = new();
 
-    /// <summary>Whether <c>http://</c> endpoints may be reached from other machines, where everybody on the way reads
-    /// along. For listeners behind a proxy that does TLS, and for closed networks.</summary>
+    /// <summary>Whether <c>http://</c> endpoints may be reached from other machines, where everybody on the
+    /// way reads along. For listeners behind a proxy that does TLS, and for closed networks.</summary>
     public bool AllowUnencrypted { get; init; }
 
-    /// <summary>The origins of web pages that may call, as <c>https://app.example.com</c>, or <c>*</c> for all. Pages
-    /// of the endpoint itself always may; programs that are not browsers are not asked.</summary>
+    /// <summary>The origins of web pages that may call, as <c>https://app.example.com</c>, or <c>*</c> for
+    /// all. Pages of the endpoint itself always may; programs that are not browsers are not asked.</summary>
     public IReadOnlyList<string> AllowedOrigins { get; init; } = [];
 
     /// <summary>The host names by which clients call the endpoints, beside those of loopback on loopback:
-    /// <c>rpc.example.com</c>, <c>*.example.com</c> for all names under it, <c>*</c> for every name. Requests with
-    /// other names get 403. Without any, loopback endpoints answer to <c>localhost</c>, <c>*.localhost</c>,
-    /// loopback addresses and, with TLS, the names of the certificate, and other endpoints to every name. Unix sockets answer to every name.</summary>
+    /// <c>rpc.example.com</c>, <c>*.example.com</c> for all names under it, <c>*</c> for every name. Requests
+    /// with other names get 403. Without any, loopback endpoints answer to <c>localhost</c>,
+    /// <c>*.localhost</c>, loopback addresses and, with TLS, the names of the certificate,
+    /// and other endpoints to every name. Unix sockets answer to every name.</summary>
     public IReadOnlyList<string> AllowedHosts { get; init; } = [];
 
-    /// <summary>Whether GET calls every method also off loopback. Without it, GET calls there only methods with
-    /// <c>idempotency_level = NO_SIDE_EFFECTS</c>, because any web page can make a browser send a GET.</summary>
+    /// <summary>Whether GET calls every method also off loopback.
+    /// Without it, GET calls there only methods with
+    /// <c>idempotency_level = NO_SIDE_EFFECTS</c>,
+    /// because any web page can make a browser send a GET.</summary>
     public bool AllowGet { get; init; }
 
     /// <summary>Whether gRPC endpoints tell their schema, by grpc.reflection.v1 and v1alpha.</summary>

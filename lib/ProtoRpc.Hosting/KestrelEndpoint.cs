@@ -17,14 +17,15 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting;
 
-/// <summary>A bound HTTP endpoint: Kestrel with our limits, and nothing around it that would read settings, write
-/// logs, or take signals from the shell.</summary>
+/// <summary>A bound HTTP endpoint: Kestrel with our limits, and nothing around it that would read settings,
+/// write logs, or take signals from the shell.</summary>
 internal sealed class KestrelEndpoint : IServedEndpoint
 {
     // Whoever heeds the cancellation can still answer.
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
 
-    // Whoever sends a body more slowly keeps a connection busy for its own sake; after some seconds it is given up.
+    // Whoever sends a body more slowly keeps a connection busy for its own sake;
+    // after some seconds it is given up.
     private const int MinBytesPerSecond = 240;
     private const double MinPatienceSeconds = 1.5;
     private const double MaxPatienceSeconds = 5;
@@ -150,14 +151,16 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         options.Limits.Http2.MaxStreamsPerConnection = limits.MaxStreamsPerConnection;
         options.Limits.RequestHeadersTimeout = limits.BindTimeout;
         options.Limits.KeepAliveTimeout = limits.IdleTimeout;
-        options.Limits.MinRequestBodyDataRate = new MinDataRate(MinBytesPerSecond, Patience(limits.FragmentTimeout));
+        options.Limits.MinRequestBodyDataRate =
+            new MinDataRate(MinBytesPerSecond, Patience(limits.FragmentTimeout));
     }
 
     // Kestrel looks once a second.
     private static TimeSpan Patience(TimeSpan timeout) =>
         TimeSpan.FromSeconds(Math.Clamp(timeout.TotalSeconds, MinPatienceSeconds, MaxPatienceSeconds));
 
-    private static void Listen(KestrelServerOptions options, RpcEndpoint endpoint, Action<ListenOptions> configure)
+    private static void Listen(
+        KestrelServerOptions options, RpcEndpoint endpoint, Action<ListenOptions> configure)
     {
         (string host, int port) = (endpoint.Host, endpoint.Port);
         if (endpoint.Transport == RpcTransport.GrpcUnix)
@@ -191,7 +194,8 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         // The requests that come before the service is there wait for it.
         TaskCompletionSource<RequestDelegate> ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
         _handle = async http => await (await ready.Task.ConfigureAwait(false))(http).ConfigureAwait(false);
-        _server.StartAsync(new KestrelApplication(HandleAsync), CancellationToken.None).GetAwaiter().GetResult();
+        _server.StartAsync(new KestrelApplication(HandleAsync), CancellationToken.None)
+            .GetAwaiter().GetResult();
         string address = _server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses.First();
         if (Endpoint.Transport != RpcTransport.GrpcUnix)
         {

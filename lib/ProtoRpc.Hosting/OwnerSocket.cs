@@ -7,7 +7,8 @@ namespace ProtoRpc.Hosting;
 internal static class OwnerSocket
 {
     /// <summary>Binds a socket; one that a process left behind is replaced.</summary>
-    /// <exception cref="RpcException">AlreadyExists: somebody listens there, or the path is something else.</exception>
+    /// <exception cref="RpcException">AlreadyExists:
+    /// somebody listens there, or the path is something else.</exception>
     public static Socket Bind(RpcEndpoint endpoint, UnixDomainSocketEndPoint path)
     {
         RemoveDead(endpoint, path);
@@ -31,7 +32,8 @@ internal static class OwnerSocket
     }
 
     public static RpcException TooLong(RpcEndpoint endpoint, Exception why) => new(
-        RpcStatusCode.InvalidArgument, $"'{endpoint}' cannot be used here: {why.Message} Use a shorter path.", why)
+        RpcStatusCode.InvalidArgument,
+        $"'{endpoint}' cannot be used here: {why.Message} Use a shorter path.", why)
     {
         ErrorId = "EndpointNameTooLong",
         Endpoint = endpoint,
@@ -52,7 +54,8 @@ internal static class OwnerSocket
         {
             probe.Connect(path);
         }
-        catch (SocketException e) when (e.SocketErrorCode == SocketError.ConnectionRefused && IsSocket(endpoint.Name))
+        catch (SocketException e)
+            when (e.SocketErrorCode == SocketError.ConnectionRefused && IsSocket(endpoint.Name))
         {
             File.Delete(endpoint.Name);
             return;

@@ -3,11 +3,13 @@ namespace ProtoRpc;
 /// <summary>Checks the hosts of endpoints.</summary>
 internal static class HostNames
 {
-    /// <summary>Whether an endpoint of a transport may have no host, because it can mean this machine.</summary>
+    /// <summary>Whether an endpoint of a transport may have no host,
+    /// because it can mean this machine.</summary>
     public static bool MayLack(RpcTransport transport) =>
         transport is RpcTransport.NamedPipe or RpcTransport.Local or RpcTransport.GrpcUnix;
 
-    /// <summary>Checks that a text is the name or address of a host, or a listener's <c>*</c> or <c>+</c>.</summary>
+    /// <summary>Checks that a text is the name or address of a host,
+    /// or a listener's <c>*</c> or <c>+</c>.</summary>
     /// <param name="text">The endpoint, which errors name.</param>
     /// <param name="host">The host, an IPv6 address without brackets.</param>
     /// <exception cref="RpcException">InvalidArgument.</exception>

@@ -10,9 +10,10 @@ public sealed class RpcException : Exception
 
     private readonly Assembly _author;
 
-    /// <summary>Makes an exception of a status and a message that says what is wrong, where, and what to do.</summary>
-    /// <remarks>Messages are shown in terminals and logs and may quote a peer, so control characters are written by
-    /// their number (<see cref="TerminalText"/>).</remarks>
+    /// <summary>Makes an exception of a status and a message that says what is wrong,
+    /// where, and what to do.</summary>
+    /// <remarks>Messages are shown in terminals and logs and may quote a peer, so control characters are
+    /// written by their number (<see cref="TerminalText"/>).</remarks>
     [MethodImpl(MethodImplOptions.NoInlining)]
     public RpcException(RpcStatusCode code, string message, Exception? innerException = null)
         : base(TerminalText.Neutralize(message), innerException)
@@ -37,14 +38,15 @@ public sealed class RpcException : Exception
     /// <summary>The full name of the method that was called, where there is one.</summary>
     public string? MethodName { get; set; }
 
-    /// <summary>The path of the field at fault (<c>SearchRequest.results[3].url</c>), for errors in messages.</summary>
+    /// <summary>The path of the field at fault (<c>SearchRequest.results[3].url</c>),
+    /// for errors in messages.</summary>
     public string? FieldPath { get; init; }
 
     /// <summary>What the server told of its handler's exception.</summary>
     public RpcRemoteException? Remote { get; init; }
 
-    /// <summary>The id under which the server's record has the exception that it did not tell; null where there
-    /// is none.</summary>
+    /// <summary>The id under which the server's record has the exception that it did not tell; null where
+    /// there is none.</summary>
     public string? CorrelationId { get; init; }
 
     /// <summary>The DCE/RPC fault status or the interface's return code, 0 where there was none.</summary>
@@ -53,8 +55,8 @@ public sealed class RpcException : Exception
     /// <summary>False when the call surely did not run on the server, so that it may be sent again.</summary>
     public bool MayHaveExecuted { get; init; }
 
-    /// <summary>What the server adds to the status, decoded where the type is known: messages, or objects in a
-    /// shell. Empty where there is nothing.</summary>
+    /// <summary>What the server adds to the status, decoded where the type is known: messages, or objects in
+    /// a shell. Empty where there is nothing.</summary>
     public IReadOnlyList<object> Details { get; set; } = Array.Empty<object>();
 
     /// <summary>Trailers of the reply.</summary>
@@ -70,5 +72,6 @@ public sealed class RpcException : Exception
 
     /// <summary>Whether ProtoRpc wrote the text, and not an application.</summary>
     internal bool IsByProtoRpc => _author == typeof(RpcException).Assembly
-        || _author.GetName().Name is "ProtoRpc" or "ProtoRpc.Hosting" or "ProtoRpc.PowerShell" or "ProtoRpc.Tool";
+        || _author.GetName().Name is "ProtoRpc" or "ProtoRpc.Hosting" or "ProtoRpc.PowerShell"
+        or "ProtoRpc.Tool";
 }

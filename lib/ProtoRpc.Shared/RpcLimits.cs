@@ -9,12 +9,12 @@ public sealed record RpcLimits
     /// <summary>Largest request or reply, in bytes, over all fragments: 4 MiB.</summary>
     public int MaxMessageBytes { get; init; } = 4 * 1024 * 1024;
 
-    /// <summary>Connections that each endpoint of a listener serves at once: 1,000. When there are as many, the
-    /// anonymous one that has waited for its client the longest makes room.</summary>
+    /// <summary>Connections that each endpoint of a listener serves at once: 1,000. When there are as many,
+    /// the anonymous one that has waited for its client the longest makes room.</summary>
     public int MaxConnections { get; init; } = 1000;
 
-    /// <summary>Connections of one remote address to an endpoint of a listener: 500. An IPv6 network of 64 bits
-    /// counts as one address, and everything behind a proxy as the proxy's.</summary>
+    /// <summary>Connections of one remote address to an endpoint of a listener: 500. An IPv6 network of 64
+    /// bits counts as one address, and everything behind a proxy as the proxy's.</summary>
     public int MaxConnectionsPerAddress { get; init; } = 500;
 
     /// <summary>Connections of a listener that are served by a thread of their own; the others share
@@ -24,7 +24,8 @@ public sealed record RpcLimits
     /// <summary>Connections that one client opens to one endpoint for calls at the same time: 64.</summary>
     public int MaxClientConnections { get; init; } = 64;
 
-    /// <summary>Calls at the same time on one HTTP/2 connection to a listener, as it tells its clients: 100.</summary>
+    /// <summary>Calls at the same time on one HTTP/2 connection to a listener,
+    /// as it tells its clients: 100.</summary>
     public int MaxStreamsPerConnection { get; init; } = 100;
 
     /// <summary>Bytes of all headers of a request to a listener, names and values, and on native
@@ -46,8 +47,8 @@ public sealed record RpcLimits
     /// code that the shell cannot stop: 32.</summary>
     public int MaxStuckWorkers { get; init; } = 32;
 
-    /// <summary>Elements of one request or reply: the messages within it, all their fields, set or not, and the
-    /// entries of its maps. A long message may have one for every two bytes: 1,000,000.</summary>
+    /// <summary>Elements of one request or reply: the messages within it, all their fields, set or not, and
+    /// the entries of its maps. A long message may have one for every two bytes: 1,000,000.</summary>
     public int MaxMessageElements { get; init; } = 1_000_000;
 
     /// <summary>Nesting of messages, in every format and for objects: 100.</summary>
@@ -69,8 +70,8 @@ public sealed record RpcLimits
     /// <summary>Values in one session: 1,000.</summary>
     public int MaxSessionItems { get; init; } = 1000;
 
-    /// <summary>Bytes of the keys and values in one session: 1 MiB. Texts, arrays, messages and collections of
-    /// these are counted when they are set; other objects count as 64 bytes.</summary>
+    /// <summary>Bytes of the keys and values in one session: 1 MiB. Texts, arrays, messages and collections
+    /// of these are counted when they are set; other objects count as 64 bytes.</summary>
     public int MaxSessionBytes { get; init; } = 1024 * 1024;
 
     /// <summary>Time after which a session that no call uses is ended: 3 minutes.</summary>
@@ -103,7 +104,8 @@ public sealed record RpcLimits
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
     public TimeSpan CallTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>Time that a handler may run, whatever deadline its caller has set; of streams, until they end.
+    /// <summary>Time that a handler may run, whatever deadline its caller has set;
+    /// of streams, until they end.
     /// Then it is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for none, which is
     /// the default.</summary>
     public TimeSpan HandlerTimeout { get; init; } = Timeout.InfiniteTimeSpan;

@@ -1,6 +1,7 @@
 namespace ProtoRpc;
 
-/// <summary>How the calls of an authenticated connection are protected; the numbers are those of DCE/RPC.</summary>
+/// <summary>How the calls of an authenticated connection are protected;
+/// the numbers are those of DCE/RPC.</summary>
 public enum RpcProtectionLevel
 {
     /// <summary>Nobody vouches for the caller.</summary>
@@ -9,8 +10,8 @@ public enum RpcProtectionLevel
     /// <summary>The caller proves who it is when it connects; what follows is not protected.</summary>
     Connect = 2,
 
-    /// <summary>Every packet is proved to be the caller's. The native protocol does this with the same signatures
-    /// as <see cref="Integrity"/>.</summary>
+    /// <summary>Every packet is proved to be the caller's. The native protocol does this with the same
+    /// signatures as <see cref="Integrity"/>.</summary>
     Packet = 4,
 
     /// <summary>Every packet is signed: a changed one is refused.</summary>

@@ -4,20 +4,23 @@ namespace ProtoRpc;
 
 /// <summary>What a server told about an exception that its handler threw. Control characters of the texts are
 /// written by their number, since shells show all of them (<see cref="TerminalText"/>).</summary>
-/// <param name="TypeName">The exception's full type name on the server, or empty when it was not told.</param>
+/// <param name="TypeName">The exception's full type name on the server,
+/// or empty when it was not told.</param>
 /// <param name="AssemblyName">The assembly that declares it there, or empty.</param>
 /// <param name="Message">The exception's message, or empty when it was not told.</param>
 public sealed record RpcRemoteException(string TypeName, string AssemblyName, string Message)
 {
     /// <inheritdoc cref="RpcRemoteException(string, string, string)" path="/param[@name='TypeName']"/>
-    public string TypeName { get; init => field = TerminalText.Neutralize(value); } = TerminalText.Neutralize(TypeName);
+    public string TypeName { get; init => field = TerminalText.Neutralize(value); } =
+        TerminalText.Neutralize(TypeName);
 
     /// <inheritdoc cref="RpcRemoteException(string, string, string)" path="/param[@name='AssemblyName']"/>
     public string AssemblyName { get; init => field = TerminalText.Neutralize(value); } =
         TerminalText.Neutralize(AssemblyName);
 
     /// <inheritdoc cref="RpcRemoteException(string, string, string)" path="/param[@name='Message']"/>
-    public string Message { get; init => field = TerminalText.Neutralize(value); } = TerminalText.Neutralize(Message);
+    public string Message { get; init => field = TerminalText.Neutralize(value); } =
+        TerminalText.Neutralize(Message);
 
     /// <summary>The stack trace on the server, empty unless the server tells everything.</summary>
     public string StackTrace { get; init => field = TerminalText.Neutralize(value); } = "";
@@ -42,7 +45,8 @@ public sealed record RpcRemoteException(string TypeName, string AssemblyName, st
     /// <summary>The exception behind this one.</summary>
     public RpcRemoteException? Inner { get; init; }
 
-    /// <summary>All that was told, as .NET writes an exception: the outer one first, then what is behind it.</summary>
+    /// <summary>All that was told, as .NET writes an exception:
+    /// the outer one first, then what is behind it.</summary>
     public override string ToString()
     {
         StringBuilder text = new();

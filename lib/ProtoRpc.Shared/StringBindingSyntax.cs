@@ -2,7 +2,8 @@ using System.Globalization;
 
 namespace ProtoRpc;
 
-/// <summary>Reads DCE string bindings: <c>[object-uuid@]protseq:host[endpoint]</c> (C706 section 3.1).</summary>
+/// <summary>Reads DCE string bindings:
+/// <c>[object-uuid@]protseq:host[endpoint]</c> (C706 section 3.1).</summary>
 internal static class StringBindingSyntax
 {
     private const string PipePrefix = @"\pipe\";
@@ -32,7 +33,8 @@ internal static class StringBindingSyntax
         {
             "ncacn_ip_tcp" => RpcEndpoint.Create(
                 RpcTransport.Tcp, host.Length == 0 ? "127.0.0.1" : host, ReadPort(text, endpoint), "", text),
-            "ncacn_np" => RpcEndpoint.Create(RpcTransport.NamedPipe, PipeHost(host), 0, PipeName(text, endpoint), text),
+            "ncacn_np" =>
+                RpcEndpoint.Create(RpcTransport.NamedPipe, PipeHost(host), 0, PipeName(text, endpoint), text),
             _ => RpcEndpoint.Create(RpcTransport.Local, LocalHost(text, host), 0, endpoint, text),
         };
     }

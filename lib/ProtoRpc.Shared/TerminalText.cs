@@ -2,12 +2,13 @@ using System.Text;
 
 namespace ProtoRpc;
 
-/// <summary>Makes text of a peer, a schema or a page safe to show: it can move no cursor, colour nothing, ring
-/// nothing and turn no line around.</summary>
+/// <summary>Makes text of a peer, a schema or a page safe to show: it can move no cursor, colour nothing,
+/// ring nothing and turn no line around.</summary>
 public static class TerminalText
 {
-    /// <summary>The text with its control characters (C0, DEL, C1), bidirectional controls and line separators
-    /// written as <c>\u001B</c>. Line feeds, also after a carriage return, and tabs stay.</summary>
+    /// <summary>The text with its control characters (C0, DEL, C1), bidirectional controls and line
+    /// separators written as <c>\u001B</c>. Line feeds, also after a carriage return,
+    /// and tabs stay.</summary>
     public static string Neutralize(string? text)
     {
         if (string.IsNullOrEmpty(text))
@@ -69,7 +70,8 @@ public static class TerminalText
         '\r' => index + 1 == text.Length || text[index + 1] != '\n',
         < ' ' or (>= '\u007F' and <= '\u009F') => true,
         // Unicode's Bidi_Control, and the separators that some terminals break lines at.
-        '\u061C' or '\u200E' or '\u200F' or (>= '\u2028' and <= '\u202E') or (>= '\u2066' and <= '\u2069') => true,
+        '\u061C' or '\u200E' or '\u200F' or (>= '\u2028' and <= '\u202E')
+            or (>= '\u2066' and <= '\u2069') => true,
         _ => false,
     };
 }

@@ -30,7 +30,9 @@ internal static class UriEndpointSyntax
 
         string host = rest[..slash];
         return RpcEndpoint.Create(
-            RpcTransport.NamedPipe, host is "." or "localhost" ? "" : host, 0, rest[(slash + 1)..].TrimEnd('/'), text);
+            RpcTransport.NamedPipe, host is "." or "localhost"
+                ? ""
+                : host, 0, rest[(slash + 1)..].TrimEnd('/'), text);
     }
 
     private static RpcEndpoint HostAndPort(string text, RpcTransport transport, string rest, int? defaultPort)
@@ -56,7 +58,8 @@ internal static class UriEndpointSyntax
         int port = colon < 0
             ? defaultPort ?? throw RpcEndpoint.Invalid(text, "the port is missing")
             : ReadPort(text, authority[(colon + 1)..]);
-        return RpcEndpoint.Create(transport, HostNames.WithoutBrackets(text, host), port, takesPath ? path : "", text);
+        return RpcEndpoint.Create(
+            transport, HostNames.WithoutBrackets(text, host), port, takesPath ? path : "", text);
     }
 
     private static int ReadPort(string text, string digits) =>

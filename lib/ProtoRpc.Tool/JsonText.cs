@@ -8,7 +8,8 @@ namespace ProtoRpc.Tool;
 /// <summary>JSON text to plain dictionaries, lists and scalars, and back.</summary>
 internal static class JsonText
 {
-    private static readonly JsonWriterOptions Compact = new() { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping };
+    private static readonly JsonWriterOptions Compact =
+        new() { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping };
     private static readonly JsonWriterOptions Indented = Compact with { Indented = true };
 
     private static readonly JsonDocumentOptions Reading = new()
@@ -40,8 +41,8 @@ internal static class JsonText
         }
     }
 
-    /// <summary>Writes what <see cref="Messages.MessageMapper.ToObject"/> gives: bytes as base64, times in RFC 3339,
-    /// durations in seconds.</summary>
+    /// <summary>Writes what <see cref="Messages.MessageMapper.ToObject"/> gives: bytes as base64, times in
+    /// RFC 3339, durations in seconds.</summary>
     public static string Write(object? value, bool indented = true)
     {
         using MemoryStream stream = new();
@@ -135,5 +136,6 @@ internal static class JsonText
         time.UtcDateTime.ToString("yyyy-MM-dd'T'HH:mm:ss.FFFFFFF'Z'", CultureInfo.InvariantCulture);
 
     private static string Seconds(TimeSpan span) =>
-        ((decimal)span.Ticks / TimeSpan.TicksPerSecond).ToString("0.#######", CultureInfo.InvariantCulture) + "s";
+        ((decimal)span.Ticks / TimeSpan.TicksPerSecond)
+            .ToString("0.#######", CultureInfo.InvariantCulture) + "s";
 }

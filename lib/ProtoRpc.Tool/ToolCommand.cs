@@ -3,13 +3,15 @@ using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>The command with its verbs; the one place where exceptions become a line and an exit code.</summary>
+/// <summary>The command with its verbs; the one place where exceptions become a line
+/// and an exit code.</summary>
 internal static class ToolCommand
 {
     // Longer than a listener's drain time, so that Ctrl+C lets running calls end.
     private static readonly TimeSpan StopTime = RpcLimits.Default.DrainTimeout + TimeSpan.FromSeconds(2);
 
-    public static async Task<int> RunAsync(string[] args, ToolConsole console, CancellationToken cancellation = default)
+    public static async Task<int> RunAsync(
+        string[] args, ToolConsole console, CancellationToken cancellation = default)
     {
         RootCommand root = new("Lists, describes, calls and serves Protocol Buffers services.")
         {
@@ -26,7 +28,8 @@ internal static class ToolCommand
         {
             // The last says the most: an unknown verb is first of all a missing one.
             string verb = parsed.CommandResult.Command == root ? "" : $"{parsed.CommandResult.Command.Name} ";
-            console.WriteError($"{parsed.Errors[^1].Message} 'protorpc {verb}--help' shows what may be written.");
+            console.WriteError(
+                $"{parsed.Errors[^1].Message} 'protorpc {verb}--help' shows what may be written.");
             return ExitCode.Usage;
         }
 

@@ -11,8 +11,8 @@ namespace ProtoRpc.Hosting.Grpc;
 /// <summary>What is sent before the first message of a reply, and after the last.</summary>
 internal class GrpcResponse(HttpContext http)
 {
-    // Clients bound what they take as headers, many at 8 KiB for all of them. The text goes twice where there are
-    // details.
+    // Clients bound what they take as headers, many at 8 KiB for all of them. The text goes twice where there
+    // are details.
     private const int MaxTextLength = 3072;
 
     private bool _hasBody;
@@ -79,7 +79,8 @@ internal class GrpcResponse(HttpContext http)
         string text = GrpcMessageText.Encode(failure.Text, MaxTextLength);
         Append(GrpcHeaders.Status, ((int)failure.Code).ToString(CultureInfo.InvariantCulture));
         Append(GrpcMessageText.HeaderName, text);
-        if (GrpcStatusDetails.Write(failure.Code, GrpcMessageText.Decode(text), failure.Details) is { } written)
+        if (GrpcStatusDetails.Write(
+            failure.Code, GrpcMessageText.Decode(text), failure.Details) is { } written)
         {
             Append(GrpcHeaders.StatusDetails, written);
         }

@@ -75,7 +75,8 @@ internal sealed class GrpcService(
         catch (HttpRefusal refusal)
         {
             // gRPC says it in its own status, in an answer that is a success to HTTP.
-            await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null).ConfigureAwait(false);
+            await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null)
+                .ConfigureAwait(false);
         }
         catch (Exception e) when (e is RpcException or MissingMethodException)
         {

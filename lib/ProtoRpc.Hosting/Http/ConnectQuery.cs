@@ -18,9 +18,11 @@ internal sealed class ConnectQuery
     {
         foreach (QueryStringEnumerable.EncodedNameValuePair pair in new QueryStringEnumerable(query.Value))
         {
-            // Bytes that are no text may stand there percent-encoded, so nothing is made text before its turn.
+            // Bytes that are no text may stand there percent-encoded,
+            // so nothing is made text before its turn.
             byte[] value = Encoding.UTF8.GetBytes(pair.EncodedValue.ToString());
-            if (!_parts.TryAdd(pair.DecodeName().ToString(), WebUtility.UrlDecodeToBytes(value, 0, value.Length)!))
+            if (!_parts.TryAdd(
+                pair.DecodeName().ToString(), WebUtility.UrlDecodeToBytes(value, 0, value.Length)!))
             {
                 throw Wrong($"'{pair.DecodeName()}' stands there twice.");
             }
@@ -46,14 +48,16 @@ internal sealed class ConnectQuery
     public MessageFormat Format { get; }
 
     /// <summary>The media type of the reply.</summary>
-    public string MediaType => ReferenceEquals(Format, MessageFormats.Json) ? "application/json" : "application/proto";
+    public string MediaType =>
+        ReferenceEquals(Format, MessageFormats.Json) ? "application/json" : "application/proto";
 
     /// <summary>The content encoding of the message; empty for none.</summary>
     public string Compression => TextOf("compression") ?? "";
 
     /// <summary>The query as such a request; null when it is none.</summary>
     /// <exception cref="HttpRefusal">It is meant to be one, and is not right.</exception>
-    public static ConnectQuery? Of(HttpRequest request) => IsIn(request) ? new ConnectQuery(request.QueryString) : null;
+    public static ConnectQuery? Of(HttpRequest request) =>
+        IsIn(request) ? new ConnectQuery(request.QueryString) : null;
 
     /// <summary>Whether a request says that it is one.</summary>
     public static bool IsIn(HttpRequest request) =>

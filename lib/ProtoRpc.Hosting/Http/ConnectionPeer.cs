@@ -26,7 +26,8 @@ internal sealed class ConnectionPeer
 
     public static ConnectionPeer Of(HttpContext http)
     {
-        IDictionary<object, object?> items = http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items;
+        IDictionary<object, object?> items =
+            http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items;
         if (items.TryGetValue(Key, out object? known))
         {
             return (ConnectionPeer)known!;
@@ -41,8 +42,11 @@ internal sealed class ConnectionPeer
     {
         if (http.Connection.RemoteIpAddress is { } ip)
         {
-            PeerIdentity caller = PeerIdentity.Anonymous(new IPEndPoint(ip, http.Connection.RemotePort).ToString());
-            return http.Request.IsHttps ? caller with { ProtectionLevel = RpcProtectionLevel.Privacy } : caller;
+            PeerIdentity caller =
+                PeerIdentity.Anonymous(new IPEndPoint(ip, http.Connection.RemotePort).ToString());
+            return http.Request.IsHttps
+                ? caller with { ProtectionLevel = RpcProtectionLevel.Privacy }
+                : caller;
         }
 
         // The kernel tells who is behind a Unix socket.

@@ -44,7 +44,8 @@ internal static class HandlerHeaders
             {
                 throw new RpcException(
                     RpcStatusCode.Internal,
-                    $"The handler set the header '{name}', whose name belongs to the protocol. Use another one.")
+                    $"The handler set the header '{name}', whose name belongs to the protocol. Use "
+                    + "another one.")
                 {
                     ErrorId = "InvalidHeader",
                 };
@@ -54,8 +55,8 @@ internal static class HandlerHeaders
         }
     }
 
-    /// <summary>Writes the trailers of a reply that is not streamed, as headers: the body of HTTP/1.1 has a length, and
-    /// nothing comes behind it. The Connect protocol has the same rule.</summary>
+    /// <summary>Writes the trailers of a reply that is not streamed, as headers: the body of HTTP/1.1 has a
+    /// length, and nothing comes behind it. The Connect protocol has the same rule.</summary>
     public static void WriteTrailers(HttpResponse response, RpcMetadata? trailers)
     {
         foreach ((string name, object value) in trailers ?? [])
@@ -65,7 +66,8 @@ internal static class HandlerHeaders
         }
     }
 
-    /// <summary>Writes the trailers of a reply that streamed: behind the body where HTTP has them there.</summary>
+    /// <summary>Writes the trailers of a reply that streamed:
+    /// behind the body where HTTP has them there.</summary>
     public static void EndStream(HttpResponse response, RpcCallContext context)
     {
         if (!response.HasStarted)
@@ -83,8 +85,8 @@ internal static class HandlerHeaders
         }
     }
 
-    /// <summary>Writes what the handler of a failed call set, but for what cannot be written: the failure itself is
-    /// what counts.</summary>
+    /// <summary>Writes what the handler of a failed call set, but for what cannot be written: the failure
+    /// itself is what counts.</summary>
     public static void WriteOfFailure(HttpResponse response, RpcCallContext context)
     {
         try

@@ -9,8 +9,8 @@ namespace ProtoRpc.Hosting.Http;
 
 /// <summary>The names by which an endpoint is called, as the Host header or :authority gives them.</summary>
 /// <remarks>
-/// A page under any name can have its name server answer with 127.0.0.1 (DNS rebinding). To the browser such a
-/// page and a loopback endpoint have the same origin, so only the name in the request tells them apart.
+/// A page under any name can have its name server answer with 127.0.0.1 (DNS rebinding). To the browser such
+/// a page and a loopback endpoint have the same origin, so only the name in the request tells them apart.
 /// </remarks>
 internal sealed class HostPolicy
 {

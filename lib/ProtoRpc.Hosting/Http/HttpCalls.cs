@@ -218,7 +218,8 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
             throw new HttpRefusal(
                 StatusCodes.Status415UnsupportedMediaType,
                 RpcStatusCode.InvalidArgument,
-                $"The body is JSON, and its Content-Type {(type.Length == 0 ? "is missing" : $"is '{type}'")}; "
+                $"The body is JSON, and its "
+                + $"Content-Type {(type.Length == 0 ? "is missing" : $"is '{type}'")}; "
                 + "send Content-Type: application/json.");
         }
     }

@@ -17,7 +17,8 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
     /// <summary>The status as Connect writes it: not_found.</summary>
     public string ConnectCode => ConnectCodes.NameOf(Failure.Code);
 
-    /// <summary>What the caller reads. Whatever a handler says, it must not be more than a reply may hold.</summary>
+    /// <summary>What the caller reads. Whatever a handler says,
+    /// it must not be more than a reply may hold.</summary>
     public string Text => Failure.Text.Length <= MaxTextLength
         ? Failure.Text
         : string.Concat(Failure.Text.AsSpan(0, MaxTextLength), "...");
@@ -37,13 +38,18 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         _ => null,
     };
 
-    /// <summary>The end of a stream of replies that succeeded and whose trailers have no other place, for a client that
-    /// asked for it; else null.</summary>
+    /// <summary>The end of a stream of replies that succeeded and whose trailers have no other place, for a
+    /// client that asked for it; else null.</summary>
     public static ErrorResult? TrailersInBody(HttpContext http, Calls.RpcCallContext context) =>
         http.Response.HasStarted && !http.Response.SupportsTrailers()
             && http.Request.Headers.ContainsKey(HttpNames.AcceptTrailers)
             && NativeMetadata.TryWrite(context.SetTrailers ?? [], RpcLimits.Default) is { } trailers
-                ? new ErrorResult { Code = ConnectCodes.NameOf(RpcStatusCode.OK), ErrorText = "", Trailers = trailers }
+                ? new ErrorResult
+                {
+                    Code = ConnectCodes.NameOf(RpcStatusCode.OK),
+                    ErrorText = "",
+                    Trailers = trailers
+                }
                 : null;
 
     /// <summary>The failure as a message.</summary>
@@ -56,11 +62,12 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
             result.FieldPath = path;
         }
 
-        result.Details.AddRange(GrpcStatusDetails.Pack(Failure.Details).Select(any => new ErrorResult.Types.Detail
-        {
-            Type = GrpcStatusDetails.NameOf(any),
-            Value = any.Value,
-        }));
+        result.Details.AddRange(
+            GrpcStatusDetails.Pack(Failure.Details).Select(any => new ErrorResult.Types.Detail
+            {
+                Type = GrpcStatusDetails.NameOf(any),
+                Value = any.Value,
+            }));
         if (NativeMetadata.TryWrite(trailers ?? [], RpcLimits.Default) is { } written)
         {
             result.Trailers = written;

@@ -3,7 +3,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>What a path leads to: a method, a file of the schema, the page of the services, or nothing.</summary>
+/// <summary>What a path leads to: a method, a file of the schema,
+/// the page of the services, or nothing.</summary>
 internal sealed class HttpRoute
 {
     /// <summary>The method.</summary>

@@ -8,9 +8,10 @@ using ErrorResult = ProtoRpc.Calls.Headers.ErrorResult;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>The only request of a call, and its replies in the body of the answer as they are written.</summary>
-/// <remarks>A handler that was given up may still write when the call ends: <see cref="CloseAsync"/> ends that first,
-/// for the connection uses its buffers again.</remarks>
+/// <summary>The only request of a call, and its replies in the body of the answer
+/// as they are written.</summary>
+/// <remarks>A handler that was given up may still write when the call ends: <see cref="CloseAsync"/> ends
+/// that first, for the connection uses its buffers again.</remarks>
 internal sealed class HttpServerStream : RpcServerStream, IDisposable
 {
     private readonly HttpContext _http;
@@ -77,7 +78,8 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     {
         _reply.Reset();
         _format.WriteError(_reply, error, _options);
-        await _http.Response.Body.WriteAsync(_reply.Whole[.._reply.Length], _http.RequestAborted).ConfigureAwait(false);
+        await _http.Response.Body.WriteAsync(_reply.Whole[.._reply.Length], _http.RequestAborted)
+            .ConfigureAwait(false);
     }
 
     public void Dispose()
@@ -111,7 +113,8 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
                 Prepare();
             }
 
-            await _http.Response.Body.WriteAsync(_reply.Whole[.._reply.Length], _cancellation).ConfigureAwait(false);
+            await _http.Response.Body.WriteAsync(_reply.Whole[.._reply.Length], _cancellation)
+                .ConfigureAwait(false);
             await _http.Response.Body.FlushAsync(_cancellation).ConfigureAwait(false);
         }
         finally

@@ -19,7 +19,8 @@ internal sealed class HttpService
     private readonly GrpcWebService _grpcWeb;
     private readonly bool _allowsGet;
 
-    public HttpService(ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
+    public HttpService(
+        ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
     {
         _routes = new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name);
         _calls = new HttpCalls(host, options, endpoint);
@@ -110,7 +111,8 @@ internal sealed class HttpService
             RpcStatusCode.Unimplemented,
             isGet
                 ? $"{method} calls only methods with idempotency_level = NO_SIDE_EFFECTS here, which "
-                    + $"'{route.Method!.Info.FullName}' does not have. Use POST, or allow GET on the listener (AllowGet)."
+                    + $"'{route.Method!.Info.FullName}' does not have. Use POST, or allow GET on the "
+                    + "listener (AllowGet)."
                 : $"{method} is not understood here; use one of {allow}.");
     }
 

@@ -3,7 +3,8 @@ using System.IO.Pipelines;
 
 namespace ProtoRpc.Hosting.Pings;
 
-/// <summary>Looks at the frames of a client on their way to Kestrel, and finds the pings among them.</summary>
+/// <summary>Looks at the frames of a client on their way to Kestrel,
+/// and finds the pings among them.</summary>
 internal sealed class PingReader(PipeReader inner, PingGuard guard) : PipeReader
 {
     private readonly PingScanner _scanner = new(guard.AddPing);

@@ -40,7 +40,8 @@ internal static class HelloDemo
         client.Invoke(send, new MessageMapper().ToMessage(send.RequestType, request));
     }
 
-    private static ValueTask<IMessage> Show(ToolConsole console, RpcCallContext context, DynamicMessage request)
+    private static ValueTask<IMessage> Show(
+        ToolConsole console, RpcCallContext context, DynamicMessage request)
     {
         string who = context.User.Name is { Length: > 0 } name ? name : "anonymous";
         object? text = request.Get(request.Type.FindField("message")!);

@@ -5,7 +5,8 @@ internal static class ModuleFolder
 {
     public const string ExampleScript = "examples/hello.ps1";
 
-    /// <summary>The nearest folder upwards of the working folder or of the tool that has both, or null.</summary>
+    /// <summary>The nearest folder upwards of the working folder or of the tool
+    /// that has both, or null.</summary>
     public static string? Find() =>
         new[] { Environment.CurrentDirectory, AppContext.BaseDirectory }
             .SelectMany(Upwards)

@@ -9,7 +9,8 @@ internal static class ChildProcess
     // A grandchild may hold the pipe open after the program itself has ended.
     private static readonly TimeSpan LastOutput = TimeSpan.FromSeconds(5);
 
-    /// <param name="ExitCode">The exit code, or null where the program could not be started or was ended.</param>
+    /// <param name="ExitCode">The exit code, or null
+    /// where the program could not be started or was ended.</param>
     /// <param name="TimedOut">Whether it was ended, with all its children, at the time limit.</param>
     /// <param name="Lines">Both output streams, line by line as they came.</param>
     public sealed record Result(int? ExitCode, bool TimedOut, IReadOnlyList<string> Lines)
@@ -52,7 +53,8 @@ internal static class ChildProcess
         process.StandardInput.Close();
         List<string> lines = [];
         Task reading = Task.WhenAll(
-            ReadAsync(process.StandardOutput, lines, onLine), ReadAsync(process.StandardError, lines, onLine));
+            ReadAsync(process.StandardOutput, lines, onLine),
+            ReadAsync(process.StandardError, lines, onLine));
 
         using CancellationTokenSource timer = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         timer.CancelAfter(limit);

@@ -28,7 +28,8 @@ internal static class DescribeVerb
         return command;
     }
 
-    // What a name may be is tried in turn; where it is nothing, the message of the lookup names the nearest ones.
+    // What a name may be is tried in turn; where it is nothing,
+    // the message of the lookup names the nearest ones.
     private static string Describe(RpcSchema schema, string name)
     {
         if (name.Contains('/'))

@@ -44,10 +44,13 @@ internal static class ListenVerb
         command.SetAction(async (parsed, cancellation) =>
         {
             await using RpcServer server = RpcServer.Create(
-                schemaOptions.Load(parsed), parsed.GetValue(service), interfaceId: parsed.GetValue(interfaceId));
+                schemaOptions.Load(parsed), parsed.GetValue(service),
+                interfaceId: parsed.GetValue(interfaceId));
             RpcServiceInfo served = server.Services[0].Key;
-            ICannedReply replies = Replies(served, parsed.GetValue(reply), parsed.GetValue(echo), console.Input);
-            server.HandleAll((context, request) => Handle(console, replies, context, (DynamicMessage)request));
+            ICannedReply replies =
+                Replies(served, parsed.GetValue(reply), parsed.GetValue(echo), console.Input);
+            server.HandleAll(
+                (context, request) => Handle(console, replies, context, (DynamicMessage)request));
             foreach (string endpoint in parsed.GetRequiredValue(endpoints))
             {
                 server.AddEndpoint(endpoint);
@@ -60,7 +63,8 @@ internal static class ListenVerb
             }
 
             console.WriteLine($"Serving {served.FullName}. Press Ctrl+C to stop.");
-            await server.Completion.WaitAsync(cancellation).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            await server.Completion.WaitAsync(cancellation)
+                .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             await server.StopAsync();
             return ExitCode.Success;
         });
@@ -71,7 +75,8 @@ internal static class ListenVerb
         (json, echo) switch
         {
             (not null, true) => throw new UsageException("Give --reply or --echo, not both."),
-            (not null, false) => new FixedReply(service, JsonText.Read(JsonText.Source(json, input), "--reply")),
+            (not null, false) =>
+                new FixedReply(service, JsonText.Read(JsonText.Source(json, input), "--reply")),
             (null, true) => new EchoReply(),
             (null, false) => new FixedReply(service, value: null),
         };

@@ -5,13 +5,14 @@ using ProtoRpc.Calls.Native;
 namespace ProtoRpc.Calls;
 
 /// <summary>A call that failed, and what its caller is told: the same on every face.</summary>
-/// <remarks>What the handler's author, or ProtoRpc itself, says to the caller is told at every level of detail.
+/// <remarks>What the handler's author, or ProtoRpc itself,
+/// says to the caller is told at every level of detail.
 /// The text of any other exception is told from <see cref="RpcErrorDetail.Message"/> on; below that the
 /// caller gets a correlation id, under which the server's record has the exception.</remarks>
 internal sealed class CallFailure
 {
-    /// <summary>The id of an RpcException that stands for a text which a script threw, with the script's exception
-    /// behind it.</summary>
+    /// <summary>The id of an RpcException that stands for a text which a script threw, with the script's
+    /// exception behind it.</summary>
     public const string ThrownTextId = "HandlerThrew";
 
     // What ProtoRpc raises while a handler runs, and which is about the handler's caller all the same.
@@ -76,7 +77,9 @@ internal sealed class CallFailure
     /// <summary>The failure as the original tells it.</summary>
     public RpcExceptionInfo ToExceptionInfo()
     {
-        Exception told = Error is RpcException { ErrorId: ThrownTextId, InnerException: { } thrown } ? thrown : Error;
+        Exception told = Error is RpcException { ErrorId: ThrownTextId, InnerException: { } thrown }
+            ? thrown
+            : Error;
         RpcExceptionInfo info = ExceptionInfoCodec.Encode(told, _detail);
         if (_detail < RpcErrorDetail.Message)
         {
@@ -90,7 +93,8 @@ internal sealed class CallFailure
         error is RpcException rpc
             && (!rpc.IsByProtoRpc || ReferenceEquals(rpc, context.Refusal) || IsAboutTheCall(rpc, context));
 
-    // Calls, schemas and messages that a handler works with fail with an endpoint, a field or an id of their own:
+    // Calls, schemas and messages that a handler works with fail with an endpoint,
+    // a field or an id of their own:
     // those texts name servers, files and values that are not the caller's business.
     private static bool IsAboutTheCall(RpcException error, RpcCallContext context) =>
         error is { Remote: null, NativeStatus: 0, FieldPath: null }
@@ -98,7 +102,7 @@ internal sealed class CallFailure
             && (!error.HasOwnErrorId || AboutTheCall.Contains(error.ErrorId));
 
     private string Withheld() => _detail == RpcErrorDetail.Type
-        ? $"The call failed on the server with {Error.GetType().FullName}. Its record has the reason under the id "
-            + $"{CorrelationId}."
+        ? $"The call failed on the server with {Error.GetType().FullName}. Its record has the reason "
+            + $"under the id {CorrelationId}."
         : $"The call failed on the server. Its record has the reason under the id {CorrelationId}.";
 }

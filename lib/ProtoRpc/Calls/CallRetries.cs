@@ -28,7 +28,8 @@ internal sealed class CallRetries(
     private RpcException? _last;
     private int _made;
 
-    /// <summary>Runs a call, and again after a pause that grows, as often as asked and within its time.</summary>
+    /// <summary>Runs a call, and again after a pause that grows,
+    /// as often as asked and within its time.</summary>
     /// <param name="call">The call, in the time that is left.</param>
     /// <exception cref="RpcException">The failure that is not followed by another try.</exception>
     public TReply Run<TReply>(Func<TimeSpan, TReply> call)

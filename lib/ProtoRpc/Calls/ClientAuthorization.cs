@@ -5,13 +5,14 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>What of a client's security goes as the header Authorization: bearer tokens, and passwords over gRPC,
-/// which has no challenge that HTTP's client could answer.</summary>
+/// <summary>What of a client's security goes as the header Authorization: bearer tokens, and passwords over
+/// gRPC, which has no challenge that HTTP's client could answer.</summary>
 internal static class ClientAuthorization
 {
     private const string Header = "authorization";
 
-    /// <summary>Whether what is sent to an endpoint can be read by that endpoint alone, or by this machine.</summary>
+    /// <summary>Whether what is sent to an endpoint can be read by that endpoint alone,
+    /// or by this machine.</summary>
     public static bool IsPrivate(RpcEndpoint endpoint) =>
         endpoint.IsTls || endpoint.IsLocalOnly || HttpTransport.IsLoopback(endpoint.Host);
 
@@ -24,7 +25,8 @@ internal static class ClientAuthorization
             case RpcClientAuthentication.Bearer when endpoint.IsNative:
                 throw ClientSecurityErrors.NoTokens(endpoint);
             case RpcClientAuthentication.Self when endpoint.IsGrpc:
-            case RpcClientAuthentication.User when endpoint.IsGrpc && security.Mechanism != RpcMechanism.Default:
+            case RpcClientAuthentication.User when endpoint.IsGrpc
+                && security.Mechanism != RpcMechanism.Default:
                 throw ClientSecurityErrors.NotNative(endpoint);
             case RpcClientAuthentication.Bearer when !IsPrivate(endpoint):
                 throw ClientSecurityErrors.Readable(endpoint, "The token");
@@ -34,7 +36,8 @@ internal static class ClientAuthorization
     }
 
     /// <summary>Puts the header into the options, where the endpoint gets one.</summary>
-    /// <exception cref="RpcException">InvalidArgument: it cannot be sent, or the headers have one already.</exception>
+    /// <exception cref="RpcException">InvalidArgument:
+    /// it cannot be sent, or the headers have one already.</exception>
     public static RpcClientOptions Apply(RpcEndpoint endpoint, RpcClientOptions options)
     {
         if (HeaderOf(endpoint, options.Security) is not { } value)
@@ -45,7 +48,8 @@ internal static class ClientAuthorization
         if (options.Headers.GetAll(Header).Count > 0)
         {
             throw ClientSecurityErrors.NotSendable(
-                endpoint, "the headers have an Authorization already. Leave it out, or the token or credential");
+                endpoint,
+                "the headers have an Authorization already. Leave it out, or the token or credential");
         }
 
         RpcMetadata headers = new();
@@ -65,18 +69,22 @@ internal static class ClientAuthorization
         return options with { Headers = headers };
     }
 
-    private static string? HeaderOf(RpcEndpoint endpoint, RpcClientSecurity security) => security.Authentication switch
-    {
-        RpcClientAuthentication.Bearer when !endpoint.IsNative => $"Bearer {TokenOf(endpoint, security.Token!)}",
-        RpcClientAuthentication.User when endpoint.IsGrpc => $"Basic {BasicOf(endpoint, security.Credential!)}",
-        _ => null,
-    };
+    private static string? HeaderOf(RpcEndpoint endpoint, RpcClientSecurity security) =>
+        security.Authentication switch
+        {
+            RpcClientAuthentication.Bearer when !endpoint.IsNative =>
+                $"Bearer {TokenOf(endpoint, security.Token!)}",
+            RpcClientAuthentication.User when endpoint.IsGrpc =>
+                $"Basic {BasicOf(endpoint, security.Credential!)}",
+            _ => null,
+        };
 
     // RFC 6750, section 2.1: a token has no spaces and nothing that needs quoting.
     private static string TokenOf(RpcEndpoint endpoint, string token) => token.All(c => c is > ' ' and <= '~')
         ? token
         : throw ClientSecurityErrors.NotSendable(
-            endpoint, "the token has a space, or a character beyond ASCII. Give the token alone, without 'Bearer'");
+            endpoint,
+            "the token has a space, or a character beyond ASCII. Give the token alone, without 'Bearer'");
 
     // RFC 7617: the user's name ends at the first colon.
     private static string BasicOf(RpcEndpoint endpoint, NetworkCredential credential)

@@ -14,7 +14,8 @@ internal static class CorrelationIds
 
     /// <summary>The id that a peer sent; null for a text that is none.</summary>
     public static string? Accept(string? received) =>
-        received is { Length: > 0 and <= MaxLength } && received.All(c => char.IsAsciiLetterOrDigit(c) || c == '-')
+        received is { Length: > 0 and <= MaxLength }
+            && received.All(c => char.IsAsciiLetterOrDigit(c) || c == '-')
             ? received
             : null;
 }

@@ -44,8 +44,8 @@ internal interface IRpcChannel : IDisposable
 }
 
 /// <summary>What a ping asks.</summary>
-/// <param name="Through">The service that native endpoints are pinged through; null asks only whether a server
-/// is there.</param>
+/// <param name="Through">The service that native endpoints are pinged through; null asks only whether a
+/// server is there.</param>
 /// <param name="Service">The full name of the service that the server must have; null for any.</param>
 /// <param name="Timeout">How long the caller waits.</param>
 internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Service, TimeSpan Timeout)
@@ -53,7 +53,8 @@ internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Servic
     /// <summary>What the server's ping handlers are sent; null for nothing.</summary>
     public IMessage? Request { get; init; }
 
-    /// <summary>Whether the caller wants an answer of the ping handlers, and so is told why there is none.</summary>
+    /// <summary>Whether the caller wants an answer of the ping handlers,
+    /// and so is told why there is none.</summary>
     public bool IsAsking => Request is not null;
 
     /// <summary>The message that is sent.</summary>

@@ -3,7 +3,8 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>Asks the handlers of pings, and merges what they return with what the server says of itself.</summary>
+/// <summary>Asks the handlers of pings, and merges what they return
+/// with what the server says of itself.</summary>
 internal static class PingHandlers
 {
     /// <summary>The reply to a ping.</summary>
@@ -14,7 +15,8 @@ internal static class PingHandlers
             ? ValueTask.FromResult<IMessage>(ServerPing.ReplyOf(host))
             : MergeAsync(host, context, request);
 
-    private static async ValueTask<IMessage> MergeAsync(ServerHost host, RpcCallContext context, IMessage request)
+    private static async ValueTask<IMessage> MergeAsync(
+        ServerHost host, RpcCallContext context, IMessage request)
     {
         DynamicMessage merged = new(context.Method.ReplyType);
         bool isWithinHandler = context.RunsHandler;

@@ -33,8 +33,8 @@ internal static partial class RemoteExceptionFactory
         }
     }
 
-    // The only text of ArgumentNullException and others of the kind is the name of a parameter; with an inner exception
-    // beside it, it is the message, but for TypeInitializationException.
+    // The only text of ArgumentNullException and others of the kind is the name of a parameter; with an inner
+    // exception beside it, it is the message, but for TypeInitializationException.
     private static Exception? Make(Type type, string message) =>
         Make(type, [typeof(string), typeof(Exception)], [message, null])
             ?? Make(type, [typeof(string)], [message]);
@@ -80,9 +80,11 @@ internal static partial class RemoteExceptionFactory
     }
 
     // A type that .NET has in another assembly than .NET Framework, whose names come from servers.
-    private static Type? FindMoved(string typeName, string assembly) => AppDomain.CurrentDomain.GetAssemblies()
+    private static Type? FindMoved(string typeName, string assembly) =>
+        AppDomain.CurrentDomain.GetAssemblies()
         .Select(loaded => loaded.GetType(typeName))
-        .FirstOrDefault(type => type?.GetCustomAttribute<TypeForwardedFromAttribute>(inherit: false) is { } from
+        .FirstOrDefault(
+            type => type?.GetCustomAttribute<TypeForwardedFromAttribute>(inherit: false) is { } from
             && from.AssemblyFullName.StartsWith($"{assembly},", StringComparison.OrdinalIgnoreCase));
 
     private static Assembly? Load(AssemblyName name, RpcExceptionTypes allowed) => allowed switch

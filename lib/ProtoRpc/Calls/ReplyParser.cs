@@ -5,11 +5,12 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>Reads replies. The caller is not at fault when one is wrong, so the status is never the parser's.</summary>
+/// <summary>Reads replies. The caller is not at fault when one is wrong,
+/// so the status is never the parser's.</summary>
 internal static class ReplyParser
 {
-    /// <exception cref="RpcException">Internal: not a reply of the method, and why; ResourceExhausted: of more
-    /// elements than the limit.</exception>
+    /// <exception cref="RpcException">Internal: not a reply of the method, and why; ResourceExhausted: of
+    /// more elements than the limit.</exception>
     public static DynamicMessage Parse(RpcMethodInfo method, ReadOnlySpan<byte> body, RpcLimits limits)
     {
         try

@@ -77,7 +77,8 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
         inner.FetchSchema(services, cancellation);
 
-    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) => inner.Ping(ping, cancellation);
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
+        inner.Ping(ping, cancellation);
 
     public void Dispose() => inner.Dispose();
 

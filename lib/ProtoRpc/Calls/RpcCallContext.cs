@@ -76,8 +76,8 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>What is sent before the first reply.</summary>
     public RpcMetadata ResponseHeaders => _responseHeaders ??= new RpcMetadata();
 
-    /// <summary>What is sent after the last reply, also of a call that fails. HTTP endpoints send it as headers of
-    /// the answer, or at the end of replies that stream.</summary>
+    /// <summary>What is sent after the last reply, also of a call that fails. HTTP endpoints send it as
+    /// headers of the answer, or at the end of replies that stream.</summary>
     public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
 
     /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;
@@ -99,7 +99,8 @@ public sealed class RpcCallContext : RpcPeerContext
     /// <summary>The trailers that the handler set, or null.</summary>
     internal RpcMetadata? SetTrailers => _responseTrailers;
 
-    /// <summary>Whether a handler, or an interceptor around it, has the call: what fails now, fails there.</summary>
+    /// <summary>Whether a handler, or an interceptor around it, has the call:
+    /// what fails now, fails there.</summary>
     internal bool RunsHandler { get; set; }
 
     /// <summary>What ProtoRpc says of the request to its sender while a handler reads it.</summary>
@@ -116,8 +117,9 @@ public sealed class RpcCallContext : RpcPeerContext
         ? $"{AuthenticationType}:{User.Name}"
         : $"anonymous:{ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))]}";
 
-    /// <summary>Whose share of what callers have in common the call takes: the user's, or that of the address of
-    /// those who do not say who they are; of IPv6 the network, for one machine has all its addresses.</summary>
+    /// <summary>Whose share of what callers have in common the call takes: the user's, or that of the address
+    /// of those who do not say who they are; of IPv6 the network,
+    /// for one machine has all its addresses.</summary>
     internal string ShareHolder
     {
         get
@@ -128,7 +130,8 @@ public sealed class RpcCallContext : RpcPeerContext
                 return Owner;
             }
 
-            return $"anonymous:{Convert.ToHexString(remote.Address.GetAddressBytes().AsSpan(0, Ipv6NetworkBytes))}";
+            ReadOnlySpan<byte> network = remote.Address.GetAddressBytes().AsSpan(0, Ipv6NetworkBytes);
+            return $"anonymous:{Convert.ToHexString(network)}";
         }
     }
 
@@ -194,8 +197,8 @@ public sealed class RpcCallContext : RpcPeerContext
     }
 
     private string WhyLate() => _isDeadlineOfServer
-        ? $"The handler did not end within the {_host.Options.Limits.HandlerTimeout.TotalSeconds:0.###} s that its "
-            + "server gives it (HandlerTimeout)."
+        ? $"The handler did not end within the {_host.Options.Limits.HandlerTimeout.TotalSeconds:0.###} "
+            + "s that its server gives it (HandlerTimeout)."
         : "The deadline passed before the handler ended.";
 
     private static DateTimeOffset? Earlier(DateTimeOffset? deadline, TimeSpan timeout)

@@ -19,7 +19,7 @@ public sealed record RpcCallOptions
     /// <summary>Told how far a large request has come that goes in parts.</summary>
     public IProgress<RpcProgress>? Progress { get; init; }
 
-    /// <summary>Whether a server that cannot be reached is tried again until the call's time is over. A call that
-    /// may have run is never made again.</summary>
+    /// <summary>Whether a server that cannot be reached is tried again until the call's time is over. A call
+    /// that may have run is never made again.</summary>
     public bool WaitForReady { get; init; }
 }

@@ -6,8 +6,8 @@ namespace ProtoRpc.Calls;
 public sealed partial class RpcClient
 {
     /// <summary>Connects, and binds where the service is known.</summary>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented; InvalidArgument for the endpoint;
-    /// Cancelled for a token that is cancelled meanwhile.</exception>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented; InvalidArgument for the
+    /// endpoint; Cancelled for a token that is cancelled meanwhile.</exception>
     /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public static RpcClient Connect(
         RpcEndpoint endpoint, RpcSchema? schema = null,

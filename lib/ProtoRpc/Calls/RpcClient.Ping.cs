@@ -68,13 +68,15 @@ public sealed partial class RpcClient
         }
     }
 
-    /// <summary>Compares the client's schema with what the server says of its own: a gRPC server by reflection, an
-    /// HTTP listener of ours by its files.</summary>
-    /// <param name="service">The service to compare; null for that of the client's options, or for all.</param>
+    /// <summary>Compares the client's schema with what the server says of its own: a gRPC server by
+    /// reflection, an HTTP listener of ours by its files.</summary>
+    /// <param name="service">The service to compare;
+    /// null for that of the client's options, or for all.</param>
     /// <param name="cancellation">Gives up.</param>
     /// <returns>The differences that make calls fail or lose fields; null where the server does not tell its
     /// schema.</returns>
-    public IReadOnlyList<string>? CompareSchema(string? service = null, CancellationToken cancellation = default)
+    public IReadOnlyList<string>? CompareSchema(
+        string? service = null, CancellationToken cancellation = default)
     {
         RequireOpen(cancellation);
         RpcSchema ours = RequireSchema();

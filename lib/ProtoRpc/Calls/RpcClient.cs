@@ -9,10 +9,12 @@ namespace ProtoRpc.Calls;
 
 /// <summary>Calls services at one endpoint. Safe for use by many threads.</summary>
 /// <remarks>
-/// A connection that broke is made anew by the next call. A call that may have reached the server is never sent twice.
-/// With a token that is already cancelled, every method throws <see cref="OperationCanceledException"/> with that
-/// token, and sends nothing. A token that is cancelled later fails the call with an <see cref="RpcException"/> of
-/// status Cancelled, whose <see cref="RpcException.MayHaveExecuted"/> says whether the server may have run it.
+/// A connection that broke is made anew by the next call.
+/// A call that may have reached the server is never sent twice.
+/// With a token that is already cancelled, every method throws <see cref="OperationCanceledException"/> with
+/// that token, and sends nothing. A token that is cancelled later fails the call with an
+/// <see cref="RpcException"/> of status Cancelled,
+/// whose <see cref="RpcException.MayHaveExecuted"/> says whether the server may have run it.
 /// A deadline that passes is always an <see cref="RpcException"/> of status DeadlineExceeded.
 /// </remarks>
 public sealed partial class RpcClient : IDisposable
@@ -72,7 +74,8 @@ public sealed partial class RpcClient : IDisposable
         FetchSchema(options: null, cancellation);
 
     /// <summary>The same, for as long as the options say that a server is waited for.</summary>
-    /// <exception cref="RpcException">As there, and DeadlineExceeded when the server did not come.</exception>
+    /// <exception cref="RpcException">As there, and DeadlineExceeded
+    /// when the server did not come.</exception>
     public RpcSchema FetchSchema(RpcCallOptions? options, CancellationToken cancellation = default)
     {
         RequireOpen(cancellation);
@@ -112,7 +115,8 @@ public sealed partial class RpcClient : IDisposable
     public DynamicMessage Invoke(
         RpcMethodInfo method, IMessage request, TimeSpan? timeout = null,
         CancellationToken cancellation = default) =>
-        Call(method, request, body => ReplyParser.Parse(method, body, _limits), OptionsOf(timeout), cancellation);
+        Call(method, request, body => ReplyParser.Parse(method, body, _limits), OptionsOf(timeout),
+            cancellation);
 
     /// <summary>Calls a method with headers and other options, and blocks for the reply.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
@@ -195,7 +199,8 @@ public sealed partial class RpcClient : IDisposable
     public Task<DynamicMessage> InvokeAsync(
         RpcMethodInfo method, IMessage request, TimeSpan? timeout = null,
         CancellationToken cancellation = default) =>
-        CallAsync(method, request, body => ReplyParser.Parse(method, body, _limits), OptionsOf(timeout), cancellation);
+        CallAsync(method, request, body => ReplyParser.Parse(method, body, _limits), OptionsOf(timeout),
+            cancellation);
 
     /// <summary>Calls a method with headers and other options, without holding a thread.</summary>
     /// <exception cref="RpcException">The call failed; never sent twice when it may have run.</exception>
@@ -283,7 +288,8 @@ public sealed partial class RpcClient : IDisposable
         CheckRequest(method, request);
         RequireOpen(cancellation);
         return Located(
-            method, () => _channel.Invoke(SpecOf(method, options), request, read, cancellation), cancellation);
+            method, () => _channel.Invoke(SpecOf(method, options), request, read, cancellation),
+            cancellation);
     }
 
     private async Task<TReply> CallAsync<TReply>(

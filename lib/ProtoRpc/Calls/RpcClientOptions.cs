@@ -29,18 +29,18 @@ public sealed record RpcClientOptions
     /// null for never. Many servers close connections that ask more often than every five minutes.</summary>
     public TimeSpan? KeepAlive { get; init; }
 
-    /// <summary>Whether the client makes no contact before its first call. Otherwise a server that is not there
-    /// is found out at once.</summary>
+    /// <summary>Whether the client makes no contact before its first call. Otherwise a server that is not
+    /// there is found out at once.</summary>
     public bool Lazy { get; init; }
 
     /// <summary>How often a call is made again when the server surely did not take it: it was not there, or
-    /// refused the call before it ran. Connecting is tried again as often. The pauses grow, and the deadline is
-    /// one for all. Calls with a stream of requests are not made again, for what was sent of it is gone. 0 is
-    /// never.</summary>
+    /// refused the call before it ran. Connecting is tried again as often. The pauses grow, and the deadline
+    /// is one for all. Calls with a stream of requests are not made again, for what was sent of it is gone. 0
+    /// is never.</summary>
     public int RetryCount { get; init; }
 
-    /// <summary>Receives what a server does against its protocol and the client tolerates, for debugging; null for
-    /// nobody. It may be called on any thread.</summary>
+    /// <summary>Receives what a server does against its protocol and the client tolerates, for debugging;
+    /// null for nobody. It may be called on any thread.</summary>
     public Action<string>? DebugLog { get; init; }
 
     /// <summary>The format of requests to HTTP endpoints, and of the replies that are asked for.</summary>

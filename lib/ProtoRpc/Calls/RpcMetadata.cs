@@ -71,7 +71,8 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     /// <summary>Each name with its values in one text, bytes as base64.</summary>
     internal Dictionary<string, string> ToText() => Names.ToDictionary(
         name => name,
-        name => string.Join(", ", GetAll(name).Select(v => v as string ?? Convert.ToBase64String((byte[])v))));
+        name =>
+            string.Join(", ", GetAll(name).Select(v => v as string ?? Convert.ToBase64String((byte[])v))));
 
     /// <summary>Adds what a peer sent: checked by nobody but the peer.</summary>
     internal void AddReceived(string name, string line)

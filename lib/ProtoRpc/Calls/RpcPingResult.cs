@@ -24,8 +24,8 @@ public sealed record RpcPingResult(
     /// <inheritdoc cref="RpcPingResult" path="/param[@name='Services']"/>
     public IReadOnlyList<string> Services { get; init; } = Services.Select(TerminalText.Neutralize).ToArray();
 
-    /// <summary>The RpcPingResponse that came, whose fields are the extensions that the client's schema declares; null
-    /// from a server that does not know the ping of the native protocol.</summary>
+    /// <summary>The RpcPingResponse that came, whose fields are the extensions that the client's schema
+    /// declares; null from a server that does not know the ping of the native protocol.</summary>
     public DynamicMessage? Reply { get; init; }
 
     internal RpcPingResponse? Received { get; init; }
@@ -34,7 +34,8 @@ public sealed record RpcPingResult(
     /// empty where there is none.</summary>
     public string Health { get; init; } = "";
 
-    /// <summary>Where the schema of the client differs from what the server says of its own, so that calls would
-    /// lose fields or fail; empty where there is no difference, and where the server says nothing.</summary>
+    /// <summary>Where the schema of the client differs from what the server says of its own, so that calls
+    /// would lose fields or fail; empty where there is no difference,
+    /// and where the server says nothing.</summary>
     public IReadOnlyList<string> SchemaDifferences { get; init; } = Array.Empty<string>();
 }

@@ -97,8 +97,8 @@ public sealed class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles a method of any kind by the streams of its messages. A method that does not stream has one
-    /// request and one reply, which is sent when the handler has ended.</summary>
+    /// <summary>Handles a method of any kind by the streams of its messages. A method that does not stream
+    /// has one request and one reply, which is sent when the handler has ended.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are;
     /// AlreadyExists for a second handler.</exception>
     public RpcServer HandleStreaming(string method, RpcStreamHandler handler)
@@ -110,8 +110,8 @@ public sealed class RpcServer : IRpcServer
     }
 
     /// <summary>Handles a method of any kind with generated message types:
-    /// what the handler yields is sent at once. A side that does not stream has one message; the reply of a method
-    /// that does not stream at all is sent when the handler has ended.</summary>
+    /// what the handler yields is sent at once. A side that does not stream has one message; the reply of a
+    /// method that does not stream at all is sent when the handler has ended.</summary>
     /// <exception cref="RpcException">NotFound;
     /// InvalidArgument when the types are not the method's.</exception>
     public RpcServer HandleStreaming<TRequest, TReply>(
@@ -194,7 +194,8 @@ public sealed class RpcServer : IRpcServer
     /// <summary>Handles a method with generated message types, asynchronously.</summary>
     /// <exception cref="RpcException">NotFound;
     /// InvalidArgument when the types are not the method's.</exception>
-    public RpcServer Handle<TRequest, TReply>(string method, Func<RpcCallContext, TRequest, Task<TReply>> handler)
+    public RpcServer Handle<TRequest, TReply>(
+        string method, Func<RpcCallContext, TRequest, Task<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new()
     {
@@ -326,9 +327,9 @@ public sealed class RpcServer : IRpcServer
         _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Transport))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"No part of this server serves {endpoint.Transport} endpoints such as '{endpoint}'. HTTP and gRPC "
-            + "endpoints are in the package ProtoRpc.Hosting: reference it, and create the server with the options "
-            + "'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.Hosting).")
+            $"No part of this server serves {endpoint.Transport} endpoints such as '{endpoint}'. "
+            + "HTTP and gRPC endpoints are in the package ProtoRpc.Hosting: reference it, and create the "
+            + "server with the options 'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.Hosting).")
         {
             Endpoint = endpoint,
         };

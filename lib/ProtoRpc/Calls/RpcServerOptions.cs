@@ -18,10 +18,10 @@ public sealed record RpcServerOptions
     /// so that they may be larger than the limit of one call.</summary>
     public bool EnableMultiPart { get; init; } = true;
 
-    /// <summary>Answer pings, on every endpoint: each is called with the RpcPingRequest that came, and what they return,
-    /// messages of the type RpcPingResponse or null, is merged in their order and sent with what the server says of
-    /// itself. Both messages are of <c>google.protobuf.rpc_messages</c>; their fields are the extensions that the
-    /// service's schema declares. A handler that throws fails the ping.</summary>
+    /// <summary>Answer pings, on every endpoint: each is called with the RpcPingRequest that came, and what
+    /// they return, messages of the type RpcPingResponse or null, is merged in their order and sent with what
+    /// the server says of itself. Both messages are of <c>google.protobuf.rpc_messages</c>; their fields are
+    /// the extensions that the service's schema declares. A handler that throws fails the ping.</summary>
     public IReadOnlyList<RpcHandler> PingHandlers { get; init; } = [];
 
     /// <summary>What stands around every call, the first one outermost.</summary>
@@ -41,13 +41,14 @@ public sealed record RpcServerOptions
     // One line here for each way to serve.
     internal IReadOnlyList<IServerFace> Faces { get; init; } = [new NativeFace()];
 
-    /// <summary>What callers are told of an exception that was not written for them; null for everything where
-    /// the kernel says that the caller is on this machine, and <see cref="RpcErrorDetail.None"/> elsewhere.
+    /// <summary>What callers are told of an exception that was not written for them; null for everything
+    /// where the kernel says that the caller is on this machine,
+    /// and <see cref="RpcErrorDetail.None"/> elsewhere.
     /// The text of an <see cref="RpcException"/> that a handler throws is told at every level.</summary>
     public RpcErrorDetail? ErrorDetail { get; init; }
 
-    /// <summary>Records a call that failed in a handler or an interceptor, or by an exception that its caller is
-    /// not told. Called once for each such call, by its thread; what it throws is ignored. Null for no
+    /// <summary>Records a call that failed in a handler or an interceptor, or by an exception that its caller
+    /// is not told. Called once for each such call, by its thread; what it throws is ignored. Null for no
     /// record.</summary>
     public Action<RpcFailedCall>? CallFailed { get; init; }
 }

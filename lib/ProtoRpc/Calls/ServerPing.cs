@@ -6,7 +6,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>The ping of our own servers, the same on every transport: what the server is and serves.</summary>
+/// <summary>The ping of our own servers, the same on every transport:
+/// what the server is and serves.</summary>
 internal static class ServerPing
 {
     // What a server says of itself ends on a terminal.
@@ -19,15 +20,16 @@ internal static class ServerPing
     /// <summary>The method, which gRPC and HTTP have under its full name.</summary>
     public static RpcMethodInfo Info { get; } = BuiltIn.FindMethod("ping")!;
 
-    /// <summary>The method with its messages as a schema has them: with the extensions that it declares.</summary>
+    /// <summary>The method with its messages as a schema has them:
+    /// with the extensions that it declares.</summary>
     public static RpcMethodInfo InfoIn(RpcSchema? schema) =>
         schema?.FindMessage(Info.RequestType.FullName) is { } request
             && schema.FindMessage(Info.ReplyType.FullName) is { } reply
                 ? Info.With(request, reply)
                 : Info;
 
-    /// <summary>The method as a server has it, without its interceptors. The extensions are those of the first
-    /// schema that declares some, since a ping asks the server and not a service.</summary>
+    /// <summary>The method as a server has it, without its interceptors. The extensions are those of the
+    /// first schema that declares some, since a ping asks the server and not a service.</summary>
     /// <param name="host">The server.</param>
     /// <param name="isBuiltIn">Whether it is a method of the native protocol, and none of a service.</param>
     public static ServerMethod Create(ServerHost host, bool isBuiltIn)
@@ -117,7 +119,8 @@ internal static class ServerPing
 
     /// <summary>A server's text in one line, without what would control a terminal.</summary>
     public static string Plain(string text) => string.Concat(text.Take(MaxTextLength).Select(
-        c => char.IsControl(c) || char.GetUnicodeCategory(c) is UnicodeCategory.Format or UnicodeCategory.LineSeparator
+        c => char.IsControl(c) || char.GetUnicodeCategory(c) is UnicodeCategory.Format
+            or UnicodeCategory.LineSeparator
             or UnicodeCategory.ParagraphSeparator ? '\uFFFD' : c));
 
     /// <summary>What of a server's names are names of services.</summary>
@@ -128,7 +131,8 @@ internal static class ServerPing
             .Take(MaxServices),
     ];
 
-    /// <summary>Fails when the server says which services it has, and the wanted one is not among them.</summary>
+    /// <summary>Fails when the server says which services it has,
+    /// and the wanted one is not among them.</summary>
     /// <exception cref="RpcException">NotFound.</exception>
     public static RpcPingResult Require(this RpcPingResult result, string? service) =>
         service is null || result.Services.Count == 0 || result.Services.Contains(service)

@@ -2,7 +2,8 @@ using Google.Protobuf;
 
 namespace ProtoRpc.Calls;
 
-/// <summary>The streams of a call with one request and one reply, for a handler that is written for streams.</summary>
+/// <summary>The streams of a call with one request and one reply,
+/// for a handler that is written for streams.</summary>
 internal sealed class UnaryStream(ServerMethod method, RpcCallContext context, IMessage request)
     : RpcServerStream(method)
 {

@@ -31,7 +31,8 @@ internal abstract class FormatWriter(RpcMessageInfo root, FormatOptions options)
         if (depth > most)
         {
             throw Error(
-                MessageErrors.TooDeep, $"messages are nested more than {most} deep, or a message contains itself.");
+                MessageErrors.TooDeep,
+                $"messages are nested more than {most} deep, or a message contains itself.");
         }
     }
 
@@ -60,7 +61,9 @@ internal abstract class FormatWriter(RpcMessageInfo root, FormatOptions options)
             FieldLayout field = message.Layout.Fields[0];
             return TextOf(field, message.Get(field.Info)!);
         }
-        return WellKnownText.TryWrite(message, out string? text, out string? problem) ? text : throw Invalid(problem);
+        return WellKnownText.TryWrite(message, out string? text, out string? problem)
+            ? text
+            : throw Invalid(problem);
     }
 
     /// <summary>Whether a field is written: where it is set, and with defaults also where it has no

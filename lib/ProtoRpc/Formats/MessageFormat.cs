@@ -8,10 +8,11 @@ namespace ProtoRpc.Formats;
 
 /// <summary>One way to write a message as bytes, and to read it.</summary>
 /// <remarks>
-/// Formats have no state and are safe for many threads. They work on <see cref="DynamicMessage"/>; a generated
-/// message is carried over by its binary form, so that both go one way.
+/// Formats have no state and are safe for many threads. They work on <see cref="DynamicMessage"/>; a
+/// generated message is carried over by its binary form, so that both go one way.
 /// Every failure is an <see cref="RpcException"/> with InvalidArgument, which names the field
-/// (<see cref="RpcException.FieldPath"/>) and, where the bytes are at fault, the line and column or the offset.
+/// (<see cref="RpcException.FieldPath"/>) and, where the bytes are at fault,
+/// the line and column or the offset.
 /// </remarks>
 public abstract class MessageFormat
 {
@@ -40,8 +41,8 @@ public abstract class MessageFormat
     /// <param name="message">A <see cref="DynamicMessage"/> or a generated message.</param>
     /// <param name="output">Gets the bytes; it may have got some of them when this throws.</param>
     /// <param name="options">How; the defaults when null.</param>
-    /// <exception cref="RpcException">InvalidArgument: a required field is missing, it is nested too deep, or the
-    /// format cannot hold a value.</exception>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, it is nested too deep, or
+    /// the format cannot hold a value.</exception>
     public void Write(IMessage message, IBufferWriter<byte> output, FormatOptions? options = null)
     {
         ArgumentNullException.ThrowIfNull(message);
@@ -89,7 +90,8 @@ public abstract class MessageFormat
 
     /// <summary>Reads a message.</summary>
     /// <inheritdoc cref="Read(ReadOnlySequence{byte}, IMessage, FormatOptions?)"/>
-    public DynamicMessage Read(RpcMessageInfo type, ReadOnlySequence<byte> input, FormatOptions? options = null)
+    public DynamicMessage Read(
+        RpcMessageInfo type, ReadOnlySequence<byte> input, FormatOptions? options = null)
     {
         DynamicMessage message = new(type);
         Read(input, message, options);
@@ -98,7 +100,8 @@ public abstract class MessageFormat
 
     /// <summary>Reads a message.</summary>
     /// <inheritdoc cref="Read(ReadOnlySequence{byte}, IMessage, FormatOptions?)"/>
-    public DynamicMessage Read(RpcMessageInfo type, ReadOnlyMemory<byte> input, FormatOptions? options = null) =>
+    public DynamicMessage Read(
+        RpcMessageInfo type, ReadOnlyMemory<byte> input, FormatOptions? options = null) =>
         Read(type, new ReadOnlySequence<byte>(input), options);
 
     /// <summary>Reads a message of text, in a format that is text.</summary>

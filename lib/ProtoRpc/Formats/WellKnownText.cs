@@ -14,7 +14,8 @@ internal static class WellKnownText
 
     /// <returns>False when the message has no such text; <paramref name="problem"/> says why.</returns>
     public static bool TryWrite(
-        DynamicMessage message, [NotNullWhen(true)] out string? text, [NotNullWhen(false)] out string? problem)
+        DynamicMessage message, [NotNullWhen(true)] out string? text,
+        [NotNullWhen(false)] out string? problem)
     {
         FieldLayout[] fields = message.Layout.Fields;
         if (message.Layout.WellKnown == WellKnownType.FieldMask)

@@ -4,8 +4,8 @@ namespace ProtoRpc.Messages;
 
 /// <summary>The value of a message's field that is made an object when somebody looks at it. Safe for many
 /// threads.</summary>
-/// <remarks>Handlers look at few of the messages that come, and the objects of a shell take a hundred times the
-/// memory and the time of what they are made of.</remarks>
+/// <remarks>Handlers look at few of the messages that come, and the objects of a shell take a hundred times
+/// the memory and the time of what they are made of.</remarks>
 internal sealed class DeferredValue(ObjectWriter writer, DynamicMessage message, FieldLayout field, int depth)
 {
     private readonly Lock _gate = new();

@@ -2,8 +2,10 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Counts what a message of a peer is made of, and refuses it when that is too much for its bytes.</summary>
-/// <remarks>An empty message takes two bytes on the wire, and here an object with room for each of its fields:
+/// <summary>Counts what a message of a peer is made of,
+/// and refuses it when that is too much for its bytes.</summary>
+/// <remarks>An empty message takes two bytes on the wire,
+/// and here an object with room for each of its fields:
 /// the size of what comes does not bound the memory that it takes.</remarks>
 /// <param name="type">The type that is read, for the error.</param>
 /// <param name="limit">Elements that every message may have.</param>
@@ -44,9 +46,10 @@ internal struct ElementBudget(RpcMessageInfo type, int limit)
 
     private readonly RpcException TooMany() => new(
         RpcStatusCode.ResourceExhausted,
-        $"The bytes are refused as a message {type.FullName}: it has more than {Math.Max(_forBytes, limit):N0} "
-        + "elements, which are the messages in it with all their fields, set or not, and entries of maps. Raise "
-        + "RpcLimits.MaxMessageElements on this side.")
+        $"The bytes are refused as a message {type.FullName}: it has more "
+        + $"than {Math.Max(_forBytes, limit):N0} "
+        + "elements, which are the messages in it with all their fields, set or not, and entries of "
+        + "maps. Raise RpcLimits.MaxMessageElements on this side.")
     {
         ErrorId = MessageErrors.TooManyElements,
     };

@@ -7,8 +7,8 @@ namespace ProtoRpc.Messages;
 /// <summary>The host's objects: what a shell calls an object is more than its .NET type.</summary>
 public interface IObjectModel
 {
-    /// <summary>Whether objects take <see cref="DeferredValue"/> for values that are messages, lists and maps of
-    /// messages: these are then made when somebody looks at them.</summary>
+    /// <summary>Whether objects take <see cref="DeferredValue"/> for values that are messages, lists and maps
+    /// of messages: these are then made when somebody looks at them.</summary>
     internal bool Defers => false;
 
     /// <summary>The value without the host's wrapper, where it has one.</summary>

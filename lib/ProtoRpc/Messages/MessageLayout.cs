@@ -70,8 +70,8 @@ internal sealed class MessageLayout
     /// <summary>Fields and extensions by number.</summary>
     public FieldLayout[] Fields { get; }
 
-    /// <summary>What a message counts for in an <see cref="ElementBudget"/>: one, and its fields. A value of JSON
-    /// counts less, for it may have as little as two characters.</summary>
+    /// <summary>What a message counts for in an <see cref="ElementBudget"/>: one, and its fields. A value of
+    /// JSON counts less, for it may have as little as two characters.</summary>
     public int Elements { get; }
 
     /// <summary>The fields that must be there.</summary>

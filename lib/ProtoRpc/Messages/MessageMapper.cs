@@ -19,15 +19,15 @@ namespace ProtoRpc.Messages;
 /// list of numbers from 0 to 255;</item>
 /// <item>enums: a name in any case, a number, a .NET enum with such a name or number;</item>
 /// <item>messages: a dictionary, an object, or a message of the same full name;</item>
-/// <item>Timestamp: DateTime (without kind: local time), DateTimeOffset, DateOnly, RFC 3339 text, a date with or
-/// without a time as text (<c>2024-02-29</c>, in UTC), or seconds and nanos;
+/// <item>Timestamp: DateTime (without kind: local time), DateTimeOffset, DateOnly, RFC 3339 text, a date with
+/// or without a time as text (<c>2024-02-29</c>, in UTC), or seconds and nanos;
 /// Duration: TimeSpan, text as <c>1.5s</c> or <c>00:00:01.5</c>, or seconds and nanos;</item>
 /// <item>wrappers: the bare value; Struct, Value, ListValue: dictionaries, objects, lists, scalars; Any:
 /// members with <c>@type</c>, or any message; FieldMask: paths in a list or in one text with commas.</item>
 /// </list>
-/// <c>null</c> leaves a field out, and is the null value of a Value in a list, map or Struct. Rows of tables are taken,
-/// too: a dotted name fills a field of a nested message or an entry of a map, an empty text leaves out a field that is
-/// no text, and lists, maps and messages are also read from JSON text.
+/// <c>null</c> leaves a field out, and is the null value of a Value in a list, map or Struct. Rows of tables
+/// are taken, too: a dotted name fills a field of a nested message or an entry of a map, an empty text leaves
+/// out a field that is no text, and lists, maps and messages are also read from JSON text.
 /// </remarks>
 /// <param name="objects">How the host's objects are read and made; plain .NET objects by default.</param>
 public sealed class MessageMapper(IObjectModel? objects = null)
@@ -41,7 +41,8 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// <summary>Nesting bound; deeper, and cyclic, objects are refused.</summary>
     public int MaxDepth { get; init; } = RpcLimits.Default.MaxDepth;
 
-    /// <summary>Asked from time to time whether nobody waits any longer for the object that is made.</summary>
+    /// <summary>Asked from time to time whether nobody waits any longer for the object
+    /// that is made.</summary>
     internal Func<bool>? IsGivenUp { get; init; }
 
     /// <summary>A message of a dictionary or object; null gives an empty message.</summary>
@@ -67,17 +68,20 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     public object ToObject(DynamicMessage message) =>
         new ObjectWriter(this, message.Type).WriteMessage(message, 0) ?? DBNull.Value;
 
-    /// <summary>One row of a message, for tables: cells by the names of their columns, those of nested messages
-    /// dotted (<c>location.site</c>). All messages of a type have the same columns.</summary>
-    /// <remarks>A cell is text, a bool, an integer, or null where the field is absent; dates, durations, numbers with
-    /// a fraction and bytes are text in the invariant culture. Lists, maps, Struct, ListValue, Any, and messages
-    /// within messages of their own type are JSON in one cell. <see cref="ToMessage"/> takes such a row.</remarks>
+    /// <summary>One row of a message, for tables: cells by the names of their columns, those of nested
+    /// messages dotted (<c>location.site</c>). All messages of a type have the same columns.</summary>
+    /// <remarks>A cell is text, a bool, an integer, or null where the field is absent; dates, durations,
+    /// numbers with a fraction and bytes are text in the invariant culture. Lists, maps, Struct, ListValue,
+    /// Any, and messages within messages of their own type are JSON in one cell.
+    /// <see cref="ToMessage"/> takes such a row.</remarks>
     public IReadOnlyList<KeyValuePair<string, object?>> ToRecord(DynamicMessage message) =>
-        new MessageRecord(new ObjectWriter(new MessageMapper { MaxDepth = MaxDepth }, message.Type)).Write(message);
+        new MessageRecord(new ObjectWriter(new MessageMapper { MaxDepth = MaxDepth }, message.Type))
+            .Write(message);
 
     /// <summary>An example of a message as ordered dictionaries: every field there, one element in each
     /// repeated field, recursion cut where a type is already on the path.</summary>
-    /// <remarks>Maps are empty, and of each oneof only the first member has a value, so that <see cref="ToMessage"/>
+    /// <remarks>Maps are empty, and of each oneof only the first member has a value,
+    /// so that <see cref="ToMessage"/>
     /// takes the template as it is; the others are null.</remarks>
     public object Template(RpcMessageInfo type) => new MessageTemplate(MessageLayout.For(type)).Make();
 }

@@ -4,8 +4,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Finds fields of a message that came as another type than the schema has: they are kept as unknown ones,
-/// and the fields of their names look empty.</summary>
+/// <summary>Finds fields of a message that came as another type than the schema has: they are kept as unknown
+/// ones, and the fields of their names look empty.</summary>
 internal static class ReplyMismatch
 {
     // A look at the start of a large reply is enough: the schema is the same for all of it.
@@ -68,7 +68,8 @@ internal static class ReplyMismatch
             for (int i = 0; i < MostFields && input.ReadTag() is not 0 and uint tag; i++)
             {
                 // A number that a closed enum does not have is kept like that as well.
-                if (message.Type.FindField(WireFormat.GetTagFieldNumber(tag)) is { Kind: not RpcFieldKind.Enum } field)
+                if (message.Type.FindField(
+                    WireFormat.GetTagFieldNumber(tag)) is { Kind: not RpcFieldKind.Enum } field)
                 {
                     return field;
                 }

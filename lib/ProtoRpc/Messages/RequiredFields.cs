@@ -19,7 +19,8 @@ internal static class RequiredFields
         throw new RpcException(
             RpcStatusCode.InvalidArgument,
             $"{string.Join(", ", paths.Take(MaxReported))}{more} must be set: " +
-            $"{(paths.Length == 1 ? "the field is" : "the fields are")} required in {string.Join(", ", types)}.")
+            $"{(paths.Length == 1 ? "the field is" : "the fields are")} required "
+            + $"in {string.Join(", ", types)}.")
         {
             ErrorId = MessageErrors.MissingRequiredField,
             FieldPath = paths[0],
@@ -73,7 +74,8 @@ internal static class RequiredFields
         return true;
     }
 
-    private static void Collect(DynamicMessage message, string path, List<(string, FieldLayout)> missing, int depth)
+    private static void Collect(
+        DynamicMessage message, string path, List<(string, FieldLayout)> missing, int depth)
     {
         if (depth > MessageLayout.MaxDepth)
         {
@@ -99,7 +101,8 @@ internal static class RequiredFields
                 case OrderedDictionary<object, object> map:
                     foreach ((object key, object value) in map)
                     {
-                        Collect((DynamicMessage)value, $"{here}[{MessageText.OfKey(key)}]", missing, depth + 2);
+                        Collect(
+                            (DynamicMessage)value, $"{here}[{MessageText.OfKey(key)}]", missing, depth + 2);
                     }
                     break;
             }

@@ -131,5 +131,6 @@ internal static class FieldDefault
         return end == start ? throw new FormatException() : checked((byte)value);
     }
 
-    private static int DigitOf(char c) => char.IsAsciiHexDigit(c) ? Convert.ToInt32(c.ToString(), 16) : int.MaxValue;
+    private static int DigitOf(char c) =>
+        char.IsAsciiHexDigit(c) ? Convert.ToInt32(c.ToString(), 16) : int.MaxValue;
 }

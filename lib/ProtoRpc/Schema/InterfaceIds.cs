@@ -11,7 +11,8 @@ internal static class InterfaceIds
     /// <summary>The namespace of ids that are made of a service's full name.</summary>
     public static readonly Guid Namespace = new("c9be564e-39be-4c06-9670-3d1cbad30e64");
 
-    // extend ServiceOptions { optional CSharpServiceOptions csharp_service_options = 1000; } of csharp_options.proto
+    // csharp_options.proto:
+    // extend ServiceOptions { optional CSharpServiceOptions csharp_service_options = 1000; }
     private const int CSharpServiceOptionsNumber = 1000;
     private const int InterfaceIdNumber = 1;
 

@@ -36,7 +36,8 @@ internal sealed class MessageFields
 
     public Dictionary<int, RpcFieldInfo> ByNumber { get; } = [];
 
-    public RpcFieldInfo? Find(string name) => _exact.GetValueOrDefault(name) ?? _anyCase.GetValueOrDefault(name);
+    public RpcFieldInfo? Find(string name) =>
+        _exact.GetValueOrDefault(name) ?? _anyCase.GetValueOrDefault(name);
 
     // Proto names win over JSON names, whatever the order of the fields.
     private void IndexNames(IReadOnlyList<RpcFieldInfo> fields)

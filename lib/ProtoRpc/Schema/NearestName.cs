@@ -7,7 +7,8 @@ internal static class NearestName
     private const int MaxLength = 128;
     private const int MaxHints = 3;
 
-    /// <summary>A sentence for an error message, with a space before it; empty when nothing is near.</summary>
+    /// <summary>A sentence for an error message, with a space before it;
+    /// empty when nothing is near.</summary>
     public static string Hint(string name, IEnumerable<string> candidates)
     {
         IReadOnlyList<string> nearest = Find(name, candidates);
@@ -39,7 +40,8 @@ internal static class NearestName
     }
 
     /// <summary>How many letters must be changed, added, left out or swapped with their neighbour.</summary>
-    /// <returns>The number, without regard to case; <paramref name="limit"/> + 1 for all that is more.</returns>
+    /// <returns>The number, without regard to case;
+    /// <paramref name="limit"/> + 1 for all that is more.</returns>
     public static int Distance(string from, string to, int limit)
     {
         if (Math.Abs(from.Length - to.Length) > limit || to.Length > MaxLength || from.Length > MaxLength)

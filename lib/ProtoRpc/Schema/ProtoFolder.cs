@@ -2,8 +2,8 @@ using System.Buffers;
 
 namespace ProtoRpc.Schema;
 
-/// <summary>Writes .proto files into a folder. Their names may come from a peer, so nothing outside the folder is
-/// written, whatever they and the folder contain.</summary>
+/// <summary>Writes .proto files into a folder. Their names may come from a peer, so nothing outside the
+/// folder is written, whatever they and the folder contain.</summary>
 internal static class ProtoFolder
 {
     private static readonly SearchValues<char> Forbidden =
@@ -13,16 +13,19 @@ internal static class ProtoFolder
     private static readonly HashSet<string> Devices = new(StringComparer.OrdinalIgnoreCase)
     {
         "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$",
-        "COM0", "COM1", "COM2", "COM3", "COM4", "COM5", "COM6", "COM7", "COM8", "COM9", "COM\u00B9", "COM\u00B2",
-        "COM\u00B3", "LPT0", "LPT1", "LPT2", "LPT3", "LPT4", "LPT5", "LPT6", "LPT7", "LPT8", "LPT9", "LPT\u00B9",
+        "COM0", "COM1", "COM2", "COM3", "COM4", "COM5", "COM6", "COM7", "COM8", "COM9",
+        "COM\u00B9", "COM\u00B2",
+        "COM\u00B3", "LPT0", "LPT1", "LPT2", "LPT3", "LPT4", "LPT5", "LPT6", "LPT7", "LPT8",
+        "LPT9", "LPT\u00B9",
         "LPT\u00B2", "LPT\u00B3",
     };
 
-    /// <summary>Writes files by their names below a folder. A file that is there is replaced, and a link in its
-    /// place, too: it is not followed.</summary>
-    /// <exception cref="RpcException">InvalidArgument, with nothing written, when a name leads out of the folder;
-    /// FailedPrecondition when a folder on the way is a link.</exception>
-    public static IReadOnlyList<string> Write(string folder, IReadOnlyList<KeyValuePair<string, string>> files)
+    /// <summary>Writes files by their names below a folder. A file that is there is replaced, and a link in
+    /// its place, too: it is not followed.</summary>
+    /// <exception cref="RpcException">InvalidArgument, with nothing written, when a name leads out of the
+    /// folder; FailedPrecondition when a folder on the way is a link.</exception>
+    public static IReadOnlyList<string> Write(
+        string folder, IReadOnlyList<KeyValuePair<string, string>> files)
     {
         string root = Path.GetFullPath(folder);
         string[] paths = [.. files.Select(f => PathOf(root, f.Key, OperatingSystem.IsWindows()))];
@@ -61,8 +64,8 @@ internal static class ProtoFolder
         return isInside
             ? Path.Combine([root, .. parts])
             : throw SchemaError.Invalid(
-                $"The file name '{name}' leads out of the folder '{root}' or is not the name of a file; nothing is "
-                + "written. Export a descriptor set, which keeps every name.");
+                $"The file name '{name}' leads out of the folder '{root}' or is not the name of a file; "
+                + "nothing is written. Export a descriptor set, which keeps every name.");
     }
 
     // Windows drops the dots and blanks at the end of a name.
@@ -79,8 +82,8 @@ internal static class ProtoFolder
             {
                 throw new RpcException(
                     RpcStatusCode.FailedPrecondition,
-                    $"'{folder}' is a link to '{target}', and files are only written inside '{root}'; nothing is "
-                    + "written. Remove the link, or choose another folder.")
+                    $"'{folder}' is a link to '{target}', and files are only written inside '{root}'; "
+                    + "nothing is written. Remove the link, or choose another folder.")
                 {
                     ErrorId = SchemaError.Id,
                 };

@@ -71,7 +71,8 @@ internal sealed class ProtoText(SourceComments? comments)
         _text.Append(' ', Depth * IndentWidth).Append(text).Append('\n');
     }
 
-    /// <summary>Puts a blank line before the next line; none at the beginning and the end of a block.</summary>
+    /// <summary>Puts a blank line before the next line;
+    /// none at the beginning and the end of a block.</summary>
     public void Blank() => _wantsBlank = !_isEmpty;
 
     /// <inheritdoc/>

@@ -42,7 +42,8 @@ public sealed class RpcEnumInfo
     public IReadOnlyList<KeyValuePair<string, int>> Values => _index.Value.Values;
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
-    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "EnumOptions", Proto.Options);
+    public IReadOnlyDictionary<string, object?> Options =>
+        OptionReader.Read(Schema, "EnumOptions", Proto.Options);
 
     /// <summary>The comment before the enum, else the one after its brace; or empty.</summary>
     public string Comment => File.Comments.Of(Path);
@@ -57,15 +58,18 @@ public sealed class RpcEnumInfo
 
     /// <summary>The number of a name, compared exactly and then without regard to case.</summary>
     public bool TryGetNumber(string name, out int number) =>
-        _index.Value.Exact.TryGetValue(name, out number) || _index.Value.AnyCase.TryGetValue(name, out number);
+        _index.Value.Exact.TryGetValue(name, out number)
+            || _index.Value.AnyCase.TryGetValue(name, out number);
 
     /// <summary>The first declared name of a number, or null.</summary>
     public string? FindName(int number) => _index.Value.Names.GetValueOrDefault(number);
 
     /// <summary>The number of a name, compared exactly.</summary>
-    internal bool TryGetExactNumber(string name, out int number) => _index.Value.Exact.TryGetValue(name, out number);
+    internal bool TryGetExactNumber(string name, out int number) =>
+        _index.Value.Exact.TryGetValue(name, out number);
 
-    /// <summary>The comment before a value, else the one after it; empty also for names that there are not.</summary>
+    /// <summary>The comment before a value, else the one after it;
+    /// empty also for names that there are not.</summary>
     public string GetValueComment(string valueName) => IndexOf(valueName) is >= 0 and int index
         ? File.Comments.Of($"{Path},{EnumDescriptorProto.ValueFieldNumber},{index}")
         : "";

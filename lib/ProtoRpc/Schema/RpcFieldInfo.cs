@@ -68,7 +68,8 @@ public sealed class RpcFieldInfo
     /// <summary>Whether there may be many; true for maps.</summary>
     public bool IsRepeated { get; }
 
-    /// <summary>Whether it is a map; <see cref="MessageType"/> is then the entry, with fields 1 and 2.</summary>
+    /// <summary>Whether it is a map; <see cref="MessageType"/> is then the entry,
+    /// with fields 1 and 2.</summary>
     public bool IsMap { get; }
 
     /// <summary>Whether a repeated scalar is written packed.</summary>
@@ -100,13 +101,14 @@ public sealed class RpcFieldInfo
         ? _enumType ??= _schema.EnumOf(Descriptor.EnumType)
         : null;
 
-    /// <summary>The oneof that it belongs to; null for the synthetic oneof of a proto3 optional field.</summary>
+    /// <summary>The oneof that it belongs to;
+    /// null for the synthetic oneof of a proto3 optional field.</summary>
     public RpcOneofInfo? Oneof => IsExtension || !_proto.HasOneofIndex || _proto.Proto3Optional
         ? null
         : ContainingType.Oneofs.FirstOrDefault(o => o.Index == _proto.OneofIndex);
 
-    /// <summary>The default: a boxed scalar, string, byte[] or the enum's number; null for messages and repeated
-    /// fields.</summary>
+    /// <summary>The default: a boxed scalar, string, byte[] or the enum's number; null for messages and
+    /// repeated fields.</summary>
     public object? DefaultValue => IsRepeated || Kind is RpcFieldKind.Message or RpcFieldKind.Group
         ? null
         : FieldDefault.Of(Kind, _proto, Kind == RpcFieldKind.Enum ? Descriptor.EnumType : null);
@@ -114,8 +116,8 @@ public sealed class RpcFieldInfo
     /// <summary>Whether the .proto gives the default.</summary>
     public bool HasExplicitDefault => _proto.HasDefaultValue;
 
-    /// <summary>How many there are: <c>required</c>, <c>repeated</c>, <c>map</c>, <c>optional</c> where presence
-    /// is kept, or empty.</summary>
+    /// <summary>How many there are: <c>required</c>, <c>repeated</c>, <c>map</c>, <c>optional</c> where
+    /// presence is kept, or empty.</summary>
     public string Label => this switch
     {
         { IsMap: true } => "map",
@@ -125,8 +127,8 @@ public sealed class RpcFieldInfo
         _ => "",
     };
 
-    /// <summary>The type as a .proto would write it: <c>int32</c>, <c>map&lt;string, Foo&gt;</c>, a message's full
-    /// name.</summary>
+    /// <summary>The type as a .proto would write it: <c>int32</c>, <c>map&lt;string, Foo&gt;</c>, a message's
+    /// full name.</summary>
     public string TypeName => Kind switch
     {
         RpcFieldKind.Message when IsMap =>
@@ -137,7 +139,8 @@ public sealed class RpcFieldInfo
     };
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
-    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(_schema, "FieldOptions", _proto.Options);
+    public IReadOnlyDictionary<string, object?> Options =>
+        OptionReader.Read(_schema, "FieldOptions", _proto.Options);
 
     /// <summary>The comment before the field in the .proto, else the one after it; or empty.</summary>
     public string Comment => _file.Comments.Of(_path);
@@ -150,8 +153,8 @@ public sealed class RpcFieldInfo
     /// <summary>Whether it extends a MessageSet.</summary>
     internal bool IsMessageSetItem { get; }
 
-    /// <summary>The name of its message in brackets, which the text format has for what a MessageSet holds, where
-    /// the message itself declares the extension; null for all others.</summary>
+    /// <summary>The name of its message in brackets, which the text format has for what a MessageSet holds,
+    /// where the message itself declares the extension; null for all others.</summary>
     internal string? MessageSetName =>
         IsMessageSetItem && Descriptor.ContainingType is { } scope && scope == Descriptor.MessageType
             ? $"[{scope.FullName}]"
@@ -164,27 +167,30 @@ public sealed class RpcFieldInfo
     public override string ToString() => $"{(IsMap ? "" : Label)} {TypeName} {Name} = {Number}".TrimStart();
 
     /// <summary>The kind of a field as its descriptor says, features left aside.</summary>
-    internal static RpcFieldKind KindOf(FieldDescriptor field, FieldDescriptorProto proto) => field.FieldType switch
-    {
-        FieldType.Double => RpcFieldKind.Double,
-        FieldType.Float => RpcFieldKind.Float,
-        FieldType.Int64 => RpcFieldKind.Int64,
-        FieldType.UInt64 => RpcFieldKind.UInt64,
-        FieldType.Int32 => RpcFieldKind.Int32,
-        FieldType.Fixed64 => RpcFieldKind.Fixed64,
-        FieldType.Fixed32 => RpcFieldKind.Fixed32,
-        FieldType.Bool => RpcFieldKind.Bool,
-        FieldType.String => RpcFieldKind.String,
-        FieldType.Bytes => RpcFieldKind.Bytes,
-        FieldType.UInt32 => RpcFieldKind.UInt32,
-        FieldType.SFixed32 => RpcFieldKind.SFixed32,
-        FieldType.SFixed64 => RpcFieldKind.SFixed64,
-        FieldType.SInt32 => RpcFieldKind.SInt32,
-        FieldType.SInt64 => RpcFieldKind.SInt64,
-        FieldType.Enum => RpcFieldKind.Enum,
-        // Linking turns the type of a group into Message, so the file itself is asked.
-        _ => proto.Type == FieldDescriptorProto.Types.Type.Group ? RpcFieldKind.Group : RpcFieldKind.Message,
-    };
+    internal static RpcFieldKind KindOf(FieldDescriptor field, FieldDescriptorProto proto) =>
+        field.FieldType switch
+        {
+            FieldType.Double => RpcFieldKind.Double,
+            FieldType.Float => RpcFieldKind.Float,
+            FieldType.Int64 => RpcFieldKind.Int64,
+            FieldType.UInt64 => RpcFieldKind.UInt64,
+            FieldType.Int32 => RpcFieldKind.Int32,
+            FieldType.Fixed64 => RpcFieldKind.Fixed64,
+            FieldType.Fixed32 => RpcFieldKind.Fixed32,
+            FieldType.Bool => RpcFieldKind.Bool,
+            FieldType.String => RpcFieldKind.String,
+            FieldType.Bytes => RpcFieldKind.Bytes,
+            FieldType.UInt32 => RpcFieldKind.UInt32,
+            FieldType.SFixed32 => RpcFieldKind.SFixed32,
+            FieldType.SFixed64 => RpcFieldKind.SFixed64,
+            FieldType.SInt32 => RpcFieldKind.SInt32,
+            FieldType.SInt64 => RpcFieldKind.SInt64,
+            FieldType.Enum => RpcFieldKind.Enum,
+            // Linking turns the type of a group into Message, so the file itself is asked.
+            _ => proto.Type == FieldDescriptorProto.Types.Type.Group
+                ? RpcFieldKind.Group
+                : RpcFieldKind.Message,
+        };
 
     internal static bool IsMessageSet(MessageDescriptor? type) =>
         type?.GetOptions()?.MessageSetWireFormat == true;
@@ -195,7 +201,8 @@ public sealed class RpcFieldInfo
         FieldDescriptor descriptor, FieldDescriptorProto proto, FieldFeatures features)
     {
         RpcFieldKind kind = KindOf(descriptor, proto);
-        return kind == RpcFieldKind.Message && features.Encoding == MessageEncoding.Delimited && !descriptor.IsMap
+        return kind == RpcFieldKind.Message && features.Encoding == MessageEncoding.Delimited
+            && !descriptor.IsMap
             && descriptor.ContainingType?.GetOptions()?.MapEntry != true
             && !(descriptor.IsExtension && IsMessageSet(descriptor.ExtendeeType))
             ? RpcFieldKind.Group

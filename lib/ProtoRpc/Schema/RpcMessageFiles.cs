@@ -1,6 +1,7 @@
 namespace ProtoRpc.Schema;
 
-/// <summary>The file that declares the headers of the native protocol, by each name that it goes by.</summary>
+/// <summary>The file that declares the headers of the native protocol,
+/// by each name that it goes by.</summary>
 internal static class RpcMessageFiles
 {
     public const string Package = "google.protobuf.rpc_messages";

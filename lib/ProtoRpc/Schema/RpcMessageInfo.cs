@@ -48,8 +48,8 @@ public sealed class RpcMessageInfo
     /// <summary>Whether it is the entry of a map field.</summary>
     public bool IsMapEntry => Proto.Options?.MapEntry == true;
 
-    /// <summary>Whether it is a MessageSet of old schemas (<c>message_set_wire_format</c>): it has nothing but
-    /// extensions, and each travels as a group of a type id and a message.</summary>
+    /// <summary>Whether it is a MessageSet of old schemas (<c>message_set_wire_format</c>): it has nothing
+    /// but extensions, and each travels as a group of a type id and a message.</summary>
     public bool IsMessageSet => Proto.Options?.MessageSetWireFormat == true;
 
     /// <summary>The message in which it is declared, or null.</summary>
@@ -57,7 +57,8 @@ public sealed class RpcMessageInfo
         Descriptor.ContainingType is { } parent ? Schema.MessageOf(parent) : null;
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
-    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "MessageOptions", Proto.Options);
+    public IReadOnlyDictionary<string, object?> Options =>
+        OptionReader.Read(Schema, "MessageOptions", Proto.Options);
 
     /// <summary>The comment before the message, else the one after its brace; or empty.</summary>
     public string Comment => File.Comments.Of(Path);

@@ -58,7 +58,8 @@ public sealed class RpcMethodInfo
     /// <summary>Whether one message goes each way.</summary>
     public bool IsUnary => !IsClientStreaming && !IsServerStreaming;
 
-    /// <summary>Whether the .proto says <c>idempotency_level = NO_SIDE_EFFECTS</c>: calls change nothing.</summary>
+    /// <summary>Whether the .proto says <c>idempotency_level = NO_SIDE_EFFECTS</c>:
+    /// calls change nothing.</summary>
     public bool HasNoSideEffects =>
         _proto.Options?.IdempotencyLevel == MethodOptions.Types.IdempotencyLevel.NoSideEffects;
 
@@ -84,7 +85,8 @@ public sealed class RpcMethodInfo
 
     internal string Path => _path;
 
-    /// <summary>The method with its messages as another schema has them, which may declare extensions of them.</summary>
+    /// <summary>The method with its messages as another schema has them,
+    /// which may declare extensions of them.</summary>
     internal RpcMethodInfo With(RpcMessageInfo requestType, RpcMessageInfo replyType) =>
         new(this, requestType, replyType);
 

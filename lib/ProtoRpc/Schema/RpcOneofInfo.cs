@@ -30,7 +30,8 @@ public sealed class RpcOneofInfo
 
     /// <summary>The comment before the oneof, else the one after its brace; or empty.</summary>
     public string Comment =>
-        ContainingType.File.Comments.Of($"{ContainingType.Path},{DescriptorProto.OneofDeclFieldNumber},{Index}");
+        ContainingType.File.Comments.Of(
+            $"{ContainingType.Path},{DescriptorProto.OneofDeclFieldNumber},{Index}");
 
     /// <summary>The place among the oneofs of the descriptor, synthetic ones counted.</summary>
     internal int Index { get; }

@@ -9,8 +9,8 @@ namespace ProtoRpc.Schema;
 /// <summary>A set of .proto files, linked: services, messages, enums and extensions by name.</summary>
 /// <remarks>
 /// Immutable, and safe for use by many threads.
-/// Names are looked up exactly first, as full name and then as bare name, and after that in the same order without
-/// regard to case; a dot in front is ignored.
+/// Names are looked up exactly first, as full name and then as bare name, and after that in the same order
+/// without regard to case; a dot in front is ignored.
 /// </remarks>
 public sealed class RpcSchema
 {
@@ -65,15 +65,17 @@ public sealed class RpcSchema
 
     /// <summary>Compiles .proto files and reads descriptor sets, told apart by their ending.</summary>
     /// <param name="paths">
-    /// Files: .proto, or .pb, .protoset, .desc, .binpb, .fds for a FileDescriptorSet. <c>*</c> and <c>?</c> stand for
-    /// any part of a name, <c>**</c> for any number of folders.
+    /// Files: .proto, or .pb, .protoset, .desc, .binpb, .fds for a FileDescriptorSet. <c>*</c> and <c>?</c>
+    /// stand for any part of a name, <c>**</c> for any number of folders.
     /// </param>
     /// <param name="importPaths">
-    /// Folders in which imports are looked for, in order. The folder of a .proto file that is in none of them is
-    /// added by itself, and the well-known imports (google/protobuf/*.proto) are always found.
+    /// Folders in which imports are looked for, in order. The folder of a .proto file that is in none of them
+    /// is added by itself, and the well-known imports (google/protobuf/*.proto) are always found.
     /// </param>
-    /// <param name="baseFolder">What relative paths start from; the process's current folder when null.</param>
-    /// <exception cref="RpcException">InvalidArgument or NotFound; protoc's errors with file, line and column.
+    /// <param name="baseFolder">What relative paths start from;
+    /// the process's current folder when null.</param>
+    /// <exception cref="RpcException">InvalidArgument or NotFound;
+    /// protoc's errors with file, line and column.
     /// </exception>
     public static RpcSchema Load(
         IEnumerable<string> paths, IEnumerable<string>? importPaths = null, string? baseFolder = null) =>
@@ -81,7 +83,8 @@ public sealed class RpcSchema
 
     /// <summary>Reads a serialized FileDescriptorSet, in any order of its files.</summary>
     /// <remarks>The root files are those that no other file of the set imports.</remarks>
-    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set, or when it does not link.
+    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set,
+    /// or when it does not link.
     /// </exception>
     public static RpcSchema FromDescriptorSet(ReadOnlySpan<byte> bytes)
     {
@@ -94,13 +97,14 @@ public sealed class RpcSchema
     {
         IReadOnlyList<FileDescriptor> roots = [.. files];
         return new RpcSchema(
-            DescriptorLinker.Wrap(roots), [.. roots.Select(r => r.Name).Distinct(StringComparer.Ordinal)], []);
+            DescriptorLinker.Wrap(
+                roots), [.. roots.Select(r => r.Name).Distinct(StringComparer.Ordinal)], []);
     }
 
     /// <summary>This schema and the services that only another one has, with all that they need.</summary>
     /// <param name="other">What both declare is taken from this one.</param>
-    /// <param name="label">Goes before the name of a file of the other that differs from this schema's file of the
-    /// same name.</param>
+    /// <param name="label">Goes before the name of a file of the other that differs from this schema's file
+    /// of the same name.</param>
     public RpcSchema CompleteWith(RpcSchema other, string label)
     {
         ArgumentNullException.ThrowIfNull(other);
@@ -109,7 +113,8 @@ public sealed class RpcSchema
     }
 
     /// <summary>A service by full name, else by bare name where only one has it.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
+    /// <exception cref="RpcException">NotFound, with the nearest names;
+    /// InvalidArgument where several have the name.
     /// </exception>
     public RpcServiceInfo GetService(string name)
     {
@@ -119,7 +124,8 @@ public sealed class RpcSchema
     }
 
     /// <summary>A message by full name, else by bare name where only one has it.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
+    /// <exception cref="RpcException">NotFound, with the nearest names;
+    /// InvalidArgument where several have the name.
     /// </exception>
     public RpcMessageInfo GetMessage(string name)
     {
@@ -131,7 +137,8 @@ public sealed class RpcSchema
     }
 
     /// <summary>An enum by full name, else by bare name where only one has it.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
+    /// <exception cref="RpcException">NotFound, with the nearest names;
+    /// InvalidArgument where several have the name.
     /// </exception>
     public RpcEnumInfo GetEnum(string name)
     {
@@ -143,9 +150,11 @@ public sealed class RpcSchema
     /// <summary>A message by its exact full name, or null.</summary>
     public RpcMessageInfo? FindMessage(string fullName) => _index.FindMessage(fullName);
 
-    /// <summary>A method by <c>package.Service/Method</c>, <c>Service/Method</c>, <c>package.Service.Method</c>
+    /// <summary>A method by <c>package.Service/Method</c>, <c>Service/Method</c>,
+    /// <c>package.Service.Method</c>
     /// or, where only one service has it, <c>Method</c>.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; InvalidArgument where several have the name.
+    /// <exception cref="RpcException">NotFound, with the nearest names;
+    /// InvalidArgument where several have the name.
     /// </exception>
     public RpcMethodInfo GetMethod(string name)
     {
@@ -157,7 +166,8 @@ public sealed class RpcSchema
         string full = cut < 0 ? trimmed : $"{trimmed[..cut]}/{trimmed[(cut + 1)..]}";
         return _methodsByName.GetValueOrDefault(full)
             ?? NameLookup.Find(
-                "method", full, _methods, m => m.FullName, m => cut < 0 ? m.Name : $"{m.Service.Name}/{m.Name}")
+                "method", full, _methods, m => m.FullName, m =>
+                    cut < 0 ? m.Name : $"{m.Service.Name}/{m.Name}")
             ?? throw SchemaError.NameNotFound("method", name, [.. _methods.Select(m => m.FullName)]);
     }
 
@@ -197,13 +207,16 @@ public sealed class RpcSchema
             .Select(f => KeyValuePair.Create(f.Name, ProtoTextWriter.Write(this, f))),
     ];
 
-    /// <summary>Writes what <see cref="ToProtoTexts"/> gives below a folder, which is made where it is not there.
+    /// <summary>Writes what <see cref="ToProtoTexts"/> gives below a folder,
+    /// which is made where it is not there.
     /// </summary>
     /// <returns>The paths of the files.</returns>
-    /// <exception cref="RpcException">InvalidArgument when a file's name would lead out of the folder.</exception>
+    /// <exception cref="RpcException">InvalidArgument when a file's name would lead out
+    /// of the folder.</exception>
     public IReadOnlyList<string> WriteProtoFiles(string folder) => ProtoFolder.Write(folder, ToProtoTexts());
 
-    internal RpcMessageInfo MessageOf(MessageDescriptor descriptor) => _index.FindMessage(descriptor.FullName)!;
+    internal RpcMessageInfo MessageOf(MessageDescriptor descriptor) =>
+        _index.FindMessage(descriptor.FullName)!;
 
     internal RpcEnumInfo EnumOf(EnumDescriptor descriptor) => _index.FindEnum(descriptor.FullName)!;
 

@@ -8,7 +8,8 @@ namespace ProtoRpc.Schema;
 public sealed class RpcServiceInfo
 {
     internal RpcServiceInfo(
-        RpcSchema schema, SchemaFile file, ServiceDescriptor descriptor, ServiceDescriptorProto proto, string path)
+        RpcSchema schema, SchemaFile file, ServiceDescriptor descriptor,
+        ServiceDescriptorProto proto, string path)
     {
         Schema = schema;
         File = file;
@@ -18,7 +19,8 @@ public sealed class RpcServiceInfo
         InterfaceId = InterfaceIds.Of(proto, FullName, file.Name);
         Methods = proto.Method
             .Select((method, i) => new RpcMethodInfo(
-                this, descriptor.Methods[i], method, $"{path},{ServiceDescriptorProto.MethodFieldNumber},{i}"))
+                this, descriptor.Methods[i], method,
+                $"{path},{ServiceDescriptorProto.MethodFieldNumber},{i}"))
             .ToArray();
     }
 
@@ -40,12 +42,14 @@ public sealed class RpcServiceInfo
     /// <summary>The interface id on the native protocol: the option
     /// <c>(google.protobuf.csharp_service_options).interface_id</c>, or the name-based UUID of the full name.
     /// </summary>
-    /// <remarks>The latter is version 5 of RFC 9562, in the namespace <c>c9be564e-39be-4c06-9670-3d1cbad30e64</c>.
+    /// <remarks>The latter is version 5 of RFC 9562,
+    /// in the namespace <c>c9be564e-39be-4c06-9670-3d1cbad30e64</c>.
     /// </remarks>
     public Guid InterfaceId { get; }
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
-    public IReadOnlyDictionary<string, object?> Options => OptionReader.Read(Schema, "ServiceOptions", Proto.Options);
+    public IReadOnlyDictionary<string, object?> Options =>
+        OptionReader.Read(Schema, "ServiceOptions", Proto.Options);
 
     /// <summary>The comment before the service, else the one after its brace; or empty.</summary>
     public string Comment => File.Comments.Of(Path);

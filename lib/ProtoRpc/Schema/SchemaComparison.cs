@@ -1,7 +1,7 @@
 namespace ProtoRpc.Schema;
 
-/// <summary>Compares two declarations of the same services by what goes over the wire: numbers and types, and names
-/// where they tell that numbers were changed.</summary>
+/// <summary>Compares two declarations of the same services by what goes over the wire: numbers and types, and
+/// names where they tell that numbers were changed.</summary>
 internal sealed class SchemaComparison
 {
     // A schema that is another one altogether differs everywhere.
@@ -15,8 +15,8 @@ internal sealed class SchemaComparison
     {
     }
 
-    /// <summary>The differences that make calls fail or lose fields. Fields that one side lacks are none: services
-    /// grow.</summary>
+    /// <summary>The differences that make calls fail or lose fields. Fields that one side lacks are none:
+    /// services grow.</summary>
     /// <param name="services">The services as the client has them.</param>
     /// <param name="theirs">What the server says.</param>
     public static IReadOnlyList<string> Compare(IReadOnlyList<RpcServiceInfo> services, RpcSchema theirs)
@@ -84,7 +84,8 @@ internal sealed class SchemaComparison
             }
             else if (theirs.Fields.FirstOrDefault(one => one.Name == field.Name) is { } moved)
             {
-                _differences.Add($"{field.FullName} has number {field.Number} here, {moved.Number} on the server.");
+                _differences.Add(
+                    $"{field.FullName} has number {field.Number} here, {moved.Number} on the server.");
             }
         }
     }
@@ -95,12 +96,14 @@ internal sealed class SchemaComparison
         string there = TypeOf(theirs);
         if (here != there)
         {
-            _differences.Add($"{ours.FullName} (number {ours.Number}) is {here} here, {there} on the server.");
+            _differences.Add(
+                $"{ours.FullName} (number {ours.Number}) is {here} here, {there} on the server.");
         }
         else if (ours.Name != theirs.Name && theirs.ContainingType.Fields.Any(one => one.Name == ours.Name))
         {
             // Renaming a field changes nothing on the wire; the name of another number is no renaming.
-            _differences.Add($"number {ours.Number} is {ours.FullName} here, {theirs.FullName} on the server.");
+            _differences.Add(
+                $"number {ours.Number} is {ours.FullName} here, {theirs.FullName} on the server.");
         }
     }
 

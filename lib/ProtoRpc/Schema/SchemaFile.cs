@@ -3,7 +3,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema;
 
-/// <summary>A linked file: its descriptor, the message that it was made of, and what is derived of both.</summary>
+/// <summary>A linked file: its descriptor, the message that it was made of,
+/// and what is derived of both.</summary>
 internal sealed class SchemaFile
 {
     private readonly Lazy<SourceComments> _comments;

@@ -2,7 +2,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema;
 
-/// <summary>What a schema's files declare, by full name; fields are made when they are first asked for.</summary>
+/// <summary>What a schema's files declare, by full name;
+/// fields are made when they are first asked for.</summary>
 internal sealed class SchemaIndex
 {
     private readonly RpcSchema _schema;
@@ -10,7 +11,8 @@ internal sealed class SchemaIndex
     private readonly Dictionary<string, RpcEnumInfo> _enums = new(StringComparer.Ordinal);
     private readonly List<RpcMessageInfo> _messageList = [];
     private readonly List<RpcEnumInfo> _enumList = [];
-    private readonly Dictionary<string, SortedList<int, RpcFieldInfo>> _extensions = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, SortedList<int, RpcFieldInfo>> _extensions =
+        new(StringComparer.Ordinal);
 
     public SchemaIndex(RpcSchema schema, IReadOnlyList<SchemaFile> files)
     {
@@ -39,7 +41,8 @@ internal sealed class SchemaIndex
                     $"{FileDescriptorProto.ServiceFieldNumber},{i}");
                 if (!byName.TryAdd(service.FullName, service))
                 {
-                    throw Duplicate("service", service.FullName, byName[service.FullName].FileName, file.Name);
+                    throw Duplicate(
+                        "service", service.FullName, byName[service.FullName].FileName, file.Name);
                 }
 
                 services.Add(service);
@@ -55,7 +58,9 @@ internal sealed class SchemaIndex
 
     /// <summary>The extensions of a message, by number.</summary>
     public IReadOnlyList<RpcFieldInfo> ExtensionsOf(string messageFullName) =>
-        _extensions.TryGetValue(messageFullName, out SortedList<int, RpcFieldInfo>? found) ? [.. found.Values] : [];
+        _extensions.TryGetValue(messageFullName, out SortedList<int, RpcFieldInfo>? found)
+            ? [.. found.Values]
+            : [];
 
     private void AddFile(SchemaFile file)
     {
@@ -84,7 +89,8 @@ internal sealed class SchemaIndex
 
     // As deep as the parser of descriptors lets messages nest, which is 100.
     private void AddMessage(
-        SchemaFile file, MessageDescriptor descriptor, DescriptorProto proto, FieldFeatures parent, string path)
+        SchemaFile file, MessageDescriptor descriptor, DescriptorProto proto,
+        FieldFeatures parent, string path)
     {
         RpcMessageInfo message = new(_schema, file, descriptor, proto, parent, path);
         if (!_messages.TryAdd(message.FullName, message))
@@ -120,7 +126,8 @@ internal sealed class SchemaIndex
     }
 
     private void AddEnum(
-        SchemaFile file, EnumDescriptor descriptor, EnumDescriptorProto proto, FieldFeatures parent, string path)
+        SchemaFile file, EnumDescriptor descriptor, EnumDescriptorProto proto,
+        FieldFeatures parent, string path)
     {
         RpcEnumInfo info = new(_schema, file, descriptor, proto, parent, path);
         if (!_enums.TryAdd(info.FullName, info))
@@ -132,7 +139,8 @@ internal sealed class SchemaIndex
     }
 
     private void AddExtension(
-        SchemaFile file, FieldDescriptor descriptor, FieldDescriptorProto proto, FieldFeatures parent, string path)
+        SchemaFile file, FieldDescriptor descriptor, FieldDescriptorProto proto,
+        FieldFeatures parent, string path)
     {
         RpcFieldInfo extension = new(_schema, file, descriptor, proto, parent, path);
         string extendee = descriptor.ExtendeeType.FullName;

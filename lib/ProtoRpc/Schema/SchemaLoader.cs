@@ -11,7 +11,8 @@ internal static class SchemaLoader
     /// <summary>The endings that are understood, for error messages.</summary>
     public static string Endings => $".proto, {string.Join(", ", SetEndings)}";
 
-    public static RpcSchema Load(IEnumerable<string> paths, IEnumerable<string> importPaths, string? baseFolder)
+    public static RpcSchema Load(
+        IEnumerable<string> paths, IEnumerable<string> importPaths, string? baseFolder)
     {
         string folder = Path.GetFullPath(baseFolder ?? Environment.CurrentDirectory);
         IReadOnlyList<SourceFile> sources =
@@ -38,7 +39,8 @@ internal static class SchemaLoader
         foreach (SourceFile set in sources.Where(s => IsDescriptorSet(s.FullPath)))
         {
             IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(ReadBytes(set), $"'{set.Given}'");
-            merge.Add(files, DescriptorLinker.FindRoots(files), Path.GetFileNameWithoutExtension(set.FullPath));
+            merge.Add(
+                files, DescriptorLinker.FindRoots(files), Path.GetFileNameWithoutExtension(set.FullPath));
         }
 
         return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, warnings);

@@ -5,7 +5,8 @@ namespace ProtoRpc.Schema;
 /// <summary>The comments of a file by the place of the element in its descriptor.</summary>
 internal sealed class SourceComments
 {
-    private readonly Dictionary<string, SourceCodeInfo.Types.Location> _locations = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, SourceCodeInfo.Types.Location> _locations =
+        new(StringComparer.Ordinal);
 
     public SourceComments(SourceCodeInfo? info)
     {
@@ -23,7 +24,8 @@ internal sealed class SourceComments
 
     /// <summary>The comment before an element, else the one after it, else empty; to be shown, and so without
     /// control characters.</summary>
-    /// <param name="path">Field numbers and indexes as in descriptor.proto, with commas: <c>4,0,2,1</c>.</param>
+    /// <param name="path">Field numbers and indexes as in descriptor.proto, with commas:
+    /// <c>4,0,2,1</c>.</param>
     public string Of(string path)
     {
         SourceCodeInfo.Types.Location? location = Find(path);
@@ -36,7 +38,8 @@ internal sealed class SourceComments
     /// <summary>The location of an element that has a comment, or null.</summary>
     public SourceCodeInfo.Types.Location? Find(string path) => _locations.GetValueOrDefault(path);
 
-    /// <summary>A comment without the space after each <c>//</c>, and without blank lines around it.</summary>
+    /// <summary>A comment without the space after each <c>//</c>,
+    /// and without blank lines around it.</summary>
     private static string Clean(string text)
     {
         IEnumerable<string> lines = text.Split('\n')

@@ -20,7 +20,8 @@ internal static class WireScan
     public static ulong Number(ByteString message, int number)
     {
         ulong last = 0;
-        Scan(message, WireFormat.MakeTag(number, WireFormat.WireType.Varint), input => last = input.ReadUInt64());
+        Scan(message, WireFormat.MakeTag(number, WireFormat.WireType.Varint),
+            input => last = input.ReadUInt64());
         return last;
     }
 

@@ -46,7 +46,8 @@ internal static class ClientSecurityErrors
 
     public static RpcException NoTokens(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
-        $"A bearer token is for HTTP and gRPC endpoints, and '{endpoint}' is neither. Use a credential there.")
+        $"A bearer token is for HTTP and gRPC endpoints, and '{endpoint}' is neither. Use a "
+        + "credential there.")
     {
         ErrorId = "AuthenticationNotSupported",
         Endpoint = endpoint,

@@ -15,7 +15,8 @@ internal sealed class SecurityPolicy
     /// <param name="security">Whom to let in.</param>
     /// <param name="needsMechanism">Whether there must be one:
     /// so where the kernel does not tell who calls.</param>
-    /// <param name="isDce">Whether callers speak DCE/RPC, and Kerberos in its style; those of HTTP do not.</param>
+    /// <param name="isDce">Whether callers speak DCE/RPC, and Kerberos in its style;
+    /// those of HTTP do not.</param>
     /// <exception cref="RpcException">InvalidArgument or Unimplemented:
     /// it cannot work like that here.</exception>
     public SecurityPolicy(RpcServerSecurity security, bool needsMechanism = true, bool isDce = true)

@@ -14,9 +14,9 @@ internal static class ServerSecurityErrors
         RpcStatusCode.InvalidArgument,
         $"Callers are not asked for a proof that needs {parameter} ({nameof(RpcServerSecurity)}.{property}): "
         + $"authentication is {authentication}. Add {needed} to it, or leave {parameter} out.")
-    {
-        ErrorId = "InvalidSecurity",
-    };
+        {
+            ErrorId = "InvalidSecurity",
+        };
 
     public static RpcException NoNtlmAccounts() => new(
         RpcStatusCode.FailedPrecondition,

@@ -3,7 +3,8 @@ using System.Net.Sockets;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>Counts the open connections of each remote address, and lets in no more than it may have.</summary>
+/// <summary>Counts the open connections of each remote address,
+/// and lets in no more than it may have.</summary>
 /// <param name="max">Connections of one address.</param>
 internal sealed class AddressQuota(int max)
 {
@@ -13,7 +14,8 @@ internal sealed class AddressQuota(int max)
     private readonly Dictionary<IPAddress, int> _counts = [];
 
     /// <summary>The address that connections are counted by; null where the transport has none.</summary>
-    /// <remarks>One machine can have every address of an IPv6 network of 64 bits, so the network counts.</remarks>
+    /// <remarks>One machine can have every address of an IPv6 network of 64 bits,
+    /// so the network counts.</remarks>
     public static IPAddress? KeyOf(EndPoint? remote)
     {
         if (remote is not IPEndPoint { Address: { } address })

@@ -2,8 +2,8 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>Finds out why a server on TCP does not answer a bind: servers of HTTP wait for the end of a line that
-/// never comes, and would answer when the time for connecting is over.</summary>
+/// <summary>Finds out why a server on TCP does not answer a bind: servers of HTTP wait for the end of a line
+/// that never comes, and would answer when the time for connecting is over.</summary>
 internal sealed class BindProbe : IDisposable
 {
     private static readonly TimeSpan SilentAfter = TimeSpan.FromMilliseconds(500);
@@ -26,7 +26,8 @@ internal sealed class BindProbe : IDisposable
         if (_isOfUse)
         {
             _timer = new Timer(
-                static state => _ = ((BindProbe)state!).AskAsync(), this, SilentAfter, Timeout.InfiniteTimeSpan);
+                static state => _ = ((BindProbe)state!).AskAsync(), this, SilentAfter,
+                Timeout.InfiniteTimeSpan);
         }
     }
 
@@ -35,7 +36,8 @@ internal sealed class BindProbe : IDisposable
     /// <param name="isOver">Whether there is no time left to ask.</param>
     public RpcException? Explain(Exception failure, bool isOver)
     {
-        bool isOther = TransportConnection.IsBroken(failure) || failure is RpcException { ErrorId: "ProtocolError" };
+        bool isOther =
+            TransportConnection.IsBroken(failure) || failure is RpcException { ErrorId: "ProtocolError" };
         if (_found is null && _isOfUse && isOther && !isOver)
         {
             FindAsync().GetAwaiter().GetResult();

@@ -17,15 +17,16 @@ internal static class CallErrors
     public static bool IsUnreached(RpcException e) => !e.MayHaveExecuted
         && (e.Code == RpcStatusCode.Unavailable || e.ErrorId == ConnectTimeoutId);
 
-    /// <summary>Whether nobody was there to take a call. A server that is there and cannot be used, because of its
-    /// protocol or its certificate, is not absent: waiting for it is of no use.</summary>
+    /// <summary>Whether nobody was there to take a call. A server that is there and cannot be used, because
+    /// of its protocol or its certificate, is not absent: waiting for it is of no use.</summary>
     public static bool IsAbsent(RpcException e) => IsUnreached(e)
         && (e.ErrorId is ConnectTimeoutId or NoServerReachedId or ConnectionLostId
             || e.ErrorId == $"RpcStatus.{RpcStatusCode.Unavailable}");
 
     public static RpcException NotReached(RpcEndpoint endpoint, TimeSpan timeout, RpcException last) => new(
         RpcStatusCode.DeadlineExceeded,
-        $"'{endpoint}' was not reached within {timeout.TotalSeconds:0.###} s; the call did not run. {last.Message}",
+        $"'{endpoint}' was not reached within {timeout.TotalSeconds:0.###} s; the call did not "
+        + $"run. {last.Message}",
         last)
     {
         Endpoint = endpoint,
@@ -45,10 +46,10 @@ internal static class CallErrors
         + (sent ? "; the call may have run there." : ".")
         + " Give the call a longer deadline, or see what the server does.",
         cause)
-    {
-        Endpoint = endpoint,
-        MayHaveExecuted = sent,
-    };
+        {
+            Endpoint = endpoint,
+            MayHaveExecuted = sent,
+        };
 
     public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,

@@ -2,8 +2,8 @@ using ProtoRpc.Wire;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>What one call at a time of a client needs, kept for the next call: a request buffer, and a connection
-/// for either way of calling.</summary>
+/// <summary>What one call at a time of a client needs, kept for the next call: a request buffer, and a
+/// connection for either way of calling.</summary>
 internal sealed class ClientSlot : IDisposable
 {
     private readonly NativeClient _client;
@@ -13,7 +13,8 @@ internal sealed class ClientSlot : IDisposable
     public ClientSlot(NativeClient client)
     {
         _client = client;
-        Request = new MessageBuffer(ClientAssociation.RequestPrefix, client.Limits.MaxMessageBytes, "request");
+        Request =
+            new MessageBuffer(ClientAssociation.RequestPrefix, client.Limits.MaxMessageBytes, "request");
     }
 
     /// <summary>The request of the call.</summary>

@@ -15,13 +15,16 @@ internal static class EndpointErrors
             SocketError.AccessDenied => (RpcStatusCode.PermissionDenied,
                 "this account may not listen there. Use a port above 1023, or another account"),
             SocketError.AddressNotAvailable => (RpcStatusCode.Unavailable,
-                "no network interface of this machine has that address. Use 127.0.0.1, 0.0.0.0 or an own address"),
-            SocketError.HostNotFound or SocketError.NoData => (RpcStatusCode.Unavailable, "the host name is not known"),
+                "no network interface of this machine has that address. Use 127.0.0.1, 0.0.0.0 or an "
+                + "own address"),
+            SocketError.HostNotFound or SocketError.NoData =>
+                (RpcStatusCode.Unavailable, "the host name is not known"),
             _ => (RpcStatusCode.Unavailable, exception.Message),
         };
         return code == RpcStatusCode.AlreadyExists
             ? InUse(endpoint, exception)
-            : new RpcException(code, $"Cannot listen on '{endpoint}': {what}.", exception) { Endpoint = endpoint };
+            : new RpcException(code, $"Cannot listen on '{endpoint}': {what}.", exception)
+            { Endpoint = endpoint };
     }
 
     /// <summary>Somebody else listens there.</summary>
@@ -38,8 +41,8 @@ internal static class EndpointErrors
     /// <summary>An endpoint speaks TLS with one certificate, or none.</summary>
     public static RpcException OtherCertificate(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition,
-        $"'{endpoint}' is served by another listener of this process with another certificate, or with none. Use the "
-        + "same, or another port.")
+        $"'{endpoint}' is served by another listener of this process with another certificate, or with "
+        + "none. Use the same, or another port.")
     {
         ErrorId = "OtherCertificate",
         Endpoint = endpoint,
@@ -48,14 +51,15 @@ internal static class EndpointErrors
     /// <summary>TLS is for TCP.</summary>
     public static RpcException NoTls(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
-        $"TLS is for native endpoints on TCP, and '{endpoint}' is none. Local endpoints need no TLS; https:// and "
-        + "grpcs:// have it anyhow.")
+        $"TLS is for native endpoints on TCP, and '{endpoint}' is none. Local endpoints need no TLS; "
+        + "https:// and grpcs:// have it anyhow.")
     {
         ErrorId = "TlsNotSupported",
         Endpoint = endpoint,
     };
 
-    /// <summary>Refuses a certificate for TLS on native endpoints that none of the endpoints would use.</summary>
+    /// <summary>Refuses a certificate for TLS on native endpoints
+    /// that none of the endpoints would use.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     public static void RequireTcp(IReadOnlyList<RpcEndpoint> endpoints, X509Certificate2? certificate)
     {
@@ -63,9 +67,9 @@ internal static class EndpointErrors
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The certificate '{certificate.Subject}' (-TlsCertificate) is for tcp:// endpoints, and none of "
-                + $"'{string.Join("', '", endpoints)}' is one. Leave it out, or add one; https:// and grpcs:// have "
-                + "-Certificate.")
+                $"The certificate '{certificate.Subject}' (-TlsCertificate) is for tcp:// endpoints, "
+                + $"and none of '{string.Join("', '", endpoints)}' is one. Leave it out, or add one; "
+                + "https:// and grpcs:// have -Certificate.")
             {
                 ErrorId = "TlsNotSupported",
                 Endpoint = endpoints[0],
@@ -92,18 +96,20 @@ internal static class EndpointErrors
                 "nothing listens there. Start the listener, or check the endpoint"),
             SocketError.AccessDenied => (RpcStatusCode.PermissionDenied,
                 "this account may not connect there; local endpoints are for the account that listens"),
-            SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => (RpcStatusCode.Unavailable,
+            SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain =>
+                (RpcStatusCode.Unavailable,
                 "the host name is not known. Check the spelling and the name service"),
             _ => (RpcStatusCode.Unavailable, exception.Message.TrimEnd('.') + ". Check the endpoint"),
         };
-        return new RpcException(code, $"Cannot connect to '{endpoint}': {what}.", exception) { Endpoint = endpoint };
+        return new RpcException(code, $"Cannot connect to '{endpoint}': {what}.", exception)
+        { Endpoint = endpoint };
     }
 
     /// <summary>No such pipe or local name.</summary>
     public static RpcException NoSuchName(RpcEndpoint endpoint, string owner) => new(
         RpcStatusCode.Unavailable,
-        $"Cannot connect to '{endpoint}': nothing listens under that name for {owner}. Start the listener, or "
-        + "check the name.")
+        $"Cannot connect to '{endpoint}': nothing listens under that name for {owner}. Start the "
+        + "listener, or check the name.")
     {
         Endpoint = endpoint,
     };
@@ -111,8 +117,8 @@ internal static class EndpointErrors
     /// <summary>Connecting took too long.</summary>
     public static RpcException ConnectTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
         RpcStatusCode.DeadlineExceeded,
-        $"'{endpoint}' did not accept the connection within {timeout.TotalSeconds:0.###} s. Check host and firewall, "
-        + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
+        $"'{endpoint}' did not accept the connection within {timeout.TotalSeconds:0.###} s. Check host and "
+        + $"firewall, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
     {
         ErrorId = CallErrors.ConnectTimeoutId,
         Endpoint = endpoint,

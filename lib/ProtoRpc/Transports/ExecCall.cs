@@ -22,9 +22,11 @@ public abstract class ExecCall
     /// <summary>The listener's endpoint that the call came in on.</summary>
     public abstract RpcEndpoint Endpoint { get; }
 
-    /// <summary>Cancelled when the caller cancels or vanishes, or the listener's drain time is over.</summary>
+    /// <summary>Cancelled when the caller cancels or vanishes,
+    /// or the listener's drain time is over.</summary>
     public abstract CancellationToken Cancellation { get; }
 
-    /// <summary>Throws away what was written to <see cref="Reply"/>, for a handler that fails half way.</summary>
+    /// <summary>Throws away what was written to <see cref="Reply"/>,
+    /// for a handler that fails half way.</summary>
     public abstract void ResetReply();
 }

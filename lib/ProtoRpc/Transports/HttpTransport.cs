@@ -30,14 +30,16 @@ internal static class HttpTransport
             UseProxy = !IsLoopback(endpoint.Host),
             PreAuthenticate = true,
 
-            // A reply that is given up is not read to its end: its server may drip, and the deadline has passed.
+            // A reply that is given up is not read to its end:
+            // its server may drip, and the deadline has passed.
             MaxResponseDrainSize = 0,
             Credentials = CredentialsOf(endpoint, options.Security),
         };
         TlsTrust trust = new(endpoint, options.Tls);
         handler.SslOptions = trust.Options;
         return new HttpMessageInvoker(
-            new DecompressingHandler(new DiagnosingHandler(handler, endpoint, trust, options.Tls.ServerName)), disposeHandler: true);
+            new DecompressingHandler(new DiagnosingHandler(handler, endpoint, trust, options.Tls.ServerName)),
+            disposeHandler: true);
     }
 
     /// <summary>What went wrong before a reply came.</summary>
@@ -112,5 +114,6 @@ internal static class HttpTransport
     private static SocketException? SocketErrorOf(Exception error) =>
         error as SocketException ?? (error.InnerException is { } inner ? SocketErrorOf(inner) : null);
 
-    private static Exception Innermost(Exception error) => error.InnerException is { } inner ? Innermost(inner) : error;
+    private static Exception Innermost(Exception error) =>
+        error.InnerException is { } inner ? Innermost(inner) : error;
 }

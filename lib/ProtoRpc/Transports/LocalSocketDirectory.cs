@@ -3,8 +3,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>The directory of a user's local sockets: nobody else can enter it, so nobody else can connect, or put a
-/// socket of their own in its place.</summary>
+/// <summary>The directory of a user's local sockets: nobody else can enter it, so nobody else can connect, or
+/// put a socket of their own in its place.</summary>
 [UnsupportedOSPlatform("windows")]
 internal static class LocalSocketDirectory
 {

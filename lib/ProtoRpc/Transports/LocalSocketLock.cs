@@ -8,7 +8,8 @@ internal static class LocalSocketLock
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
 
     /// <summary>Waits for the lock; disposing gives it back.</summary>
-    /// <exception cref="RpcException">Unavailable when another process keeps it, PermissionDenied.</exception>
+    /// <exception cref="RpcException">Unavailable when another process keeps it,
+    /// PermissionDenied.</exception>
     public static IDisposable Take(RpcEndpoint endpoint, string directory)
     {
         string path = Path.Combine(directory, FileName);
@@ -18,7 +19,8 @@ internal static class LocalSocketLock
             try
             {
                 // The system releases the lock of a process that ends, however it ends.
-                return new FileStream(path, FileMode.OpenOrCreate, FileAccess.ReadWrite, FileShare.None, bufferSize: 0);
+                return new FileStream(
+                    path, FileMode.OpenOrCreate, FileAccess.ReadWrite, FileShare.None, bufferSize: 0);
             }
             catch (IOException) when (Environment.TickCount64 < end)
             {

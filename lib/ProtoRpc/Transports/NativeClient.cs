@@ -2,8 +2,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>A client of one interface on one native endpoint: as many connections as there are calls at the same
-/// time, kept for the next ones. Safe for use by many threads.</summary>
+/// <summary>A client of one interface on one native endpoint: as many connections as there are calls at the
+/// same time, kept for the next ones. Safe for use by many threads.</summary>
 public sealed class NativeClient : IDisposable
 {
     private readonly Lock _gate = new();
@@ -44,26 +44,27 @@ public sealed class NativeClient : IDisposable
     internal uint AssociationGroup { get; private set; }
 
     /// <summary>Connects and binds as nobody, so that a wrong endpoint or interface shows at once.</summary>
-    /// <exception cref="RpcException">Unavailable (refused, no such pipe), DeadlineExceeded, Unimplemented (the
-    /// interface is not served there), Internal (the peer does not speak DCE/RPC).</exception>
+    /// <exception cref="RpcException">Unavailable (refused, no such pipe), DeadlineExceeded, Unimplemented
+    /// (the interface is not served there), Internal (the peer does not speak DCE/RPC).</exception>
     public static NativeClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, CancellationToken cancellation = default) =>
         Connect(endpoint, interfaceId, limits, RpcClientSecurity.Anonymous, cancellation);
 
-    /// <summary>Connects, binds and proves who calls. A proof that the server does not accept may show with the first
-    /// call only.</summary>
-    /// <exception cref="RpcException">As above, and Unauthenticated, InvalidArgument or Unimplemented for what
-    /// cannot be proved.</exception>
+    /// <summary>Connects, binds and proves who calls. A proof that the server does not accept may show with
+    /// the first call only.</summary>
+    /// <exception cref="RpcException">As above, and Unauthenticated, InvalidArgument or Unimplemented for
+    /// what cannot be proved.</exception>
     public static NativeClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
         CancellationToken cancellation = default) =>
         Connect(endpoint, interfaceId, limits, security, tls: null, cancellation);
 
     /// <summary>The same over TLS, where something is said of it.</summary>
-    /// <exception cref="RpcException">As above, Unavailable for a server that is not trusted, and InvalidArgument for
-    /// TLS on another transport than TCP.</exception>
+    /// <exception cref="RpcException">As above, Unavailable for a server that is not trusted, and
+    /// InvalidArgument for TLS on another transport than TCP.</exception>
     public static NativeClient Connect(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions? tls,
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
+        RpcTlsOptions? tls,
         CancellationToken cancellation)
     {
         NativeClient client = Create(endpoint, interfaceId, limits, security, tls);
@@ -80,10 +81,11 @@ public sealed class NativeClient : IDisposable
     }
 
     /// <summary>A client that connects with its first call.</summary>
-    /// <exception cref="RpcException">InvalidArgument or Unimplemented for what cannot be proved, and for TLS on
-    /// another transport than TCP.</exception>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented for what cannot be proved, and for TLS
+    /// on another transport than TCP.</exception>
     public static NativeClient Create(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions? tls = null,
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
+        RpcTlsOptions? tls = null,
         Action<string>? debugLog = null)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
@@ -102,7 +104,8 @@ public sealed class NativeClient : IDisposable
     }
 
     /// <summary>Connects and binds, unless a connection is there.</summary>
-    /// <exception cref="RpcException">As of <see cref="Connect(RpcEndpoint, Guid, RpcLimits, CancellationToken)"/>.
+    /// <exception cref="RpcException">As
+    /// of <see cref="Connect(RpcEndpoint, Guid, RpcLimits, CancellationToken)"/>.
     /// </exception>
     public void Reach(TimeSpan timeout, CancellationToken cancellation = default)
     {
@@ -110,9 +113,10 @@ public sealed class NativeClient : IDisposable
         exchange.Connect(timeout, cancellation);
     }
 
-    /// <summary>Begins a call. When as many calls run as there may be connections, waits for one to end.</summary>
-    /// <exception cref="RpcException">ResourceExhausted when none ended within the limit's call timeout, Cancelled,
-    /// FailedPrecondition after <see cref="Dispose"/>.</exception>
+    /// <summary>Begins a call. When as many calls run as there may be connections,
+    /// waits for one to end.</summary>
+    /// <exception cref="RpcException">ResourceExhausted when none ended within the limit's call timeout,
+    /// Cancelled, FailedPrecondition after <see cref="Dispose"/>.</exception>
     /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public NativeExchange Begin(CancellationToken cancellation = default)
     {
@@ -133,7 +137,8 @@ public sealed class NativeClient : IDisposable
         {
             if (!_isDisposed)
             {
-                return new NativeExchange(this, _idle.TryPop(out ClientSlot? slot) ? slot : new ClientSlot(this));
+                return new NativeExchange(
+                    this, _idle.TryPop(out ClientSlot? slot) ? slot : new ClientSlot(this));
             }
         }
 

@@ -2,7 +2,8 @@ using System.Buffers;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>One call of the raw layer on the client: write the request, execute, read the reply, dispose.</summary>
+/// <summary>One call of the raw layer on the client:
+/// write the request, execute, read the reply, dispose.</summary>
 public sealed class NativeExchange : IDisposable
 {
     private readonly NativeClient _client;
@@ -24,8 +25,10 @@ public sealed class NativeExchange : IDisposable
 
     private ClientSlot Slot => _slot ?? throw new ObjectDisposedException(nameof(NativeExchange));
 
-    /// <summary>Connects, so that a server that is not there is found out before there is a request.</summary>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled, and what the server refuses.</exception>
+    /// <summary>Connects, so that a server that is not there is found out before
+    /// there is a request.</summary>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled,
+    /// and what the server refuses.</exception>
     internal void Connect(TimeSpan timeout, CancellationToken cancellation) =>
         Slot.GetBlocking(timeout, cancellation, out _);
 
@@ -35,14 +38,16 @@ public sealed class NativeExchange : IDisposable
     /// <returns>The interface's return code, 0 for success.</returns>
     /// <exception cref="RpcException">A fault by its status; Unavailable when the connection broke, with
     /// <see cref="RpcException.MayHaveExecuted"/>; DeadlineExceeded; Cancelled.</exception>
-    /// <exception cref="OperationCanceledException">The token is already cancelled; nothing is sent.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled;
+    /// nothing is sent.</exception>
     public int Execute(TimeSpan timeout, CancellationToken cancellation = default)
     {
         ClientSlot slot = BeginExecution(timeout, cancellation);
         long start = Environment.TickCount64;
         while (true)
         {
-            ClientConnection connection = slot.GetBlocking(ConnectTime(timeout, start), cancellation, out bool isFresh);
+            ClientConnection connection =
+                slot.GetBlocking(ConnectTime(timeout, start), cancellation, out bool isFresh);
             try
             {
                 if (connection.Execute(slot.Request, timeout, start, cancellation, out uint returnCode))
@@ -135,7 +140,8 @@ public sealed class NativeExchange : IDisposable
     {
         slot.Drop(connection);
 
-        // A connection from the pool may have been closed in the meantime, and the request did not get through:
+        // A connection from the pool may have been closed in the meantime,
+        // and the request did not get through:
         // that is the one case in which it is sent again.
         if (isFresh)
         {

@@ -2,7 +2,8 @@ using ProtoRpc.Wire;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>Checks the limits that native connections, or those of HTTP and gRPC listeners, depend on.</summary>
+/// <summary>Checks the limits that native connections,
+/// or those of HTTP and gRPC listeners, depend on.</summary>
 internal static class NativeLimits
 {
     /// <summary>Checks them before anything is bound or connected.</summary>
@@ -27,8 +28,8 @@ internal static class NativeLimits
         if (limits.HandlerTimeout <= TimeSpan.Zero && limits.HandlerTimeout != Timeout.InfiniteTimeSpan)
         {
             throw Invalid(
-                $"{nameof(RpcLimits)}.{nameof(RpcLimits.HandlerTimeout)} is {limits.HandlerTimeout}; it must be more "
-                + "than zero, or InfiniteTimeSpan for none.");
+                $"{nameof(RpcLimits)}.{nameof(RpcLimits.HandlerTimeout)} is {limits.HandlerTimeout}; it "
+                + "must be more than zero, or InfiniteTimeSpan for none.");
         }
     }
 

@@ -116,8 +116,8 @@ public sealed class NativeListener : IAsyncDisposable
     }
 
     /// <summary>Stops serving an interface here: new calls are refused at once, running calls may end within
-    /// the drain time and are then cancelled. The endpoint is closed with its last interface, when the calls of all
-    /// that are stopped at the same time have ended.</summary>
+    /// the drain time and are then cancelled. The endpoint is closed with its last interface, when the calls
+    /// of all that are stopped at the same time have ended.</summary>
     public async ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain)
     {
         ServedInterface? served;

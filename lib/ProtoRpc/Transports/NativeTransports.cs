@@ -19,7 +19,8 @@ internal static class NativeTransports
             ? transport
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"'{endpoint}' is not an endpoint of the native protocol. Use ncacn_ip_tcp, ncacn_np or ncalrpc.")
+                $"'{endpoint}' is not an endpoint of the native protocol. Use ncacn_ip_tcp, ncacn_np "
+                + "or ncalrpc.")
             {
                 ErrorId = "NotNativeEndpoint",
                 Endpoint = endpoint,

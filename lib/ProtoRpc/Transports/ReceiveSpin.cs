@@ -3,17 +3,19 @@ using System.Net.Sockets;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>Waits a moment for a socket's next bytes by asking again and again, before the thread goes to sleep in
-/// a receive: waking it, and a processor that fell asleep with it, takes longer than most calls.</summary>
-/// <remarks>Whoever else is ready to run comes first. A wait in vain is followed by more and more receives without
-/// one, so that a connection that rests costs nothing; at most half of the processors wait like this. Not
-/// thread-safe.</remarks>
+/// <summary>Waits a moment for a socket's next bytes by asking again and again, before the thread goes to
+/// sleep in a receive: waking it, and a processor that fell asleep with it,
+/// takes longer than most calls.</summary>
+/// <remarks>Whoever else is ready to run comes first. A wait in vain is followed by more and more receives
+/// without one, so that a connection that rests costs nothing; at most half of the processors wait like this.
+/// Not thread-safe.</remarks>
 internal sealed class ReceiveSpin
 {
     private const int MaxBackoff = 256;
     private static readonly long Patience = Stopwatch.Frequency / 10_000;
 
-    // A look that takes so long let somebody else run: the processors have enough to do, and none will fall asleep.
+    // A look that takes so long let somebody else run:
+    // the processors have enough to do, and none will fall asleep.
     private static readonly long Busy = Stopwatch.Frequency / 100_000;
 
     private static readonly int MaxSpinning = Environment.ProcessorCount / 2;

@@ -142,10 +142,10 @@ internal sealed class ServerConnection
     /// <summary>Ends the connection from another thread.</summary>
     public void Abort() => _transport.Abort();
 
-    /// <summary>Ends the connection from another thread: at once while a request comes or runs; where it rests or
-    /// sends, the client is told first with a shutdown PDU.</summary>
-    /// <remarks>Clients of Windows and of the original keep connections. Without the PDU, the next call on this one
-    /// fails with 1726 (RPC_S_CALL_FAILED).</remarks>
+    /// <summary>Ends the connection from another thread: at once while a request comes or runs; where it
+    /// rests or sends, the client is told first with a shutdown PDU.</summary>
+    /// <remarks>Clients of Windows and of the original keep connections. Without the PDU, the next call on
+    /// this one fails with 1726 (RPC_S_CALL_FAILED).</remarks>
     public void Retire()
     {
         switch (_phase)
@@ -162,8 +162,8 @@ internal sealed class ServerConnection
         }
     }
 
-    /// <summary>For how long it could have been spared, in milliseconds: no call is in it, and nobody proved who
-    /// the client is. 0 for a connection that is needed, or that was a moment ago.</summary>
+    /// <summary>For how long it could have been spared, in milliseconds: no call is in it, and nobody proved
+    /// who the client is. 0 for a connection that is needed, or that was a moment ago.</summary>
     public long Spare(long now)
     {
         long waited = now - Volatile.Read(ref _since);
@@ -215,8 +215,8 @@ internal sealed class ServerConnection
         }
     }
 
-    /// <summary>Ends the connection when it waits for too long, and looks whether the caller of a long call is
-    /// still there. Called by the listener's watch.</summary>
+    /// <summary>Ends the connection when it waits for too long, and looks whether the caller of a long call
+    /// is still there. Called by the listener's watch.</summary>
     public void Check(long now)
     {
         ConnectionPhase phase = _phase;
@@ -254,7 +254,8 @@ internal sealed class ServerConnection
         }
     }
 
-    // The connection's own thread sends the PDU: a request that comes in this moment is still answered before it.
+    // The connection's own thread sends the PDU:
+    // a request that comes in this moment is still answered before it.
     private void Leave()
     {
         lock (_gate)
@@ -480,7 +481,8 @@ internal sealed class ServerConnection
         if (_association.LingersOnClose)
         {
             _transport.FinishSending();
-            while (await _transport.ReceiveAsync(_association.GetFreeMemory(), default).ConfigureAwait(false) > 0)
+            while (await _transport.ReceiveAsync(_association.GetFreeMemory(), default)
+                .ConfigureAwait(false) > 0)
             {
                 // As above.
             }
@@ -511,8 +513,8 @@ internal sealed class ServerConnection
         _listener.Remove(this);
         lock (_gate)
         {
-            // A socket that is closed in the middle of another thread's call on it is reset, and the client loses
-            // what was sent last. Leave holds the gate for its call.
+            // A socket that is closed in the middle of another thread's call on it is reset, and the client
+            // loses what was sent last. Leave holds the gate for its call.
         }
 
         _transport.Dispose();

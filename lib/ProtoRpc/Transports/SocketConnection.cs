@@ -61,7 +61,8 @@ internal sealed class SocketConnection : TransportConnection
     {
         while (!bytes.IsEmpty)
         {
-            bytes = bytes[await _socket.SendAsync(bytes, SocketFlags.None, cancellation).ConfigureAwait(false)..];
+            bytes =
+                bytes[await _socket.SendAsync(bytes, SocketFlags.None, cancellation).ConfigureAwait(false)..];
         }
     }
 

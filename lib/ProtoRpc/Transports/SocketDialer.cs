@@ -9,10 +9,11 @@ internal static class SocketDialer
     /// <summary>Connects, and disposes the socket when that fails.</summary>
     /// <exception cref="SocketException">The system refused.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled, or the time is over.</exception>
-    public static void Connect(Socket socket, EndPoint address, TimeSpan timeout, CancellationToken cancellation)
+    public static void Connect(
+        Socket socket, EndPoint address, TimeSpan timeout, CancellationToken cancellation)
     {
-        // ConnectAsync would make the socket non-blocking for good, so the way to end a blocking connect is to
-        // dispose the socket.
+        // ConnectAsync would make the socket non-blocking for good, so the way to end a blocking connect is
+        // to dispose the socket.
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         end.CancelAfter(timeout);
         bool connected = false;

@@ -32,7 +32,8 @@ internal sealed class TcpTransport : INativeTransport
             socket.Listen(Backlog);
             int port = ((IPEndPoint)socket.LocalEndPoint!).Port;
             return new SocketListener(
-                socket, endpoint.WithPort(port), port.ToString(CultureInfo.InvariantCulture), static s => s.Dispose());
+                socket, endpoint.WithPort(port), port.ToString(CultureInfo.InvariantCulture),
+                static s => s.Dispose());
         }
         catch (SocketException e)
         {

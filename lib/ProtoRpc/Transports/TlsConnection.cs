@@ -4,8 +4,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>TLS around a connection. The handshake is made with the first bytes, by whoever sends or receives them,
-/// so that a slow peer holds up nobody but itself.</summary>
+/// <summary>TLS around a connection. The handshake is made with the first bytes, by whoever sends or receives
+/// them, so that a slow peer holds up nobody but itself.</summary>
 internal sealed class TlsConnection : TransportConnection
 {
     private const int AheadSize = 4096;
@@ -32,7 +32,8 @@ internal sealed class TlsConnection : TransportConnection
     {
         SslServerAuthenticationOptions options = new() { ServerCertificateContext = certificate };
         return new TlsConnection(
-            inner, stream => stream.AuthenticateAsServer(options), stream => stream.AuthenticateAsServerAsync(options));
+            inner, stream => stream.AuthenticateAsServer(options), stream =>
+                stream.AuthenticateAsServerAsync(options));
     }
 
     /// <summary>A client's side.</summary>
@@ -52,7 +53,9 @@ internal sealed class TlsConnection : TransportConnection
     public override int Receive(Memory<byte> buffer)
     {
         Begin();
-        return _peeking is null ? _stream.Read(buffer.Span) : TakeAhead(buffer, _peeking.GetAwaiter().GetResult());
+        return _peeking is null
+            ? _stream.Read(buffer.Span)
+            : TakeAhead(buffer, _peeking.GetAwaiter().GetResult());
     }
 
     /// <inheritdoc/>
@@ -90,8 +93,8 @@ internal sealed class TlsConnection : TransportConnection
                 return came;
             }
 
-            // What came may be less than a record, or hold nothing for us: it is read without waiting for it, and
-            // whoever receives next takes it from here.
+            // What came may be less than a record, or hold nothing for us: it is read without waiting for it,
+            // and whoever receives next takes it from here.
             _ahead ??= new byte[AheadSize];
             _taken = 0;
             _peeking = _stream.ReadAsync(_ahead).AsTask();
@@ -129,7 +132,8 @@ internal sealed class TlsConnection : TransportConnection
     public override void Abort() => _inner.Abort();
 
     /// <inheritdoc/>
-    public override PeerIdentity ReadPeer() => _inner.ReadPeer() with { ProtectionLevel = RpcProtectionLevel.Privacy };
+    public override PeerIdentity ReadPeer() =>
+        _inner.ReadPeer() with { ProtectionLevel = RpcProtectionLevel.Privacy };
 
     /// <inheritdoc/>
     public override void Dispose()
@@ -146,7 +150,8 @@ internal sealed class TlsConnection : TransportConnection
         }
     }
 
-    private ValueTask BeginAsync() => _stream.IsAuthenticated ? default : new ValueTask(_handshakeAsync(_stream));
+    private ValueTask BeginAsync() =>
+        _stream.IsAuthenticated ? default : new ValueTask(_handshakeAsync(_stream));
 
     private int TakeAhead(Memory<byte> buffer, int count)
     {

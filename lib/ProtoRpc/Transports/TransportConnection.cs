@@ -6,11 +6,13 @@ namespace ProtoRpc.Transports;
 
 /// <summary>A connected byte stream. One thread receives and sends at a time, but <see cref="Abort"/> and
 /// <see cref="Peek"/> may come from another.</summary>
-/// <remarks>A connection is used either with the blocking members or with the asynchronous ones, never with both:
+/// <remarks>A connection is used either with the blocking members or with the asynchronous ones,
+/// never with both:
 /// a socket that was once used asynchronously is slow for blocking calls ever after.</remarks>
 internal abstract class TransportConnection : IDisposable
 {
-    /// <summary>Where the peer is; null where the transport has no addresses, or when it left already.</summary>
+    /// <summary>Where the peer is; null where the transport has no addresses,
+    /// or when it left already.</summary>
     public virtual EndPoint? RemoteEndPoint => null;
 
     /// <summary>Blocks for bytes.</summary>
@@ -28,10 +30,12 @@ internal abstract class TransportConnection : IDisposable
     public abstract ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation);
 
     /// <summary>Looks at what came, without taking it and without blocking, while nobody receives.</summary>
-    /// <returns>The octets copied; 0 when the peer closed or the connection broke; -1 when nothing came.</returns>
+    /// <returns>The octets copied; 0 when the peer closed or the connection broke;
+    /// -1 when nothing came.</returns>
     public abstract int Peek(Span<byte> buffer);
 
-    /// <summary>Sends a few bytes if that is possible without blocking; failure is nobody's concern.</summary>
+    /// <summary>Sends a few bytes if that is possible without blocking;
+    /// failure is nobody's concern.</summary>
     public abstract void TrySendNow(ReadOnlySpan<byte> bytes);
 
     /// <summary>Tells the peer that nothing more comes; receiving goes on.</summary>

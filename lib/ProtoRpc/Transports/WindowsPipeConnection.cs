@@ -73,7 +73,8 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
             uint available = 0;
             try
             {
-                return PeekNamedPipe(_pipe.SafePipeHandle, pointer, (uint)buffer.Length, &read, &available, null) == 0
+                return PeekNamedPipe(
+                    _pipe.SafePipeHandle, pointer, (uint)buffer.Length, &read, &available, null) == 0
                     ? 0
                     : available == 0 ? -1 : (int)read;
             }

@@ -57,7 +57,8 @@ internal sealed class WindowsPipeListener : TransportListener
     public override void Dispose() => _free.Dispose();
 
     // False for a client that was gone again before it could be served.
-    private static async ValueTask<bool> IsConnectedAsync(NamedPipeServerStream pipe, CancellationToken cancellation)
+    private static async ValueTask<bool> IsConnectedAsync(
+        NamedPipeServerStream pipe, CancellationToken cancellation)
     {
         try
         {
@@ -71,7 +72,8 @@ internal sealed class WindowsPipeListener : TransportListener
     }
 
     private NamedPipeServerStream NewInstance(PipeOptions first) => NamedPipeServerStreamAcl.Create(
-        _name, PipeDirection.InOut, NamedPipeServerStream.MaxAllowedServerInstances, PipeTransmissionMode.Message,
+        _name, PipeDirection.InOut, NamedPipeServerStream.MaxAllowedServerInstances,
+        PipeTransmissionMode.Message,
         PipeOptions.Asynchronous | first, inBufferSize: 0, outBufferSize: 0, _security);
 
     private static PipeSecurity OwnerOnly(bool allowNetwork)

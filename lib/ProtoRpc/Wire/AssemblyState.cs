@@ -9,7 +9,8 @@ internal enum AssemblyState
     /// <summary>The message is there.</summary>
     Complete,
 
-    /// <summary>The fragment does not belong here: wrong call, wrong order, or other fields than the first.</summary>
+    /// <summary>The fragment does not belong here: wrong call, wrong order,
+    /// or other fields than the first.</summary>
     Disorder,
 
     /// <summary>The message or its number of fragments is over the limit.</summary>

@@ -42,7 +42,8 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
     public string? InterfaceName { get; init; }
 
-    /// <summary>Receives what the server does against the protocol and is tolerated; null for nobody.</summary>
+    /// <summary>Receives what the server does against the protocol and is tolerated;
+    /// null for nobody.</summary>
     public Action<string>? DebugLog { get; init; }
 
     /// <summary>Proves who calls; null for nobody.</summary>
@@ -301,7 +302,8 @@ internal sealed class ClientAssociation : IDisposable
         };
     }
 
-    // There is one call at a time, and a connection whose call was given up is closed: an answer is that of the call.
+    // There is one call at a time, and a connection whose call was given up is closed:
+    // an answer is that of the call.
     // A server that repeated an id before, or writes any other, is out of step.
     private bool IsOfCall(uint callId)
     {
@@ -320,8 +322,8 @@ internal sealed class ClientAssociation : IDisposable
         {
             _hasConstantCallId = true;
             DebugLog?.Invoke(
-                $"'{_endpoint}' answers call {CallId} with call_id {callId}, as Wine 8's rpcrt4 does with every call. "
-                + "The answer is taken, because this connection has one call at a time.");
+                $"'{_endpoint}' answers call {CallId} with call_id {callId}, as Wine 8's rpcrt4 does with "
+                + "every call. The answer is taken, because this connection has one call at a time.");
         }
 
         return true;

@@ -9,7 +9,8 @@ internal enum ClientStep
     /// <summary>Its output is to be sent: the authentication goes on.</summary>
     Send,
 
-    /// <summary>The bind was accepted, and whoever calls proved what there is to prove; there may be output.</summary>
+    /// <summary>The bind was accepted, and whoever calls proved what there is to prove;
+    /// there may be output.</summary>
     Bound,
 
     /// <summary>The reply of the call.</summary>

@@ -19,7 +19,8 @@ internal readonly record struct ContextResult(ContextDecision Result, ushort Rea
     public static ContextResult Accepted { get; } = new(ContextDecision.Accepted, 0, SyntaxId.Ndr);
 
     /// <summary>A refusal by this side.</summary>
-    public static ContextResult Refused(ushort reason) => new(ContextDecision.ProviderRejection, reason, default);
+    public static ContextResult Refused(ushort reason) =>
+        new(ContextDecision.ProviderRejection, reason, default);
 
     /// <summary>An answer to bind-time features.</summary>
     public static ContextResult Features(ushort bits) => new(ContextDecision.NegotiateAck, bits, default);

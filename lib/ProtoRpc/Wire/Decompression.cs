@@ -3,8 +3,8 @@ using System.IO.Compression;
 namespace ProtoRpc.Wire;
 
 /// <summary>Undoes a content encoding, and refuses what ends before its end mark or checksum.</summary>
-/// <remarks>The streams of .NET take a cut-off body as a whole one, unless the process sets a switch for all its
-/// code (System.IO.Compression.UseStrictValidation).</remarks>
+/// <remarks>The streams of .NET take a cut-off body as a whole one, unless the process sets a switch for all
+/// its code (System.IO.Compression.UseStrictValidation).</remarks>
 internal sealed class Decompression : Stream
 {
     private readonly Source _source;
@@ -69,7 +69,8 @@ internal sealed class Decompression : Stream
     public override int Read(byte[] buffer, int offset, int count) => Read(buffer.AsSpan(offset, count));
 
     /// <inheritdoc cref="Read(Span{byte})"/>
-    public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+    public override async ValueTask<int> ReadAsync(
+        Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
         try
         {
@@ -83,7 +84,8 @@ internal sealed class Decompression : Stream
     }
 
     /// <inheritdoc/>
-    public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+    public override Task<int> ReadAsync(
+        byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
         ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
 
     /// <inheritdoc/>
@@ -122,8 +124,9 @@ internal sealed class Decompression : Stream
 
     /// <summary>The compressed bytes, and whether the decoder wanted more than there are.</summary>
     /// <param name="body">The bytes.</param>
-    /// <param name="probesEnd">Whether the decoder also asks behind an end mark, as that of gzip does, which looks
-    /// for another member there. One byte that begins no member ends it then, and anywhere else it asks on.</param>
+    /// <param name="probesEnd">Whether the decoder also asks behind an end mark, as that of gzip does, which
+    /// looks for another member there. One byte that begins no member ends it then,
+    /// and anywhere else it asks on.</param>
     private sealed class Source(Stream body, bool probesEnd) : Stream
     {
         private const byte NoMember = 0;

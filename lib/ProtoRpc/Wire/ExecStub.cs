@@ -2,16 +2,19 @@ using System.Buffers.Binary;
 
 namespace ProtoRpc.Wire;
 
-/// <summary>The arguments of the one operation <c>Exec</c> in NDR 2.0: bytes in, bytes and a return code out.</summary>
+/// <summary>The arguments of the one operation <c>Exec</c> in NDR 2.0:
+/// bytes in, bytes and a return code out.</summary>
 internal static class ExecStub
 {
     /// <summary>Octets before the payload of a request: its size, and the array's count.</summary>
     public const int RequestPrefix = 8;
 
-    /// <summary>Octets before the payload of a response: its size, the pointer, and the array's count.</summary>
+    /// <summary>Octets before the payload of a response:
+    /// its size, the pointer, and the array's count.</summary>
     public const int ResponsePrefix = 12;
 
-    /// <summary>At most so many octets follow the payload of a response: padding and the return code.</summary>
+    /// <summary>At most so many octets follow the payload of a response:
+    /// padding and the return code.</summary>
     public const int ResponseSuffix = 7;
 
     // NDR engines number the pointers of a stub from here; any value but 0 would do.

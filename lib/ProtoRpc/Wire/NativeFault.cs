@@ -30,8 +30,8 @@ internal static class NativeFault
     /// <summary>The server refuses callers that it does not know.</summary>
     public static RpcException Anonymous(RpcEndpoint endpoint, uint status) => new(
         RpcStatusCode.Unauthenticated,
-        $"'{endpoint}' wants to know who calls, and this connection does not say. Connect with authentication: as User "
-        + "with a credential, or as Self.")
+        $"'{endpoint}' wants to know who calls, and this connection does not say. Connect with "
+        + "authentication: as User with a credential, or as Self.")
     {
         ErrorId = "AuthenticationRequired",
         Endpoint = endpoint,

@@ -1,7 +1,7 @@
 namespace ProtoRpc.Wire;
 
-/// <summary>Kinds of connection-oriented PDUs (C706 section 12.6.4). The numbers that are left out belong to the
-/// datagram protocol and to RPC over HTTP.</summary>
+/// <summary>Kinds of connection-oriented PDUs (C706 section 12.6.4). The numbers that are left out belong to
+/// the datagram protocol and to RPC over HTTP.</summary>
 internal enum PduType : byte
 {
     /// <summary>A fragment of a request.</summary>

@@ -3,8 +3,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Wire;
 
-/// <summary>Who is at the other end of one connection of a server: takes the tokens of the bind, and then judges
-/// which interfaces may be called.</summary>
+/// <summary>Who is at the other end of one connection of a server: takes the tokens of the bind, and then
+/// judges which interfaces may be called.</summary>
 internal sealed class ServerSecurity : IDisposable
 {
     // Two or three are usual.
@@ -30,7 +30,8 @@ internal sealed class ServerSecurity : IDisposable
     }
 
     /// <summary>Everybody may call everything, and nobody is known.</summary>
-    public static ServerSecurity Open => new(static _ => SecurityPolicy.Open, static () => PeerIdentity.Anonymous(""));
+    public static ServerSecurity Open =>
+        new(static _ => SecurityPolicy.Open, static () => PeerIdentity.Anonymous(""));
 
     /// <summary>Whether an authentication was begun and did not succeed, or not yet.</summary>
     public bool IsPending => _context is { IsComplete: false } || _hasFailed;
@@ -98,7 +99,8 @@ internal sealed class ServerSecurity : IDisposable
         return TryStep(header, pdu);
     }
 
-    /// <summary>Adds the answering token, if there is one, to the answer of a bind or alter_context.</summary>
+    /// <summary>Adds the answering token, if there is one,
+    /// to the answer of a bind or alter_context.</summary>
     public byte[] Complete(byte[] answer)
     {
         if (_context is null)
@@ -132,7 +134,9 @@ internal sealed class ServerSecurity : IDisposable
         SecurityPolicy policy = _policyOf(interfaceId);
         if (IsAuthenticated && ReferenceEquals(policy.Security, _policy!.Security))
         {
-            return AsLevel(_trailer.Level) < (int)policy.Security.MinimumLevel ? FaultStatus.UnsupportedLevel : 0;
+            return AsLevel(_trailer.Level) < (int)policy.Security.MinimumLevel
+                ? FaultStatus.UnsupportedLevel
+                : 0;
         }
 
         if (policy.AllowsAnonymous)
@@ -140,14 +144,16 @@ internal sealed class ServerSecurity : IDisposable
             return 0;
         }
 
-        // Whoever proved himself to another interface's accounts is nobody to this one, but the kernel's word is.
+        // Whoever proved himself to another interface's accounts is nobody to this one,
+        // but the kernel's word is.
         PeerIdentity peer = IsAuthenticated ? _readPeer() : Peer;
         return !peer.User.IsAuthenticated ? FaultStatus.AccessDenied
             : peer.ProtectionLevel < policy.Security.MinimumLevel ? FaultStatus.UnsupportedLevel : 0;
     }
 
     /// <summary>Whether what a caller says at the end of his request agrees with what came.</summary>
-    public bool Verifies(ReadOnlySpan<byte> afterArguments, int offset, FragmentAssembler request, Guid interfaceId) =>
+    public bool Verifies(
+        ReadOnlySpan<byte> afterArguments, int offset, FragmentAssembler request, Guid interfaceId) =>
         VerificationTrailer.Agrees(afterArguments, offset, request, interfaceId, _clientSignsHeaders);
 
     /// <inheritdoc/>
@@ -185,7 +191,8 @@ internal sealed class ServerSecurity : IDisposable
         if (!_context!.Supports(level))
         {
             throw SecurityErrors.Refused(
-                _context.AuthenticationType, $"what was agreed on is not enough for protection level {level}");
+                _context.AuthenticationType,
+                $"what was agreed on is not enough for protection level {level}");
         }
 
         _context.SignsHeaders = _clientSignsHeaders;
@@ -206,7 +213,11 @@ internal sealed class ServerSecurity : IDisposable
     {
         PeerIdentity peer = _readPeer();
         return IsAuthenticated
-            ? peer with { User = _context!.Identity, ProtectionLevel = (RpcProtectionLevel)AsLevel(_trailer.Level) }
+            ? peer with
+            {
+                User = _context!.Identity,
+                ProtectionLevel = (RpcProtectionLevel)AsLevel(_trailer.Level)
+            }
             : peer;
     }
 }

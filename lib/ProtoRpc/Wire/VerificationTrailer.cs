@@ -1,7 +1,7 @@
 namespace ProtoRpc.Wire;
 
-/// <summary>What clients of Windows say at the end of a protected request's stub, about parts of the conversation that
-/// its signature may not cover ([MS-RPCE] section 2.2.2.13).</summary>
+/// <summary>What clients of Windows say at the end of a protected request's stub, about parts of the
+/// conversation that its signature may not cover ([MS-RPCE] section 2.2.2.13).</summary>
 internal static class VerificationTrailer
 {
     private const ushort TypeMask = 0x3FFF;
@@ -19,7 +19,8 @@ internal static class VerificationTrailer
     /// <param name="offset">How far from the stub's begin; the trailer stands on a multiple of 4.</param>
     /// <param name="request">The request.</param>
     /// <param name="interfaceId">The interface that it calls.</param>
-    /// <param name="clientOfferedHeaderSigning">Whether the client's bind, as it came, offered to sign headers.</param>
+    /// <param name="clientOfferedHeaderSigning">Whether the client's bind, as it came,
+    /// offered to sign headers.</param>
     public static bool Agrees(
         ReadOnlySpan<byte> octets, int offset, FragmentAssembler request, Guid interfaceId,
         bool clientOfferedHeaderSigning)

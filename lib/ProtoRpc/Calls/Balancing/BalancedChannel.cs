@@ -30,8 +30,8 @@ internal sealed class BalancedChannel : IRpcChannel
 
     /// <param name="policy">Which one gets a call.</param>
     /// <param name="resolver">Which there are.</param>
-    /// <param name="create">Makes a channel to one of them, which connects with its first call: within the call's
-    /// time, and without holding up other calls.</param>
+    /// <param name="create">Makes a channel to one of them, which connects with its first call: within the
+    /// call's time, and without holding up other calls.</param>
     public BalancedChannel(
         RpcLoadBalancing policy, AddressResolver resolver,
         Func<ResolvedEndpoint, IRpcChannel> create)
@@ -87,7 +87,8 @@ internal sealed class BalancedChannel : IRpcChannel
         return TryAsync(
             Candidates(), failures,
             async backend => await Open(backend)
-                .InvokeAsync(call with { Timeout = next() }, request, read, cancellation).ConfigureAwait(false))
+                .InvokeAsync(call with { Timeout = next() }, request, read, cancellation)
+                .ConfigureAwait(false))
             .AsTask();
     }
 

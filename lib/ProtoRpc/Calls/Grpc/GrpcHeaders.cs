@@ -12,7 +12,8 @@ internal static class GrpcHeaders
     public const string Status = "grpc-status";
     public const string StatusDetails = "grpc-status-details-bin";
 
-    /// <summary>A trailer of ours: under what the server's record has the exception that it does not tell.</summary>
+    /// <summary>A trailer of ours: under what the server's record has the exception
+    /// that it does not tell.</summary>
     public const string CorrelationId = "protorpc-correlation-id";
 
     private const string ReservedPrefix = "grpc-";

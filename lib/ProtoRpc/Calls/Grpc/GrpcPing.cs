@@ -57,9 +57,12 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
 
     private TimeSpan Left => ping.Timeout == Timeout.InfiniteTimeSpan
         ? ping.Timeout
-        : ping.Timeout - Stopwatch.GetElapsedTime(_start) is { Ticks: > 0 } left ? left : TimeSpan.FromMilliseconds(1);
+        : ping.Timeout - Stopwatch.GetElapsedTime(_start) is { Ticks: > 0 } left
+        ? left
+        : TimeSpan.FromMilliseconds(1);
 
-    // Empty where there is no health service. One that does not know the service says so in either of two ways.
+    // Empty where there is no health service. One that does not know the service says
+    // so in either of two ways.
     private string Check(string service, out bool isUnknown)
     {
         isUnknown = false;

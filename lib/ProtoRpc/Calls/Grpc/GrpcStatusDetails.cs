@@ -71,10 +71,12 @@ internal static class GrpcStatusDetails
     }
 
     /// <summary>Each message with its type; what is no message is left out.</summary>
-    public static IEnumerable<Any> Pack(IEnumerable<object> details) => details.OfType<IMessage>().Select(Pack);
+    public static IEnumerable<Any> Pack(IEnumerable<object> details) =>
+        details.OfType<IMessage>().Select(Pack);
 
     /// <summary>A detail whose type's name came without the prefix.</summary>
-    public static Any Pack(string name, ByteString value) => new() { TypeUrl = $"{TypePrefix}{name}", Value = value };
+    public static Any Pack(string name, ByteString value) =>
+        new() { TypeUrl = $"{TypePrefix}{name}", Value = value };
 
     /// <summary>The full name of a detail's type.</summary>
     public static string NameOf(Any detail) => detail.TypeUrl[(detail.TypeUrl.LastIndexOf('/') + 1)..];
@@ -94,7 +96,9 @@ internal static class GrpcStatusDetails
     {
         try
         {
-            return schema.FindMessage(NameOf(any)) is { } type ? DynamicMessage.Parse(type, any.Value.Span) : null;
+            return schema.FindMessage(NameOf(any)) is { } type
+                ? DynamicMessage.Parse(type, any.Value.Span)
+                : null;
         }
         catch (RpcException)
         {

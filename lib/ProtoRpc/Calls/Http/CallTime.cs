@@ -42,7 +42,8 @@ internal sealed class CallTime : IDisposable
                 ? CallErrors.TimedOut(endpoint, _timeout, sent: true, error)
                 : new RpcException(
                     RpcStatusCode.DeadlineExceeded,
-                    $"'{endpoint}' took no request within {_timeout.TotalSeconds:0.###} s; the call did not run.",
+                    $"'{endpoint}' took no request within {_timeout.TotalSeconds:0.###} s; the call "
+                    + "did not run.",
                     error)
                 {
                     Endpoint = endpoint,

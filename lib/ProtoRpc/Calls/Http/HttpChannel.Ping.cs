@@ -18,8 +18,8 @@ internal sealed partial class HttpChannel
             $"'{_endpoint}' does not say what it serves. "
             + "Give a schema; a listener of ours has it at /FILE.proto below.");
 
-    /// <summary>Loads the schema from the file of the first service that the server has under the name that the
-    /// client knows.</summary>
+    /// <summary>Loads the schema from the file of the first service that the server has under the name that
+    /// the client knows.</summary>
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
     {
         Uri root = IsFile ? new Uri(_address, "../") : _address;
@@ -69,8 +69,8 @@ internal sealed partial class HttpChannel
         }
     }
 
-    // Null from a server that is not one of ours. A proxy without a server behind it is none. One that does not answer
-    // in time has not said that it serves what is asked for.
+    // Null from a server that is not one of ours. A proxy without a server behind it is none. One that does
+    // not answer in time has not said that it serves what is asked for.
     private RpcPingResponse? Ask(PingSpec ping, TimeSpan timeout, CancellationToken cancellation)
     {
         CallSpec call = new(ServerPing.Info, timeout);

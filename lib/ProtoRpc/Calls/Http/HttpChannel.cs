@@ -326,7 +326,8 @@ internal sealed partial class HttpChannel : IRpcChannel
         if (!response.IsSuccessStatusCode)
         {
             throw HttpErrorReader.Read(
-                method.FullName, (int)response.StatusCode, mediaType, bytes, HttpResponseMetadata.TrailersOf(response));
+                method.FullName, (int)response.StatusCode, mediaType, bytes,
+                HttpResponseMetadata.TrailersOf(response));
         }
 
         if (!MessageFormats.TryFind(mediaType, out MessageFormat? format) && bytes.Length > 0)

@@ -14,7 +14,8 @@ internal static class HttpErrorReader
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
 
     public static RpcException Read(
-        string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body, RpcMetadata? trailers = null)
+        string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body,
+        RpcMetadata? trailers = null)
     {
         ErrorResult error = Parse(mediaType, body) ?? new ErrorResult
         {
@@ -117,7 +118,8 @@ internal static class HttpErrorReader
         if (json.RootElement.TryGetProperty("details", out JsonElement details)
             && details.ValueKind == JsonValueKind.Array)
         {
-            result.Details.AddRange(details.EnumerateArray().Select(ConnectDetail).OfType<ErrorResult.Types.Detail>());
+            result.Details.AddRange(
+                details.EnumerateArray().Select(ConnectDetail).OfType<ErrorResult.Types.Detail>());
         }
 
         return result;
@@ -136,7 +138,8 @@ internal static class HttpErrorReader
         }
 
         byte[] bytes = new byte[text.Length];
-        return Convert.TryFromBase64String(text.PadRight((text.Length + 3) / 4 * 4, '='), bytes, out int count)
+        return Convert.TryFromBase64String(
+            text.PadRight((text.Length + 3) / 4 * 4, '='), bytes, out int count)
             ? new ErrorResult.Types.Detail { Type = name, Value = ByteString.CopyFrom(bytes, 0, count) }
             : null;
     }

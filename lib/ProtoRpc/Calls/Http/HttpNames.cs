@@ -9,8 +9,8 @@ internal static class HttpNames
     /// <summary>Before the names of trailers that are sent as headers; as in the Connect protocol.</summary>
     public const string TrailerPrefix = "Trailer-";
 
-    /// <summary>Says that a client of streamed replies understands trailers at the end of the body, since HTTP/1.1 has
-    /// none behind it.</summary>
+    /// <summary>Says that a client of streamed replies understands trailers at the end of the body, since
+    /// HTTP/1.1 has none behind it.</summary>
     public const string AcceptTrailers = "Rpc-Accept-Trailers";
 
     /// <summary>How long the client waits, in milliseconds; as in the Connect protocol.</summary>
@@ -22,7 +22,8 @@ internal static class HttpNames
     // They say where the body ends and what the connection does; a wrong one breaks it.
     private static readonly HashSet<string> Framing = new(StringComparer.OrdinalIgnoreCase)
     {
-        "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+        "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer",
+            "transfer-encoding",
         "upgrade",
     };
 

@@ -7,15 +7,20 @@ internal static class HttpResponseMetadata
     public static RpcMetadata HeadersOf(HttpResponseMessage response)
     {
         RpcMetadata headers = new();
-        Add(headers, response.Headers.Concat(response.Content.Headers), name => IsTrailer(name) ? null : name);
+        Add(headers, response.Headers.Concat(response.Content.Headers), name => IsTrailer(name)
+            ? null
+            : name);
         return headers;
     }
 
-    /// <summary>The trailers: those that came as headers, and those behind the body once it was read.</summary>
+    /// <summary>The trailers: those that came as headers,
+    /// and those behind the body once it was read.</summary>
     public static RpcMetadata TrailersOf(HttpResponseMessage response)
     {
         RpcMetadata trailers = new();
-        Add(trailers, response.Headers, name => IsTrailer(name) ? name[HttpNames.TrailerPrefix.Length..] : null);
+        Add(trailers, response.Headers, name => IsTrailer(name)
+            ? name[HttpNames.TrailerPrefix.Length..]
+            : null);
         Add(trailers, response.TrailingHeaders, name => name);
         return trailers;
     }

@@ -96,9 +96,9 @@ public static partial class RpcHttpSchema
 
             string text = Read(file)
                 ?? throw new RpcException(RpcStatusCode.NotFound, $"There is no file at '{file}'.")
-            {
-                Endpoint = endpoint,
-            };
+                {
+                    Endpoint = endpoint,
+                };
             string[] imports = ImportsOf(text);
             Uri root = RootOf(file, imports);
             string first = Uri.UnescapeDataString(root.MakeRelativeUri(file).ToString());

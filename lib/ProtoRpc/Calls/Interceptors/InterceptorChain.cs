@@ -11,7 +11,8 @@ internal static class InterceptorChain
             (context, request) => interceptor.InvokeAsync(context, request, next));
 
     /// <summary>The same on the raw layer.</summary>
-    public static RpcRawHandler Around(RpcRawHandler handler, IReadOnlyList<IRpcRawInterceptor> interceptors) =>
+    public static RpcRawHandler Around(
+        RpcRawHandler handler, IReadOnlyList<IRpcRawInterceptor> interceptors) =>
         Link(handler, interceptors, static (interceptor, next) =>
             (client, request) => interceptor.InvokeAsync(client, request, next));
 

@@ -36,7 +36,8 @@ internal sealed class Transfer : IDisposable
     /// <summary>Who sends it.</summary>
     public string Owner { get; }
 
-    /// <summary>Whose share of the table it takes: the user, or the address of those who are anonymous.</summary>
+    /// <summary>Whose share of the table it takes:
+    /// the user, or the address of those who are anonymous.</summary>
     public string Holder { get; }
 
     /// <summary>The method that it is for.</summary>

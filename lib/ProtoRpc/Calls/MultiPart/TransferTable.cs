@@ -200,7 +200,8 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
         while (_transfers.Values.Sum(t => (long)t.TotalBytes) + totalBytes > limits.MaxTransferBytesOfAll)
         {
             Transfer? idle = LongestIdleOf(
-                MostOf(t => t.TotalBytes), above: SumOf(holder, t => t.TotalBytes) + totalBytes, t => t.TotalBytes);
+                MostOf(t => t.TotalBytes), above: SumOf(holder, t => t.TotalBytes) + totalBytes, t =>
+                    t.TotalBytes);
             Drop(
                 idle is not null && Environment.TickCount64 - idle.LastPart > IdleForRoom.TotalMilliseconds
                     ? idle
@@ -218,7 +219,8 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
 
     private Transfer? LongestIdleOf(string? holder, long above, Func<Transfer, long> size) =>
         SumOf(holder, size) > above
-            ? _transfers.Values.Where(transfer => transfer.Holder == holder).MinBy(transfer => transfer.LastPart)
+            ? _transfers.Values.Where(transfer => transfer.Holder == holder)
+            .MinBy(transfer => transfer.LastPart)
             : null;
 
     private void Drop(Transfer? victim, List<Transfer> dropped)

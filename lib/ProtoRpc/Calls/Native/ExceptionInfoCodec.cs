@@ -32,8 +32,8 @@ internal static class ExceptionInfoCodec
         _ => RpcStatusCode.Unknown,
     };
 
-    /// <summary>Puts the message as people read it into the place of the serialized one, where no original reads
-    /// it.</summary>
+    /// <summary>Puts the message as people read it into the place of the serialized one, where no original
+    /// reads it.</summary>
     public static RpcExceptionInfo ForReaders(RpcExceptionInfo info)
     {
         for (RpcExceptionInfo? at = info; at is not null; at = at.InnerException)
@@ -94,8 +94,9 @@ internal static class ExceptionInfoCodec
         info.ClassName = info.FullTypeName;
         info.HResult = error.HResult;
 
-        // Without a message the original's clients call the constructor without parameters, whose text is the one of
-        // the server. The message member is not the property, which may add to it, as the name of a parameter.
+        // Without a message the original's clients call the constructor without parameters, whose text is the
+        // one of the server. The message member is not the property, which may add to it,
+        // as the name of a parameter.
         if (members.Message is { } message)
         {
             info.Message = message;
@@ -174,7 +175,8 @@ internal static class ExceptionInfoCodec
                 continue;
             }
 
-            string name = entry.Member.StartsWith(DataPrefix, StringComparison.Ordinal) && entry.Member[^1] == ']'
+            string name =
+                entry.Member.StartsWith(DataPrefix, StringComparison.Ordinal) && entry.Member[^1] == ']'
                 ? entry.Member[DataPrefix.Length..^1]
                 : entry.Member;
             data.TryAdd(data.ContainsKey(name) ? entry.Member : name, entry.Value);

@@ -71,7 +71,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
         NativeClient client = ClientOf(call.Method.Service);
         return Call(
-            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation, call.Options);
+            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation,
+            call.Options);
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
@@ -114,7 +115,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         Endpoint = endpoint,
     };
 
-    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) => null;
+    public RpcSchema? FetchSchema(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) => null;
 
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
@@ -158,8 +160,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply).Require(ping.Service);
     }
 
-    // Servers of ours say which services they have, but for those of other listeners on the same endpoint. Else the
-    // id is the one that is derived from the name.
+    // Servers of ours say which services they have, but for those of other listeners on the same endpoint.
+    // Else the id is the one that is derived from the name.
     private RpcPingResult PingByName(string service, PingSpec ping, CancellationToken cancellation)
     {
         RpcLimits within = Within(ping.Timeout);
@@ -186,8 +188,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         {
             throw known.Count > 0 ? ServerPing.NotServed(endpoint, service, known) : new RpcException(
                 RpcStatusCode.NotFound,
-                $"The server at '{endpoint}' does not serve the interface {id} of '{service}'. Check the name; "
-                + "a service whose .proto file sets interface_id needs a schema or that id.",
+                $"The server at '{endpoint}' does not serve the interface {id} of '{service}'. Check "
+                + "the name; a service whose .proto file sets interface_id needs a schema or that id.",
                 e)
             {
                 ErrorId = "ServiceNotServed",
@@ -216,7 +218,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
 
         long start = Stopwatch.GetTimestamp();
-        NativeClient.Connect(endpoint, id, Within(ping.Timeout), options.Security, Tls, cancellation).Dispose();
+        NativeClient.Connect(
+            endpoint, id, Within(ping.Timeout), options.Security, Tls, cancellation).Dispose();
         return ServerPing.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
     }
 
@@ -319,7 +322,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     }
 
     private ByteString WriteRequest(
-        NativeExchange exchange, string method, IMessage request, TimeSpan timeout, RpcCallOptions? callOptions)
+        NativeExchange exchange, string method, IMessage request, TimeSpan timeout,
+        RpcCallOptions? callOptions)
     {
         MessageChecks.RequireSize(request, _limits.MaxMessageBytes, "request");
         Span<byte> id = stackalloc byte[MessageIdBytes];

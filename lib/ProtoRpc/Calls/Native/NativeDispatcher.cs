@@ -60,13 +60,15 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
         }
 
         // Read now: what is wrong with them is the caller's fault, and not the handler's who looks.
-        RpcMetadata headers = NativeMetadata.Read(received, "headers", RpcStatusCode.InvalidArgument, _limits);
+        RpcMetadata headers =
+            NativeMetadata.Read(received, "headers", RpcStatusCode.InvalidArgument, _limits);
         return () => headers;
     }
 
     private void AddMetadata(RpcResponseHeader response, RpcCallContext context)
     {
-        if (NativeMetadata.Write(context.SetHeaders ?? [], "headers", RpcStatusCode.Internal, _limits) is { } headers)
+        if (NativeMetadata.Write(
+            context.SetHeaders ?? [], "headers", RpcStatusCode.Internal, _limits) is { } headers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
         }

@@ -50,7 +50,8 @@ internal sealed class NativeFace : IServerFace
             host.Options.TlsCertificateChain);
     }
 
-    // An interface that clients know without a schema. Of several listeners on one endpoint, the first one answers.
+    // An interface that clients know without a schema.
+    // Of several listeners on one endpoint, the first one answers.
     private static bool ServePing(RpcEndpoint endpoint, ServerHost host)
     {
         try

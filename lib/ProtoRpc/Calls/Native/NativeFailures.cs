@@ -29,7 +29,8 @@ internal static class NativeFailures
         return new RpcException(code, message, RemoteExceptionFactory.Create(remote, types))
         {
             Remote = remote,
-            CorrelationId = CorrelationIds.Accept(header.GetExtension(ProtorpcTransportExtensions.CorrelationId)),
+            CorrelationId =
+                CorrelationIds.Accept(header.GetExtension(ProtorpcTransportExtensions.CorrelationId)),
             MayHaveExecuted = true,
             Details = GrpcStatusDetails.Read(details.Span),
             Trailers = trailers.ToText(),

@@ -13,7 +13,8 @@ internal static class NativeMetadata
     /// <param name="limits">What is too large.</param>
     /// <exception cref="RpcException">There are too many, or they are too large.</exception>
     public static Metadata? Write(
-        IEnumerable<KeyValuePair<string, object>> metadata, string what, RpcStatusCode tooLarge, RpcLimits limits)
+        IEnumerable<KeyValuePair<string, object>> metadata, string what, RpcStatusCode tooLarge,
+        RpcLimits limits)
     {
         Metadata written = ToMessage(metadata);
         return written.Entries.Count == 0 ? null
@@ -102,7 +103,7 @@ internal static class NativeMetadata
         $"The {what} of the call are {metadata.Entries.Count} values of {metadata.CalculateSize()} bytes; "
         + $"the limits are {limits.MaxHeaders} values and {limits.MaxHeaderBytes} bytes. "
         + "Send what is larger in the message.")
-    {
-        ErrorId = "InvalidHeader",
-    };
+        {
+            ErrorId = "InvalidHeader",
+        };
 }

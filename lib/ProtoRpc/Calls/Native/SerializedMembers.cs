@@ -2,8 +2,8 @@ using System.Runtime.Serialization;
 
 namespace ProtoRpc.Calls.Native;
 
-/// <summary>What an exception serializes: the original's clients make it anew by its serialization constructor,
-/// which misses every member that does not come.</summary>
+/// <summary>What an exception serializes: the original's clients make it anew by its serialization
+/// constructor, which misses every member that does not come.</summary>
 /// <param name="Message">The message member, null where the exception was made without a message.</param>
 /// <param name="Others">Names and values of what its type adds, as ParamName.</param>
 internal sealed record SerializedMembers(string? Message, IReadOnlyList<KeyValuePair<string, object?>> Others)

@@ -8,8 +8,8 @@ namespace ProtoRpc.Calls.Raw;
 /// <summary>Calls one interface of the raw layer: bytes in, bytes out.
 /// Safe for use by many threads.</summary>
 /// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
-/// never sent twice. A token that is already cancelled is an <see cref="OperationCanceledException"/>, and nothing is
-/// sent; one that is cancelled later fails the call with the status Cancelled.</remarks>
+/// never sent twice. A token that is already cancelled is an <see cref="OperationCanceledException"/>, and
+/// nothing is sent; one that is cancelled later fails the call with the status Cancelled.</remarks>
 public sealed class RpcRawClient : IDisposable
 {
     private readonly NativeClient _client;
@@ -79,7 +79,8 @@ public sealed class RpcRawClient : IDisposable
     /// <param name="cancellation">Gives up.</param>
     /// <exception cref="RpcException">As above.</exception>
     public static RpcRawClient Connect(
-        RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options, CancellationToken cancellation = default)
+        RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options,
+        CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(options);
@@ -95,7 +96,8 @@ public sealed class RpcRawClient : IDisposable
 
         try
         {
-            new CallRetries(endpoint, options.RetryCount, waits: false, Timeout.InfiniteTimeSpan, cancellation)
+            new CallRetries(
+                endpoint, options.RetryCount, waits: false, Timeout.InfiniteTimeSpan, cancellation)
                 .Run(_ =>
                 {
                     client.Reach(options.Limits.ConnectTimeout, cancellation);
@@ -127,8 +129,8 @@ public sealed class RpcRawClient : IDisposable
 
     /// <summary>The same, and waits for a server that is not there where it is asked to.</summary>
     /// <param name="request">The request.</param>
-    /// <param name="waitForReady">Whether a server that cannot be reached is tried again until the call's time is
-    /// over.</param>
+    /// <param name="waitForReady">Whether a server that cannot be reached is tried again until the call's
+    /// time is over.</param>
     /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>
     /// <exception cref="RpcException">As above.</exception>

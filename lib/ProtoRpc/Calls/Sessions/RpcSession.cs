@@ -90,7 +90,8 @@ public sealed class RpcSession
 
     private object? Replace(string key, object value)
     {
-        long size = SessionSize.Of(key, _limits.MaxSessionBytes) + SessionSize.Of(value, _limits.MaxSessionBytes);
+        long size =
+            SessionSize.Of(key, _limits.MaxSessionBytes) + SessionSize.Of(value, _limits.MaxSessionBytes);
         lock (_gate)
         {
             bool isKnown = _items.TryGetValue(key, out object? old);
@@ -106,8 +107,9 @@ public sealed class RpcSession
             {
                 throw new RpcException(
                     RpcStatusCode.ResourceExhausted,
-                    $"With '{key}' the session would hold more than {_limits.MaxSessionBytes:N0} bytes. Remove values "
-                    + $"from it, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessionBytes)}.");
+                    $"With '{key}' the session would hold more than {_limits.MaxSessionBytes:N0} bytes. "
+                    + $"Remove values from it, or "
+                    + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessionBytes)}.");
             }
 
             _size = total;

@@ -5,8 +5,9 @@ namespace ProtoRpc.Formats.Form;
 
 /// <summary>HTML forms and query strings: <c>query=asdf&amp;page_number=2</c>.</summary>
 /// <remarks>For messages whose fields are scalars, lists of them, or messages that are one text (Timestamp,
-/// Duration, FieldMask and the wrappers). A list is its name repeated. A question mark in front is passed over. An
-/// empty value leaves out whatever is not text or bytes, for a form sends its empty inputs, too.</remarks>
+/// Duration, FieldMask and the wrappers). A list is its name repeated. A question mark in front is passed
+/// over. An empty value leaves out whatever is not text or bytes,
+/// for a form sends its empty inputs, too.</remarks>
 internal sealed class FormFormat() : MessageFormat(
     nameof(MessageFormats.Form), "application/x-www-form-urlencoded")
 {

@@ -59,7 +59,8 @@ internal sealed class FormMessageReader(ReadOnlyMemory<byte> form, RpcMessageInf
         Path.PushField(field.Info.Name);
         if (field.IsMap || (field.IsMessage && !WellKnownText.IsOne(field.Message.WellKnown)))
         {
-            throw Invalid($"a form cannot hold a {field.Info.TypeName}, only scalars and lists of them. Use JSON.");
+            throw Invalid(
+                $"a form cannot hold a {field.Info.TypeName}, only scalars and lists of them. Use JSON.");
         }
         string value = Decode(equals < 0 ? [] : pair[(equals + 1)..]);
         if (value.Length > 0 || field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes)
@@ -85,9 +86,11 @@ internal sealed class FormMessageReader(ReadOnlyMemory<byte> form, RpcMessageInf
             if (value == '%')
             {
                 if (i + EscapeLength > text.Length || !byte.TryParse(
-                    text.Slice(i + 1, 2), NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture, out value))
+                    text.Slice(i + 1, 2), NumberStyles.AllowHexSpecifier,
+                    CultureInfo.InvariantCulture, out value))
                 {
-                    throw Malformed("a percent sign stands without two hexadecimal digits after it; write %25.");
+                    throw Malformed(
+                        "a percent sign stands without two hexadecimal digits after it; write %25.");
                 }
                 i += EscapeLength - 1;
             }

@@ -8,7 +8,8 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Formats.Form;
 
 /// <summary>One run of writing a message as a form.</summary>
-internal sealed class FormMessageWriter(IBufferWriter<byte> output, RpcMessageInfo root, FormatOptions options)
+internal sealed class FormMessageWriter(
+    IBufferWriter<byte> output, RpcMessageInfo root, FormatOptions options)
     : FormatWriter(root, options)
 {
     private bool _isFirst = true;

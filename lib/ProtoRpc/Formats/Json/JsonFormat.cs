@@ -6,8 +6,8 @@ using ProtoRpc.Messages;
 namespace ProtoRpc.Formats.Json;
 
 /// <summary>ProtoJSON.</summary>
-/// <remarks>Stricter than it asks for in one thing: a key that is there twice is refused, for readers differ in
-/// which of the two they take.</remarks>
+/// <remarks>Stricter than it asks for in one thing: a key that is there twice is refused, for readers differ
+/// in which of the two they take.</remarks>
 internal sealed class JsonFormat() : MessageFormat(
     nameof(MessageFormats.Json), "application/json; charset=utf-8", "text/json")
 {

@@ -26,7 +26,8 @@ internal sealed partial class JsonMessageReader
                 ReadValue(ref reader, message, depth);
                 break;
             case WellKnownType.Any:
-                Expect(ref reader, JsonTokenType.StartObject, message.Type.FullName, "an object with '@type'");
+                Expect(
+                    ref reader, JsonTokenType.StartObject, message.Type.FullName, "an object with '@type'");
                 ReadAny(ref reader, message, depth);
                 break;
             default:

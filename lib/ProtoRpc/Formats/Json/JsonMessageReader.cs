@@ -38,7 +38,9 @@ internal sealed partial class JsonMessageReader(
         catch (JsonException e)
         {
             _where = $"line {e.LineNumber + 1}, column {e.BytePositionInLine + 1}";
-            throw reader.CurrentDepth >= MaxJsonDepth ? TooDeep() : Malformed($"this is not JSON: {Reason(e)}", e);
+            throw reader.CurrentDepth >= MaxJsonDepth
+                ? TooDeep()
+                : Malformed($"this is not JSON: {Reason(e)}", e);
         }
         catch (InvalidOperationException e)
         {
@@ -304,7 +306,8 @@ internal sealed partial class JsonMessageReader(
                 }
                 string hint = NearestName.Hint(reader.GetString()!, type.Values.Select(value => value.Key));
                 throw Invalid(ref reader, $"is not of the enum {type.FullName}." + (hint.Length > 0 ? hint
-                    : ValueText.OfNames(type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
+                    : ValueText.OfNames(
+                        type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
             case JsonTokenType.Number:
                 if (JsonNumber.Read(field, reader.ValueSpan, out bits) is not null)
                 {
@@ -314,7 +317,8 @@ internal sealed partial class JsonMessageReader(
                 {
                     return Options.IgnoreUnknownFields
                         ? false
-                        : throw Invalid(ref reader, $"is no number of the enum {type.FullName}, which is closed.");
+                        : throw Invalid(
+                            ref reader, $"is no number of the enum {type.FullName}, which is closed.");
                 }
                 return true;
             default:

@@ -28,7 +28,8 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
                 WriteSingle(message, fields[0], depth);
                 break;
             case WellKnownType.Struct:
-                WriteMap(fields[0], message.References[fields[0].Slot] as OrderedDictionary<object, object>, depth);
+                WriteMap(fields[0],
+                    message.References[fields[0].Slot] as OrderedDictionary<object, object>, depth);
                 break;
             case WellKnownType.ListValue:
                 WriteList(fields[0], message.References[fields[0].Slot], depth);
@@ -40,7 +41,8 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
                 WriteAny(message, depth);
                 break;
             default:
-                _writer.WriteStringValue(WellKnownText.TryWrite(message, out string? text, out string? problem)
+                _writer.WriteStringValue(
+                    WellKnownText.TryWrite(message, out string? text, out string? problem)
                     ? text
                     : throw Invalid(problem));
                 break;
@@ -301,7 +303,8 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
         if (typeUrl.Length > 0 || any.Has(any.Layout.Fields[1]))
         {
             DynamicMessage inner = Unpack(any) ?? throw Invalid(
-                $"JSON cannot hold an Any of '{typeUrl}', whose type the schema does not have. Import the .proto " +
+                $"JSON cannot hold an Any of '{typeUrl}', whose type the schema does not have. Import "
+                + "the .proto " +
                 "that declares it.");
             _writer.WriteString("@type"u8, typeUrl);
             if (inner.Layout.WellKnown == WellKnownType.None)

@@ -6,7 +6,8 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Json;
 
-/// <summary>The names of a message's fields in JSON: encoded for writing, by their bytes for reading.</summary>
+/// <summary>The names of a message's fields in JSON:
+/// encoded for writing, by their bytes for reading.</summary>
 internal sealed class JsonNames
 {
     private static readonly ConditionalWeakTable<MessageLayout, JsonNames> Known = [];

@@ -3,8 +3,8 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;
 
-/// <summary>Protocol Buffers' text format: written as <c>protoc --decode</c> prints it, and read with all that the
-/// language has.</summary>
+/// <summary>Protocol Buffers' text format: written as <c>protoc --decode</c> prints it, and read with all
+/// that the language has.</summary>
 internal sealed class TextFormat() : MessageFormat(
     nameof(MessageFormats.Text), "text/x-protobuf; charset=utf-8", "text/protobuf")
 {

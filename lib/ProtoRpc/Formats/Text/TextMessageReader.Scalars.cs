@@ -50,7 +50,8 @@ internal sealed partial class TextMessageReader
             _ => (int.MinValue, int.MaxValue),
         };
         return _token.Kind == TextToken.Integer &&
-            TextNumber.TryReadInteger(_token.Bytes, negative, out Int128 value) && value >= min && value <= max
+            TextNumber.TryReadInteger(_token.Bytes, negative, out Int128 value) && value >= min
+                && value <= max
             ? unchecked((ulong)value)
             : throw WrongToken($"a whole number from {min} to {max}");
     }
@@ -118,7 +119,8 @@ internal sealed partial class TextMessageReader
         {
             closing.Pop();
         }
-        else if (_token.Kind == TextToken.Symbol && (closing.Count == 0 || "}>]".Contains((char)_token.Bytes[0])))
+        else if (_token.Kind == TextToken.Symbol
+            && (closing.Count == 0 || "}>]".Contains((char)_token.Bytes[0])))
         {
             throw Malformed($"'{_token.Text}' stands where a value is needed.");
         }

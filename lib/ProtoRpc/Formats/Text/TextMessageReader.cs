@@ -46,7 +46,8 @@ internal sealed partial class TextMessageReader(
         bool isReserved = false;
         if (_token.IsSymbol('['))
         {
-            name = _token.ReadBracketed() ?? throw Malformed("'[' begins the name of an extension or of a type.");
+            name = _token.ReadBracketed() ?? throw Malformed(
+                "'[' begins the name of an extension or of a type.");
             Next();
             if (name.Contains('/'))
             {
@@ -167,7 +168,9 @@ internal sealed partial class TextMessageReader(
         DynamicMessage entry = NewMessage(field.Message);
         ReadMessage(entry, depth + 1);
         object key = entry.Has(field.Key) ? entry.Get(field.Key.Info)! : DefaultOf(field.Key);
-        message.MapOf(field)[key] = entry.Has(field.Value) ? entry.Get(field.Value.Info)! : DefaultOf(field.Value);
+        message.MapOf(field)[key] = entry.Has(field.Value)
+            ? entry.Get(field.Value.Info)!
+            : DefaultOf(field.Value);
     }
 
     private void ReadExpandedAny(DynamicMessage any, ref SeenFields seen, string typeUrl, int depth)
@@ -184,7 +187,8 @@ internal sealed partial class TextMessageReader(
             if (i + 2 >= typeUrl.Length || !char.IsAsciiHexDigit(typeUrl[i + 1]) ||
                 !char.IsAsciiHexDigit(typeUrl[i + 2]))
             {
-                throw Malformed("a percent sign in a type's URL stands without two hexadecimal digits after it.");
+                throw Malformed(
+                    "a percent sign in a type's URL stands without two hexadecimal digits after it.");
             }
         }
         DynamicMessage inner = NewMessage(LayoutOfAny(any, typeUrl));

@@ -9,7 +9,8 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Formats.Text;
 
 /// <summary>One run of writing a message in the text format.</summary>
-internal sealed class TextMessageWriter(IBufferWriter<byte> output, RpcMessageInfo root, FormatOptions options)
+internal sealed class TextMessageWriter(
+    IBufferWriter<byte> output, RpcMessageInfo root, FormatOptions options)
     : FormatWriter(root, options)
 {
     private const int FlushLength = 4096;
@@ -27,7 +28,8 @@ internal sealed class TextMessageWriter(IBufferWriter<byte> output, RpcMessageIn
     private void WriteFields(DynamicMessage message, int depth)
     {
         CheckDepth(depth);
-        if (Options.ExpandAny && message.Layout.WellKnown == WellKnownType.Any && Unpack(message) is { } inner)
+        if (Options.ExpandAny && message.Layout.WellKnown == WellKnownType.Any
+            && Unpack(message) is { } inner)
         {
             Open($"[{message.Get(message.Layout.Fields[0].Info)}]");
             WriteFields(inner, depth + 1);

@@ -5,8 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Text;
 
-/// <summary>The numbers of the text format: decimal, hexadecimal and octal integers, and floating point as C prints
-/// it.</summary>
+/// <summary>The numbers of the text format: decimal, hexadecimal and octal integers, and floating point as C
+/// prints it.</summary>
 internal static class TextNumber
 {
     private const int DoubleDigits = 15;
@@ -59,11 +59,13 @@ internal static class TextNumber
         if (kind == RpcFieldKind.Float)
         {
             // In one step: a double in between would round twice.
-            bool read = float.TryParse(number, NumberStyles.Float, CultureInfo.InvariantCulture, out float single);
+            bool read =
+                float.TryParse(number, NumberStyles.Float, CultureInfo.InvariantCulture, out float single);
             bits = ScalarValue.Of(negative ? -single : single);
             return read;
         }
-        bool isDouble = double.TryParse(number, NumberStyles.Float, CultureInfo.InvariantCulture, out double value);
+        bool isDouble =
+            double.TryParse(number, NumberStyles.Float, CultureInfo.InvariantCulture, out double value);
         bits = ScalarValue.Of(negative ? -value : value);
         return isDouble;
     }

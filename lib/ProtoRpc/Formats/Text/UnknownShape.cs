@@ -4,8 +4,8 @@ using ProtoRpc.Messages.Binary;
 namespace ProtoRpc.Formats.Text;
 
 /// <summary>Guesses whether the bytes of an unknown field are a message.</summary>
-/// <remarks>By hand and not by the reader of messages, whose errors would cost too much: there may be very many
-/// such fields.</remarks>
+/// <remarks>By hand and not by the reader of messages, whose errors would cost too much: there may be very
+/// many such fields.</remarks>
 internal static class UnknownShape
 {
     private const int MaxVarintBytes = 10;
@@ -16,7 +16,8 @@ internal static class UnknownShape
     {
         while (!bytes.IsEmpty)
         {
-            if (!TryTakeVarint(ref bytes, out ulong wide) || wide > uint.MaxValue || wide >> WireType.TagBits == 0)
+            if (!TryTakeVarint(ref bytes, out ulong wide)
+                || wide > uint.MaxValue || wide >> WireType.TagBits == 0)
             {
                 return false;
             }
@@ -30,7 +31,8 @@ internal static class UnknownShape
                 WireType.Varint => TryTakeVarint(ref bytes, out _),
                 WireType.Fixed32 => TryTake(ref bytes, sizeof(uint)),
                 WireType.Fixed64 => TryTake(ref bytes, sizeof(ulong)),
-                WireType.LengthDelimited => TryTakeVarint(ref bytes, out ulong length) && TryTake(ref bytes, length),
+                WireType.LengthDelimited =>
+                    TryTakeVarint(ref bytes, out ulong length) && TryTake(ref bytes, length),
                 WireType.StartGroup => depth < MessageLayout.MaxDepth &&
                     TrySkipFields(ref bytes, tag - WireType.StartGroup + WireType.EndGroup, depth + 1),
                 _ => false,

@@ -21,7 +21,8 @@ internal sealed class BufferWriterStream(IBufferWriter<byte> output) : Stream
 
     public override void Write(ReadOnlySpan<byte> buffer) => output.Write(buffer);
 
-    public override void Write(byte[] buffer, int offset, int count) => output.Write(buffer.AsSpan(offset, count));
+    public override void Write(byte[] buffer, int offset, int count) =>
+        output.Write(buffer.AsSpan(offset, count));
 
     public override void Flush()
     {

@@ -8,8 +8,8 @@ namespace ProtoRpc.Formats.Xml;
 /// <summary>XML as the original system has it: one element for each value, with the field's name.</summary>
 /// <remarks>
 /// Repeated fields are repeated elements; the entries of a map have <c>key</c> and <c>value</c>. Enums are
-/// names, bytes base64, and Timestamp, Duration, FieldMask and the wrappers the text that they are in JSON; other
-/// well-known types stand there with their fields. An extension's element has its full name.
+/// names, bytes base64, and Timestamp, Duration, FieldMask and the wrappers the text that they are in JSON;
+/// other well-known types stand there with their fields. An extension's element has its full name.
 /// What attributes say is not needed; those that other writers add are passed over.
 /// </remarks>
 internal sealed class XmlFormat() : MessageFormat(

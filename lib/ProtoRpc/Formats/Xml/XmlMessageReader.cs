@@ -6,7 +6,8 @@ using ProtoRpc.Schema;
 namespace ProtoRpc.Formats.Xml;
 
 /// <summary>One run of reading a message of XML.</summary>
-internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, FormatOptions options, long length)
+internal sealed class XmlMessageReader(
+    XmlReader reader, RpcMessageInfo root, FormatOptions options, long length)
     : FormatReader(root, options, length)
 {
     private const string SchemaInstance = "http://www.w3.org/2001/XMLSchema-instance";
@@ -16,7 +17,9 @@ internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, Fo
     private string? _where;
 
     protected override string Where => _where ??
-        (reader is IXmlLineInfo line ? $"line {line.LineNumber}, column {line.LinePosition}" : "an unknown place");
+        (reader is IXmlLineInfo line
+            ? $"line {line.LineNumber}, column {line.LinePosition}"
+            : "an unknown place");
 
     public void Read(DynamicMessage target)
     {
@@ -116,7 +119,8 @@ internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, Fo
             Path.PushIndex(index);
             if (reader.LocalName != XmlNames.Item)
             {
-                throw Invalid($"<{reader.LocalName}> stands where a list has <item> for each of its elements.");
+                throw Invalid(
+                    $"<{reader.LocalName}> stands where a list has <item> for each of its elements.");
             }
             ReadValue(message, field, depth);
             Path.Pop();
@@ -159,7 +163,8 @@ internal sealed class XmlMessageReader(XmlReader reader, RpcMessageInfo root, Fo
             }
             else
             {
-                throw Invalid($"<{reader.LocalName}> cannot stand in an entry of a map, which has <key> and " +
+                throw Invalid(
+                    $"<{reader.LocalName}> cannot stand in an entry of a map, which has <key> and " +
                     "<value>, each once.");
             }
         }

@@ -51,7 +51,8 @@ internal sealed class XmlMessageWriter(XmlWriter writer, RpcMessageInfo root, Fo
         string name = XmlNames.Of(field);
         if (XmlNames.Find(message.Layout, name) != field)
         {
-            throw Invalid($"the element <{name}> is a field of {message.Type.FullName}; use JSON for this extension.");
+            throw Invalid(
+                $"the element <{name}> is a field of {message.Type.FullName}; use JSON for this extension.");
         }
         object? value = message.Get(field.Info);
         if (field.IsRepeated)

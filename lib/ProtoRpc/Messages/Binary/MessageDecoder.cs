@@ -226,7 +226,8 @@ internal static class MessageDecoder
         }
     }
 
-    /// <summary>Reads an item of a MessageSet whose first tag was read; its parts come in any order.</summary>
+    /// <summary>Reads an item of a MessageSet whose first tag was read;
+    /// its parts come in any order.</summary>
     private static void ReadItem(ref WireReader reader, DynamicMessage message, int start)
     {
         if (MessageSetItem.Read(ref reader) is not { } item)

@@ -5,12 +5,13 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Mapping;
 
-/// <summary>What text stands for in a field that is no text: the cell of a table, where an empty one is absent and
-/// lists, maps and messages are JSON.</summary>
+/// <summary>What text stands for in a field that is no text: the cell of a table, where an empty one is
+/// absent and lists, maps and messages are JSON.</summary>
 internal static class CellText
 {
     // Objects, and the lists between them.
-    private static readonly JsonDocumentOptions Reading = new() { MaxDepth = (2 * MessageLayout.MaxDepth) + 2 };
+    private static readonly JsonDocumentOptions Reading =
+        new() { MaxDepth = (2 * MessageLayout.MaxDepth) + 2 };
 
     /// <summary>Whether an empty text says nothing in a field.</summary>
     public static bool IsAbsent(FieldLayout field, object value) =>
@@ -54,7 +55,9 @@ internal static class CellText
             WellKnownType.ListValue => '[',
             _ => '\0',
         };
-        return opening != '\0' && value is not null && TryParse(value, opening, out object? parsed) ? parsed : value;
+        return opening != '\0' && value is not null && TryParse(value, opening, out object? parsed)
+            ? parsed
+            : value;
     }
 
     private static bool TryParse(object value, char opening, [NotNullWhen(true)] out object? parsed)

@@ -10,7 +10,8 @@ internal sealed class DottedMembers
 
     public IReadOnlyList<Group> Groups => _groups;
 
-    /// <summary>The field at the start of a path, and the rest of the path; null where the name is none.</summary>
+    /// <summary>The field at the start of a path, and the rest of the path;
+    /// null where the name is none.</summary>
     public static (FieldLayout Field, string Path)? Split(MessageLayout layout, string name)
     {
         // The name of an extension has dots of its own.
@@ -47,7 +48,8 @@ internal sealed class DottedMembers
         /// <summary>The members, by the rest of their paths.</summary>
         public Row Members { get; } = new();
 
-        /// <summary>Whether no member says anything: the cells of a message that is absent are all empty.</summary>
+        /// <summary>Whether no member says anything:
+        /// the cells of a message that is absent are all empty.</summary>
         public bool IsEmpty { get; private set; } = true;
 
         public bool TryAdd(string rest, object? value)

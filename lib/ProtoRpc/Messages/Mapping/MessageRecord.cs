@@ -9,9 +9,9 @@ namespace ProtoRpc.Messages.Mapping;
 
 /// <summary>Makes one row of a message: a column for each field, those of nested messages with dotted
 /// names.</summary>
-/// <remarks>The columns follow from the type alone, so that all messages of a type have the same ones. What fits
-/// into no column is JSON in one cell: lists, maps, the well-known types without a text of their own, and messages
-/// within messages of their own type.</remarks>
+/// <remarks>The columns follow from the type alone, so that all messages of a type have the same ones. What
+/// fits into no column is JSON in one cell: lists, maps, the well-known types without a text of their own,
+/// and messages within messages of their own type.</remarks>
 internal sealed class MessageRecord(ObjectWriter objects)
 {
     // A type may reach thousands of others by many ways; beyond this, nested messages are JSON.
@@ -52,7 +52,8 @@ internal sealed class MessageRecord(ObjectWriter objects)
             else
             {
                 bool isAbsent = message is null || (field.IsRepeated && !message.Has(field));
-                _columns.Add(new(name, isAbsent ? null : CellOf(objects.WriteField(message!, field, _path.Count))));
+                _columns.Add(
+                    new(name, isAbsent ? null : CellOf(objects.WriteField(message!, field, _path.Count))));
             }
         }
         _path.Remove(layout);
@@ -64,8 +65,8 @@ internal sealed class MessageRecord(ObjectWriter objects)
         && field.Message.Fields.Length > 0 && !_path.Contains(field.Message)
         && _path.Count < MessageLayout.MaxDepth && _columns.Count + field.Message.Fields.Length <= MaxColumns;
 
-    // A table is written with the culture of its writer, and read without: what a culture writes in its own way is
-    // text already.
+    // A table is written with the culture of its writer, and read without: what a culture writes in its own
+    // way is text already.
     private static object? CellOf(object? value) => value switch
     {
         null or DBNull => null,
@@ -138,7 +139,8 @@ internal sealed class MessageRecord(ObjectWriter objects)
 
     private static void WriteMembers(Utf8JsonWriter writer, IDictionary members)
     {
-        // The members of a message are in this kind of dictionary, and null is an absent one; a Struct holds nulls.
+        // The members of a message are in this kind of dictionary, and null is an absent one;
+        // a Struct holds nulls.
         bool isMessage = members is OrderedDictionary;
         writer.WriteStartObject();
         foreach (DictionaryEntry member in members)

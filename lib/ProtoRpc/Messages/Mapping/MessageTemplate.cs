@@ -37,7 +37,8 @@ internal sealed class MessageTemplate(MessageLayout root)
             case WellKnownType.Value or WellKnownType.FieldMask:
                 return "";
         }
-        if (_messages >= MaxMessages || _members >= MaxMembers || _path.Count >= MessageLayout.MaxDepth / 2 || !_path.Add(layout))
+        if (_messages >= MaxMessages || _members >= MaxMembers
+            || _path.Count >= MessageLayout.MaxDepth / 2 || !_path.Add(layout))
         {
             return null;
         }
@@ -62,7 +63,8 @@ internal sealed class MessageTemplate(MessageLayout root)
     {
         if (field.IsMap)
         {
-            // An entry would be sent with the template; a list shows its element, for its fields are to be seen.
+            // An entry would be sent with the template; a list shows its element,
+            // for its fields are to be seen.
             return new OrderedDictionary(StringComparer.Ordinal);
         }
         return field.IsRepeated

@@ -8,7 +8,8 @@ namespace ProtoRpc.Messages.Mapping;
 /// <remarks>Only pushed and popped on the way; the text is made when there is an error.</remarks>
 internal sealed class ObjectPath(string root)
 {
-    // The path of an object within itself has hundreds of parts, of which the first ones and the end tell enough.
+    // The path of an object within itself has hundreds of parts,
+    // of which the first ones and the end tell enough.
     private const int ShownFirst = 8;
     private const int ShownLast = 2;
 
@@ -37,7 +38,8 @@ internal sealed class ObjectPath(string root)
 
             (string? name, object? key, int index) = _parts[i];
             _ = name is not null ? text.Append('.').Append(ValueText.OfName(name))
-                : key is not null ? text.Append('[').Append(ValueText.OfName(MessageText.OfKey(key))).Append(']')
+                : key is not null ? text.Append(
+                    '[').Append(ValueText.OfName(MessageText.OfKey(key))).Append(']')
                 : text.Append(CultureInfo.InvariantCulture, $"[{index}]");
         }
         return text.ToString();

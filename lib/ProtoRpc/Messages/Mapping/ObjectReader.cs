@@ -16,8 +16,8 @@ internal sealed class ObjectReader
     private readonly RpcMessageInfo _type;
     private readonly WellKnownReader _wellKnown;
 
-    // Whether the members may be cells of a table: a script's dictionary is none, and the texts in it may come from
-    // callers, who are not to make several of one.
+    // Whether the members may be cells of a table: a script's dictionary is none, and the texts in it may
+    // come from callers, who are not to make several of one.
     private bool _isRow;
 
     public ObjectReader(MessageMapper mapper, RpcMessageInfo type)
@@ -86,7 +86,8 @@ internal sealed class ObjectReader
                 if (!dotted.TryAdd(start, rest, fieldValue))
                 {
                     Path.PushField(name);
-                    throw Error(MessageErrors.InvalidFieldValue, "two keys mean this field. Leave one of them out.");
+                    throw Error(
+                        MessageErrors.InvalidFieldValue, "two keys mean this field. Leave one of them out.");
                 }
             }
             else if (!_mapper.AllowUnknownFields)
@@ -136,8 +137,8 @@ internal sealed class ObjectReader
         Path.Pop();
     }
 
-    // A table has a column for each field of a oneof, and all but one cell are empty. One empty text alone is the
-    // choice of that field.
+    // A table has a column for each field of a oneof, and all but one cell are empty. One empty text alone is
+    // the choice of that field.
     private void ChooseEmptyText(DynamicMessage message, List<FieldLayout>? emptyChoices, int depth)
     {
         foreach (FieldLayout field in emptyChoices ?? [])

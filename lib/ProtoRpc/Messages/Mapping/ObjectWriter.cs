@@ -176,15 +176,15 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     /// for.</summary>
     private object WriteMap(FieldLayout field, OrderedDictionary<object, object> map, int depth) =>
         field.Key.Kind switch
-    {
-        RpcFieldKind.String => WriteMap<string>(field, map, depth),
-        RpcFieldKind.Bool => WriteMap<bool>(field, map, depth),
-        RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 =>
-            WriteMap<long>(field, map, depth),
-        RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => WriteMap<ulong>(field, map, depth),
-        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => WriteMap<uint>(field, map, depth),
-        _ => WriteMap<int>(field, map, depth),
-    };
+        {
+            RpcFieldKind.String => WriteMap<string>(field, map, depth),
+            RpcFieldKind.Bool => WriteMap<bool>(field, map, depth),
+            RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 =>
+                WriteMap<long>(field, map, depth),
+            RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => WriteMap<ulong>(field, map, depth),
+            RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => WriteMap<uint>(field, map, depth),
+            _ => WriteMap<int>(field, map, depth),
+        };
 
     private OrderedDictionary<TKey, object?> WriteMap<TKey>(
         FieldLayout field, OrderedDictionary<object, object> map, int depth)

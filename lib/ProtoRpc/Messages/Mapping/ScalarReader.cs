@@ -29,7 +29,8 @@ internal static class ScalarReader
         }
     }
 
-    /// <summary>Whether a value is one scalar. A class that formats itself is not: so does a shell's object.</summary>
+    /// <summary>Whether a value is one scalar. A class that formats itself is not:
+    /// so does a shell's object.</summary>
     public static bool IsScalar(object value) =>
         value is string or StringBuilder or Uri or Version or IPAddress
             or (ValueType and (IFormattable or IConvertible));

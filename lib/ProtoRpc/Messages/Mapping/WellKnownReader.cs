@@ -30,7 +30,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
     {
         const string problem =
             "is not a Timestamp between the years 1 and 9999; give a DateTime, a DateTimeOffset, " +
-            "RFC 3339 text such as '2024-02-29T12:30:00Z', a date such as '2024-02-29' (in UTC), or seconds " +
+            "RFC 3339 text such as '2024-02-29T12:30:00Z', a date such as '2024-02-29' (in UTC), or "
+            + "seconds " +
             "and nanos (0 to 999999999).";
         (long Seconds, int Nanos) time = default;
         bool read = true;

@@ -50,8 +50,8 @@ internal static class WellKnownTime
         ? new TimeSpan((seconds * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick))
         : null;
 
-    /// <summary>The time in RFC 3339, with as many digits of a second as it needs: 0, 3, 6 or 9; null where it is
-    /// out of range.</summary>
+    /// <summary>The time in RFC 3339, with as many digits of a second as it needs: 0, 3, 6 or 9; null where
+    /// it is out of range.</summary>
     public static string? TextOfTimestamp(long seconds, int nanos) => IsTimestamp(seconds, nanos)
         ? new DateTime((seconds - MinSeconds) * TimeSpan.TicksPerSecond)
             .ToString(DateFormat, CultureInfo.InvariantCulture) + FractionOf(nanos) + "Z"
@@ -129,7 +129,8 @@ internal static class WellKnownTime
     private static string FractionOf(int nanos) => nanos switch
     {
         0 => "",
-        _ when nanos % 1_000_000 == 0 => string.Create(CultureInfo.InvariantCulture, $".{nanos / 1_000_000:000}"),
+        _ when nanos % 1_000_000 == 0 =>
+            string.Create(CultureInfo.InvariantCulture, $".{nanos / 1_000_000:000}"),
         _ when nanos % 1_000 == 0 => string.Create(CultureInfo.InvariantCulture, $".{nanos / 1_000:000000}"),
         _ => string.Create(CultureInfo.InvariantCulture, $".{nanos:000000000}"),
     };

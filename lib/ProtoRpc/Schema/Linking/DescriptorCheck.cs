@@ -2,7 +2,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;
 
-/// <summary>Checks what protoc never writes and Google.Protobuf lets pass, so that codecs can rely on it.</summary>
+/// <summary>Checks what protoc never writes and Google.Protobuf lets pass,
+/// so that codecs can rely on it.</summary>
 internal static class DescriptorCheck
 {
     private const int MaxFieldNumber = 536870911;
@@ -10,12 +11,14 @@ internal static class DescriptorCheck
     // An item of a MessageSet has its number as a value, not in a tag.
     private const int MaxMessageSetNumber = int.MaxValue - 1;
 
-    /// <summary>Checks a file before it is linked, for what the library refuses without saying where.</summary>
+    /// <summary>Checks a file before it is linked,
+    /// for what the library refuses without saying where.</summary>
     /// <exception cref="RpcException">InvalidArgument with the elements at fault.</exception>
     public static void CheckExtensions(FileDescriptorProto file)
     {
         Dictionary<(string Extendee, int Number), string> seen = [];
-        foreach (FieldDescriptorProto extension in file.Extension.Concat(file.MessageType.SelectMany(ExtensionsIn)))
+        foreach (FieldDescriptorProto extension in file.Extension.Concat(
+            file.MessageType.SelectMany(ExtensionsIn)))
         {
             (string Extendee, int Number) key = (extension.Extendee, extension.Number);
             Require(
@@ -56,7 +59,8 @@ internal static class DescriptorCheck
         for (int i = 0; i < proto.Field.Count; i++)
         {
             FieldDescriptorProto field = proto.Field[i];
-            Require(numbers.Add(field.Number), fileName, message.FullName, $"uses the number {field.Number} twice");
+            Require(numbers.Add(field.Number), fileName, message.FullName,
+                $"uses the number {field.Number} twice");
             Require(names.Add(field.Name), fileName, message.FullName, $"has two fields '{field.Name}'");
             Require(
                 !field.HasOneofIndex || (field.OneofIndex >= 0 && field.OneofIndex < proto.OneofDecl.Count),
@@ -103,13 +107,15 @@ internal static class DescriptorCheck
             },
             fileName, field.FullName, "extends a MessageSet but is not an optional message");
         Require(
-            !field.IsMap || proto.Label == FieldDescriptorProto.Types.Label.Repeated, fileName, field.FullName,
+            !field.IsMap || proto.Label == FieldDescriptorProto.Types.Label.Repeated, fileName,
+            field.FullName,
             "has a map's entry as its type but is not repeated");
         if (proto.HasDefaultValue && field.FieldType is not (FieldType.Message or FieldType.Group))
         {
             EnumDescriptor? enumType = field.FieldType == FieldType.Enum ? field.EnumType : null;
             Require(
-                FieldDefault.IsValid(RpcFieldInfo.KindOf(field, proto), proto, enumType), fileName, field.FullName,
+                FieldDefault.IsValid(RpcFieldInfo.KindOf(field, proto), proto, enumType), fileName,
+                field.FullName,
                 $"has the default '{proto.DefaultValue}', which is no value of its type");
         }
     }

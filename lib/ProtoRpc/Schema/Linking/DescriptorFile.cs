@@ -25,8 +25,8 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
         }
     }
 
-    /// <summary>A name for a file whose own name another one has, since a name is only unique among files that
-    /// were made together.</summary>
+    /// <summary>A name for a file whose own name another one has, since a name is only unique among files
+    /// that were made together.</summary>
     /// <param name="name">Its own name.</param>
     /// <param name="label">Goes before it.</param>
     /// <param name="isTaken">Whether a file has a name already.</param>
@@ -41,8 +41,8 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
         return free;
     }
 
-    /// <summary>A copy of the parsed file with its new name and those of what it imports, or null when none of them
-    /// has a new one.</summary>
+    /// <summary>A copy of the parsed file with its new name and those of what it imports, or null when none
+    /// of them has a new one.</summary>
     public FileDescriptorProto? Renamed(IReadOnlyDictionary<string, string> names)
     {
         if (!names.ContainsKey(Name) && !Proto.Dependency.Any(names.ContainsKey))

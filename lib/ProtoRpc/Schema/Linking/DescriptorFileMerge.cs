@@ -14,8 +14,8 @@ internal sealed class DescriptorFileMerge
 
     public IReadOnlyList<string> RootFiles => _rootFiles;
 
-    /// <summary>Whether two files of one name are the same. The well-known files grow from release to release; the
-    /// first one serves for all.</summary>
+    /// <summary>Whether two files of one name are the same. The well-known files grow from release to
+    /// release; the first one serves for all.</summary>
     public static bool IsSame(DescriptorFile a, DescriptorFile b) =>
         a.Bytes.Equals(b.Bytes)
         || (IsWellKnown(a.Proto) && IsWellKnown(b.Proto))

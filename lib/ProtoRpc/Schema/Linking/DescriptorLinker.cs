@@ -87,6 +87,7 @@ internal static class DescriptorLinker
     public static IReadOnlyList<string> FindRoots(IReadOnlyList<DescriptorFile> files)
     {
         HashSet<string> imported = [.. files.SelectMany(f => f.Proto.Dependency)];
-        return [.. files.Select(f => f.Name).Where(n => !imported.Contains(n)).Distinct(StringComparer.Ordinal)];
+        return [
+            .. files.Select(f => f.Name).Where(n => !imported.Contains(n)).Distinct(StringComparer.Ordinal)];
     }
 }

@@ -7,7 +7,8 @@ internal static class ImportOrder
     private const int MaxPublicChain = 500;
 
     /// <summary>Imports before those that import them; otherwise the order in which they came.</summary>
-    /// <exception cref="RpcException">InvalidArgument for a missing or cyclic import, or two files of one name.
+    /// <exception cref="RpcException">InvalidArgument for a missing or cyclic import,
+    /// or two files of one name.
     /// </exception>
     public static IReadOnlyList<DescriptorFile> Sort(IReadOnlyList<DescriptorFile> files)
     {
@@ -83,7 +84,8 @@ internal static class ImportOrder
 
             if (!openNames.Add(import))
             {
-                IEnumerable<string> cycle = open.Select(o => o.File.Name).SkipWhile(n => n != import).Append(import);
+                IEnumerable<string> cycle = open.Select(o => o.File.Name).SkipWhile(n => n != import)
+                    .Append(import);
                 throw SchemaError.Invalid(
                     $"Files import each other in a circle: {string.Join(" -> ", cycle.Take(10))}.");
             }
@@ -102,7 +104,8 @@ internal static class ImportOrder
             {
                 if (index < 0 || index >= file.Proto.Dependency.Count)
                 {
-                    throw SchemaError.Invalid($"'{file.Name}' has a public import {index} that it does not import.");
+                    throw SchemaError.Invalid(
+                        $"'{file.Name}' has a public import {index} that it does not import.");
                 }
 
                 length = Math.Max(length, lengths[file.Proto.Dependency[index]] + 1);

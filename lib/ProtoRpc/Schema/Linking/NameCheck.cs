@@ -51,13 +51,16 @@ internal static class NameCheck
     {
         string package = file.Package;
         Require(
-            package.Length <= MaxPackageLength && package.AsSpan().Count('.') <= MaxPackageDots, file, "package",
-            package, $"has more than {MaxPackageLength} characters or {MaxPackageDots} dots, which protoc refuses, too");
+            package.Length <= MaxPackageLength && package.AsSpan().Count('.') <= MaxPackageDots,
+            file, "package",
+            package, $"has more than {MaxPackageLength} characters or {MaxPackageDots} dots, which protoc "
+                + "refuses, too");
         if (package.Length > 0)
         {
             foreach (Range part in package.AsSpan().Split('.'))
             {
-                Require(IsIdentifier(package.AsSpan(part)), file, "package", package, NotIdentifier("each of its parts"));
+                Require(IsIdentifier(package.AsSpan(part)), file, "package", package,
+                    NotIdentifier("each of its parts"));
             }
         }
     }
@@ -131,8 +134,8 @@ internal static class NameCheck
     }
 
     private static string NotIdentifier(string what) =>
-        $"is not a valid identifier: {what} must consist of ASCII letters, digits and '_', and must not start with "
-        + "a digit";
+        $"is not a valid identifier: {what} must consist of ASCII letters, digits and '_', and must not "
+        + "start with a digit";
 
     private static void Require(bool holds, FileDescriptorProto file, string kind, string name, string what)
     {
@@ -144,5 +147,6 @@ internal static class NameCheck
         }
     }
 
-    private static string Shown(string name) => name.Length <= ShownLength ? name : $"{name[..ShownLength]}...";
+    private static string Shown(string name) =>
+        name.Length <= ShownLength ? name : $"{name[..ShownLength]}...";
 }

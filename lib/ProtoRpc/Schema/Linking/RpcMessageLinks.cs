@@ -4,8 +4,10 @@ using ProtoRpc.Calls.Headers;
 
 namespace ProtoRpc.Schema.Linking;
 
-/// <summary>Makes one file of the headers of the native protocol, whatever names the files of a schema import.</summary>
-/// <remarks>Sets and servers may bring copies of it under several names, and a type can be declared only once.</remarks>
+/// <summary>Makes one file of the headers of the native protocol,
+/// whatever names the files of a schema import.</summary>
+/// <remarks>Sets and servers may bring copies of it under several names,
+/// and a type can be declared only once.</remarks>
 internal static class RpcMessageLinks
 {
     /// <summary>Adds the names that are imported and that no file has.</summary>
@@ -39,7 +41,8 @@ internal static class RpcMessageLinks
         return all;
     }
 
-    /// <summary>Removes from each copy what an earlier one declares, and imports the earlier one there, publicly.
+    /// <summary>Removes from each copy what an earlier one declares,
+    /// and imports the earlier one there, publicly.
     /// </summary>
     /// <param name="sorted">Imports before those that import them.</param>
     public static IReadOnlyList<DescriptorFile> Unify(IReadOnlyList<DescriptorFile> sorted)

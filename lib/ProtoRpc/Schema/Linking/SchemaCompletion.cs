@@ -4,8 +4,8 @@ using Google.Protobuf.Reflection;
 namespace ProtoRpc.Schema.Linking;
 
 /// <summary>Adds to a schema the services that only another one has.</summary>
-/// <remarks>A file of the other that declares what the schema declares too loses that, and imports the schema's file
-/// instead, publicly: whoever imports it finds the same names as before.</remarks>
+/// <remarks>A file of the other that declares what the schema declares too loses that, and imports the
+/// schema's file instead, publicly: whoever imports it finds the same names as before.</remarks>
 internal sealed class SchemaCompletion
 {
     private readonly RpcSchema _schema;
@@ -32,7 +32,8 @@ internal sealed class SchemaCompletion
 
     /// <param name="schema">What it has stays as it is.</param>
     /// <param name="other">Where further services are taken from, with all that they need.</param>
-    /// <param name="label">Goes before the name of a file of the other that differs from one of the schema.</param>
+    /// <param name="label">Goes before the name of a file of the other
+    /// that differs from one of the schema.</param>
     /// <returns>A schema with the services of both, and the warnings of the other.</returns>
     public static RpcSchema Complete(RpcSchema schema, RpcSchema other, string label) =>
         new SchemaCompletion(schema, label).Add(other);
@@ -45,13 +46,15 @@ internal sealed class SchemaCompletion
             if (_own.ContainsKey(file.Name) || NamesIn(file.Proto).Any(_declared.ContainsKey))
             {
                 _renamed.Add(file.Name, DescriptorFile.FreeName(
-                    file.Name, _label, name => _own.ContainsKey(name) || other.SchemaFiles.Any(f => f.Name == name)));
+                    file.Name, _label, name =>
+                        _own.ContainsKey(name) || other.SchemaFiles.Any(f => f.Name == name)));
             }
         }
 
         Dictionary<string, DescriptorFile> files = further.Select(Without).ToDictionary(
             file => file.Name, StringComparer.Ordinal);
-        string[] roots = [.. files.Values.Where(file => file.Proto.Service.Count > 0).Select(file => file.Name)];
+        string[] roots =
+            [.. files.Values.Where(file => file.Proto.Service.Count > 0).Select(file => file.Name)];
         try
         {
             return new RpcSchema(
@@ -63,8 +66,8 @@ internal sealed class SchemaCompletion
         {
             throw new RpcException(
                 e.Code,
-                $"The services of the {_label} do not fit the schema, which declares a type of theirs otherwise: "
-                + $"{e.Message} Bring the schema up to date, or use one of both alone.",
+                $"The services of the {_label} do not fit the schema, which declares a type of theirs "
+                + $"otherwise: {e.Message} Bring the schema up to date, or use one of both alone.",
                 e)
             {
                 ErrorId = e.ErrorId,
@@ -103,7 +106,8 @@ internal sealed class SchemaCompletion
 
         void Keep<T>(ICollection<T> all, Func<T, string> nameOf)
         {
-            foreach (T known in all.Where(one => _declared.ContainsKey(FullName(proto, nameOf(one)))).ToArray())
+            foreach (T known in all.Where(
+                one => _declared.ContainsKey(FullName(proto, nameOf(one)))).ToArray())
             {
                 all.Remove(known);
             }
@@ -112,7 +116,8 @@ internal sealed class SchemaCompletion
 
     private static DescriptorFile Unlinked(SchemaFile file) => new(file.Bytes, file.Proto, $"'{file.Name}'");
 
-    private static IEnumerable<string> NamesIn(FileDescriptorProto file) => file.MessageType.Select(m => m.Name)
+    private static IEnumerable<string> NamesIn(FileDescriptorProto file) =>
+        file.MessageType.Select(m => m.Name)
         .Concat(file.EnumType.Select(e => e.Name))
         .Concat(file.Service.Select(s => s.Name))
         .Concat(file.Extension.Select(e => e.Name))
@@ -122,7 +127,8 @@ internal sealed class SchemaCompletion
         file.Package.Length == 0 ? name : $"{file.Package}.{name}";
 
     // Files and what they import of the other.
-    private static List<DescriptorFile> Needed(IEnumerable<string> roots, Dictionary<string, DescriptorFile> files)
+    private static List<DescriptorFile> Needed(
+        IEnumerable<string> roots, Dictionary<string, DescriptorFile> files)
     {
         Queue<string> queue = new(roots);
         HashSet<string> seen = [.. queue];

@@ -4,23 +4,26 @@ using Google.Protobuf;
 
 namespace ProtoRpc.Schema.Options;
 
-/// <summary>Reads options by the schema's own extensions, which generated option classes do not know.</summary>
+/// <summary>Reads options by the schema's own extensions,
+/// which generated option classes do not know.</summary>
 internal static class OptionReader
 {
     // As deep as any message may nest.
     private const int MaxDepth = 100;
 
-    private static readonly IReadOnlyDictionary<string, object?> NoOptions = new Dictionary<string, object?>();
+    private static readonly IReadOnlyDictionary<string, object?> NoOptions =
+        new Dictionary<string, object?>();
 
     // A schema that does not import descriptor.proto has no custom options, so the built-in ones will do.
     private static readonly Lazy<RpcSchema> BuiltIn = new(ReadBuiltIn);
 
-    /// <summary>Options as names and values, nested messages as dictionaries; empty when there are none. They are
-    /// to be shown, and so without control characters.</summary>
+    /// <summary>Options as names and values, nested messages as dictionaries; empty when there are none. They
+    /// are to be shown, and so without control characters.</summary>
     /// <param name="schema">Where the extensions are.</param>
     /// <param name="typeName">The options' type without package: <c>FieldOptions</c>.</param>
     /// <param name="options">The options, or null.</param>
-    public static IReadOnlyDictionary<string, object?> Read(RpcSchema schema, string typeName, IMessage? options) =>
+    public static IReadOnlyDictionary<string, object?> Read(
+        RpcSchema schema, string typeName, IMessage? options) =>
         options is null ? NoOptions : ToDictionary(Decode(schema, typeName, options));
 
     /// <summary>Options as fields and values.</summary>
@@ -116,7 +119,8 @@ internal static class OptionReader
     private static object ToPlain(RpcFieldInfo field, object value) => value switch
     {
         OptionMessage message => ToDictionary(message),
-        int number when field.Kind == RpcFieldKind.Enum => (object?)field.EnumType!.FindName(number) ?? number,
+        int number when field.Kind == RpcFieldKind.Enum =>
+            (object?)field.EnumType!.FindName(number) ?? number,
         string text => TerminalText.Neutralize(text),
         byte[] bytes when field.Kind == RpcFieldKind.String =>
             TerminalText.Neutralize(Encoding.UTF8.GetString(bytes)),

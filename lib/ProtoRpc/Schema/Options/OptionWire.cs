@@ -74,7 +74,8 @@ internal static class OptionWire
     };
 
     // proto2 lets strings hold any bytes; those that are no text stay bytes.
-    private static object ReadText(byte[] bytes) => Utf8.IsValid(bytes) ? Encoding.UTF8.GetString(bytes) : bytes;
+    private static object ReadText(byte[] bytes) =>
+        Utf8.IsValid(bytes) ? Encoding.UTF8.GetString(bytes) : bytes;
 
     private static WireType WireTypeOf(RpcFieldKind kind) => kind switch
     {

@@ -4,8 +4,8 @@ namespace ProtoRpc.Schema.Protoc;
 
 /// <summary>Tells for each .proto file from which folder its name counts.</summary>
 /// <remarks>
-/// That is the first import path that holds it. For other files it is a folder that makes the imports of the files
-/// come true (<c>a/b/x.proto</c> with <c>import "b/y.proto"</c> counts from <c>a</c>), else their own.
+/// That is the first import path that holds it. For other files it is a folder that makes the imports of the
+/// files come true (<c>a/b/x.proto</c> with <c>import "b/y.proto"</c> counts from <c>a</c>), else their own.
 /// </remarks>
 internal sealed partial class ImportRoots
 {
@@ -17,10 +17,12 @@ internal sealed partial class ImportRoots
     public ImportRoots(IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths)
     {
         SourceFile[] open = [.. files.Where(f => !importPaths.Any(p => Holds(p.FullPath, f.FullPath)))];
-        SourceFile[] found = [.. open.SelectMany(FindRoots).Concat(Shipped(open)).DistinctBy(r => r.FullPath)];
+        SourceFile[] found =
+            [.. open.SelectMany(FindRoots).Concat(Shipped(open)).DistinctBy(r => r.FullPath)];
         foreach (SourceFile file in files)
         {
-            _rootOf[file.FullPath] = importPaths.Concat(found).FirstOrDefault(r => Holds(r.FullPath, file.FullPath))
+            _rootOf[file.FullPath] =
+                importPaths.Concat(found).FirstOrDefault(r => Holds(r.FullPath, file.FullPath))
                 ?? FolderOf(file);
         }
 
@@ -46,7 +48,8 @@ internal sealed partial class ImportRoots
             // A tree written for Google.ProtocolBuffers.Rpc may have its own copy, which comes first.
             bool isShipped = !RpcMessageFiles.OriginalNames.Contains(import)
                 && ProtocLocator.IncludeFolders.Any(f => File.Exists(Path.Combine(f, import)));
-            for (folder = folder?.Parent; folder is not null && !isBeside && !isShipped; folder = folder.Parent)
+            for (folder = folder?.Parent; folder is not null && !isBeside && !isShipped;
+                folder = folder.Parent)
             {
                 if (File.Exists(Path.Combine(folder.FullName, import)))
                 {
@@ -76,7 +79,8 @@ internal sealed partial class ImportRoots
             throw SchemaError.Invalid($"Cannot read '{file.Given}': {e.Message}", e);
         }
 
-        // Only a guess at where to look: protoc is who reads the file, and what is wrong with it protoc tells.
+        // Only a guess at where to look: protoc is who reads the file,
+        // and what is wrong with it protoc tells.
         string text = System.Text.Encoding.UTF8.GetString(start, 0, read);
         return ImportLine().Matches(text).Select(m => m.Groups["file"].Value);
     }
@@ -89,7 +93,8 @@ internal sealed partial class ImportRoots
             Path.EndsInDirectorySeparator(folder) ? folder : folder + Path.DirectorySeparatorChar,
             OperatingSystem.IsWindows() ? StringComparison.OrdinalIgnoreCase : StringComparison.Ordinal);
 
-    [GeneratedRegex("""(?:^|;)\s*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<file>[^"'\r\n\0]+)["']\s*;""",
+    [GeneratedRegex(
+        """(?:^|;)\s*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<file>[^"'\r\n\0]+)["']\s*;""",
         RegexOptions.Multiline | RegexOptions.CultureInvariant)]
     private static partial Regex ImportLine();
 }

@@ -5,11 +5,13 @@ namespace ProtoRpc.Schema.Protoc;
 /// <summary>Finds the schema files that a path with wildcards means.</summary>
 internal static class PathPattern
 {
-    /// <summary>The files of a path: itself, or those that its <c>*</c>, <c>?</c> and <c>**</c> match, sorted.
+    /// <summary>The files of a path: itself, or those that its <c>*</c>,
+    /// <c>?</c> and <c>**</c> match, sorted.
     /// </summary>
     /// <param name="pattern">A path as the user wrote it.</param>
     /// <param name="baseFolder">What a relative one starts from.</param>
-    /// <exception cref="RpcException">NotFound for no file; InvalidArgument for a folder or an unknown ending.
+    /// <exception cref="RpcException">NotFound for no file;
+    /// InvalidArgument for a folder or an unknown ending.
     /// </exception>
     public static IReadOnlyList<SourceFile> Expand(string pattern, string baseFolder)
     {
@@ -30,7 +32,8 @@ internal static class PathPattern
         if (Directory.Exists(full))
         {
             string example = Path.Combine(pattern, "*.proto");
-            throw SchemaError.Invalid($"'{pattern}' is a folder; write '{example}' for the .proto files in it.");
+            throw SchemaError.Invalid(
+                $"'{pattern}' is a folder; write '{example}' for the .proto files in it.");
         }
 
         bool isPattern = pattern.AsSpan().IndexOfAny('*', '?') >= 0;
@@ -63,7 +66,8 @@ internal static class PathPattern
     {
         string root = Path.GetPathRoot(pattern)!;
         string[] parts = pattern[root.Length..].Split(
-            [Path.DirectorySeparatorChar, Path.AltDirectorySeparatorChar], StringSplitOptions.RemoveEmptyEntries);
+            [Path.DirectorySeparatorChar, Path.AltDirectorySeparatorChar],
+            StringSplitOptions.RemoveEmptyEntries);
         try
         {
             IEnumerable<string> folders = [root];
@@ -100,7 +104,8 @@ internal static class PathPattern
         return Directory.EnumerateDirectories(folder).Where(f => Matches(part, f));
     }
 
-    // The simple matching takes a backslash for an escape; none gets here, as it is a separator or no wildcard.
+    // The simple matching takes a backslash for an escape;
+    // none gets here, as it is a separator or no wildcard.
     private static bool Matches(string part, string path) =>
         FileSystemName.MatchesSimpleExpression(
             part, Path.GetFileName(path), ignoreCase: OperatingSystem.IsWindows());

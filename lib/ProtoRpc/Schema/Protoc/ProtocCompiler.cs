@@ -27,7 +27,8 @@ internal static class ProtocCompiler
     public static IReadOnlyList<ProtocResult> Compile(
         IReadOnlyList<SourceFile> files, IReadOnlyList<string> importPaths, string baseFolder)
     {
-        SourceFile[] folders = [.. importPaths.Select(p => ImportFolder(p, baseFolder)).DistinctBy(f => f.FullPath)];
+        SourceFile[] folders =
+            [.. importPaths.Select(p => ImportFolder(p, baseFolder)).DistinctBy(f => f.FullPath)];
         string protoc = ProtocLocator.Find();
         return [.. ProtocPlan.Make(files, folders).Select(plan => Run(protoc, plan, Timeout))];
     }
@@ -50,7 +51,8 @@ internal static class ProtocCompiler
             string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.Value.Given}'"));
             IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
             plan.CheckImports(files.Select(f => f.Name));
-            return new ProtocResult(files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label);
+            return new ProtocResult(
+                files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label);
         }
         finally
         {
@@ -94,7 +96,11 @@ internal static class ProtocCompiler
         Dictionary<string, string> links = new(StringComparer.Ordinal);
         File.WriteAllLines(arguments, Arguments(plan, output, work, links));
         ProtocOutput run = ProtocProcess.Run(protoc, ["@" + arguments], work, timeout);
-        return run with { Text = links.Aggregate(run.Text, (text, link) => text.Replace(link.Key, link.Value)) };
+        return run with
+        {
+            Text = links.Aggregate(
+            run.Text, (text, link) => text.Replace(link.Key, link.Value))
+        };
     }
 
     private static SourceFile ImportFolder(string path, string baseFolder)
@@ -122,12 +128,13 @@ internal static class ProtocCompiler
         // A name that looks like an option is given as a path.
         arguments.AddRange(plan.Inputs.Select(i => i.Key.StartsWith('-') ? i.Value.FullPath : i.Key));
         return arguments.Any(a => a.AsSpan().IndexOfAny('\n', '\r') >= 0)
-            ? throw SchemaError.Invalid("The path of a .proto file has a line break, which protoc cannot read.")
+            ? throw SchemaError.Invalid(
+                "The path of a .proto file has a line break, which protoc cannot read.")
             : arguments;
     }
 
-    // protoc splits its paths at the separator of lists, which leaves only a detour for a folder that has one in its
-    // name. The equals sign before a path keeps other equals signs from being read.
+    // protoc splits its paths at the separator of lists, which leaves only a detour for a folder that has one
+    // in its name. The equals sign before a path keeps other equals signs from being read.
     private static string Listable(string folder, string link, Dictionary<string, string> links)
     {
         if (!folder.Contains(Path.PathSeparator))
@@ -145,7 +152,8 @@ internal static class ProtocCompiler
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
             throw SchemaError.Invalid(
-                $"The path '{folder}' has a '{Path.PathSeparator}', which protoc takes for the end of the path.", e);
+                $"The path '{folder}' has a '{Path.PathSeparator}', which protoc takes for the end of the "
+                + "path.", e);
         }
 
         links.Add(link + Path.DirectorySeparatorChar, folder + Path.DirectorySeparatorChar);

@@ -4,8 +4,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Schema.Protoc;
 
-/// <summary>A copy of the shipped protoc in the user's cache, for where the shipped file cannot be executed: another
-/// user installed it without the execute bit, or its file system forbids to execute.</summary>
+/// <summary>A copy of the shipped protoc in the user's cache, for where the shipped file cannot be executed:
+/// another user installed it without the execute bit, or its file system forbids to execute.</summary>
 [UnsupportedOSPlatform("windows")]
 internal static class ProtocCopy
 {
@@ -18,7 +18,8 @@ internal static class ProtocCopy
     /// <param name="shipped">The file to copy.</param>
     /// <param name="cacheHome">The value of XDG_CACHE_HOME.</param>
     /// <param name="home">The value of HOME.</param>
-    /// <exception cref="RpcException">FailedPrecondition when no copy can be made that only this user can change.
+    /// <exception cref="RpcException">FailedPrecondition when no copy can be made
+    /// that only this user can change.
     /// </exception>
     public static string Prepare(string shipped, string? cacheHome, string? home)
     {
@@ -39,9 +40,10 @@ internal static class ProtocCopy
             catch (Exception e) when (e is IOException or UnauthorizedAccessException)
             {
                 throw ProtocLocator.Missing(
-                    $"'{shipped}' is not executable for this user, and it cannot be copied to the user's cache: "
-                    + $"{e.Message.TrimEnd('.')}. Run 'chmod +x' on it as its owner, set XDG_CACHE_HOME to a folder "
-                    + "of this user that allows execution, or set PROTOC to another protoc.",
+                    $"'{shipped}' is not executable for this user, and it cannot be copied to the "
+                    + $"user's cache: {e.Message.TrimEnd('.')}. Run 'chmod +x' on it as its owner, set "
+                    + "XDG_CACHE_HOME to a folder of this user that allows execution, or set PROTOC to "
+                    + "another protoc.",
                     e);
             }
         }
@@ -77,13 +79,14 @@ internal static class ProtocCopy
         return folder;
     }
 
-    // Whoever can rename a folder can put another one in its place after it was checked; with sudo, HOME may still be
-    // that of the other user.
+    // Whoever can rename a folder can put another one in its place after it was checked; with sudo, HOME may
+    // still be that of the other user.
     private static void CheckNotReplaceable(string cache)
     {
         foreach (string folder in new[] { cache, Path.GetDirectoryName(cache) ?? "/" }.Where(f => f != "/"))
         {
-            if (UnixAccounts.OwnerOf(folder) is not { } owner || (owner != 0 && owner != UnixAccounts.EffectiveUserId))
+            if (UnixAccounts.OwnerOf(folder) is not { } owner
+                || (owner != 0 && owner != UnixAccounts.EffectiveUserId))
             {
                 throw new IOException($"'{folder}' belongs to another user, who can replace what is in it");
             }

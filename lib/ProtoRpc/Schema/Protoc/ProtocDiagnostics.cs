@@ -15,7 +15,8 @@ internal sealed partial class ProtocDiagnostics
         FailedInputs = failedInputs;
     }
 
-    /// <summary>Errors as <c>file:line:column: text</c>, or without a place where protoc gives none.</summary>
+    /// <summary>Errors as <c>file:line:column: text</c>,
+    /// or without a place where protoc gives none.</summary>
     public IReadOnlyList<string> Errors { get; }
 
     /// <summary>Warnings in the same form.</summary>
@@ -30,7 +31,8 @@ internal sealed partial class ProtocDiagnostics
         List<string> errors = [];
         List<string> warnings = [];
         HashSet<SourceFile> failed = [];
-        string[] lines = text.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
+        string[] lines =
+            text.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
         foreach (string line in lines.Distinct(StringComparer.Ordinal))
         {
             Match match = Diagnostic().Match(line);
@@ -82,7 +84,8 @@ internal sealed partial class ProtocDiagnostics
         plan.Inputs.FirstOrDefault(i => i.Key == file || i.Value.FullPath == FullPath(file)).Value;
 
     // With the separators of this system; null for a name below a root.
-    private static string? FullPath(string file) => Path.IsPathFullyQualified(file) ? Path.GetFullPath(file) : null;
+    private static string? FullPath(string file) =>
+        Path.IsPathFullyQualified(file) ? Path.GetFullPath(file) : null;
 
     private static string UserPath(string file, ProtocPlan plan)
     {

@@ -28,11 +28,13 @@ internal static partial class ProtocLocator
             .Where(Directory.Exists),
     ];
 
-    /// <summary>protoc: the one that <c>$PROTOC</c> names, else the one that is shipped, else the one on PATH.
+    /// <summary>protoc: the one that <c>$PROTOC</c> names, else the one that is shipped,
+    /// else the one on PATH.
     /// </summary>
     /// <exception cref="RpcException">FailedPrecondition when there is none.</exception>
     public static string Find() => Find(
-        Environment.GetEnvironmentVariable(Variable), AssemblyFolder, Environment.GetEnvironmentVariable("PATH"));
+        Environment.GetEnvironmentVariable(Variable), AssemblyFolder,
+        Environment.GetEnvironmentVariable("PATH"));
 
     /// <summary>The same for the given places.</summary>
     internal static string Find(string? variable, string assemblyFolder, string? searchPath)
@@ -41,7 +43,8 @@ internal static partial class ProtocLocator
         {
             return File.Exists(variable)
                 ? Path.GetFullPath(variable)
-                : throw Missing($"The environment variable {Variable} names '{variable}', which is not there.");
+                : throw Missing(
+                    $"The environment variable {Variable} names '{variable}', which is not there.");
         }
 
         string name = OperatingSystem.IsWindows() ? "protoc.exe" : "protoc";
@@ -91,7 +94,8 @@ internal static partial class ProtocLocator
         return CanExecute(path)
             ? path
             : ProtocCopy.Prepare(
-                path, Environment.GetEnvironmentVariable("XDG_CACHE_HOME"), Environment.GetEnvironmentVariable("HOME"));
+                path, Environment.GetEnvironmentVariable("XDG_CACHE_HOME"),
+                Environment.GetEnvironmentVariable("HOME"));
     }
 
     [UnsupportedOSPlatform("windows")]

@@ -36,7 +36,8 @@ internal sealed record ProtocPlan(
         return [.. runs.Select(run => Make(run, importPaths, roots))];
     }
 
-    /// <summary>Checks that no import was found by chance: in one of several folders that nobody put in order.
+    /// <summary>Checks that no import was found by chance:
+    /// in one of several folders that nobody put in order.
     /// </summary>
     /// <param name="fileNames">The files that were compiled, with imports.</param>
     /// <exception cref="RpcException">InvalidArgument when two folders have different files for an import.
@@ -58,14 +59,16 @@ internal sealed record ProtocPlan(
             if (!isOrdered && other is not null)
             {
                 throw SchemaError.Invalid(
-                    $"The import '{name}' is a different file in '{holders[0].FullPath}' and in '{other.FullPath}'. "
-                    + "Load the files of the two folders separately, or give the folder that is meant as an import "
-                    + "path.");
+                    $"The import '{name}' is a different file in '{holders[0].FullPath}' and in "
+                    + $"'{other.FullPath}'. "
+                    + "Load the files of the two folders separately, or give the folder that is meant as "
+                    + "an import path.");
             }
         }
     }
 
-    private static ProtocPlan Make(List<SourceFile> files, IReadOnlyList<SourceFile> importPaths, ImportRoots roots)
+    private static ProtocPlan Make(
+        List<SourceFile> files, IReadOnlyList<SourceFile> importPaths, ImportRoots roots)
     {
         SourceFile[] order =
         [
@@ -74,15 +77,16 @@ internal sealed record ProtocPlan(
                 .Concat(roots.Automatic)
                 .DistinctBy(r => r.FullPath),
         ];
-        KeyValuePair<string, SourceFile>[] inputs = [.. files.Select(f => KeyValuePair.Create(roots.NameOf(f), f))];
+        KeyValuePair<string, SourceFile>[] inputs =
+            [.. files.Select(f => KeyValuePair.Create(roots.NameOf(f), f))];
         foreach ((string name, SourceFile file) in inputs)
         {
             string first = order.Select(r => Path.Combine(r.FullPath, name)).First(File.Exists);
             if (!Path.GetFullPath(first).Equals(file.FullPath, StringComparison.Ordinal))
             {
                 throw SchemaError.Invalid(
-                    $"'{file.Given}' is hidden by '{first}', which has the same name '{name}' in an import path "
-                    + "that comes first. Change the order of the import paths.");
+                    $"'{file.Given}' is hidden by '{first}', which has the same name '{name}' in an "
+                    + "import path that comes first. Change the order of the import paths.");
             }
         }
 

@@ -14,9 +14,10 @@ internal static class ProtocProcess
     private const int MaxText = 1024 * 1024;
 
     /// <summary>Runs protoc to its end.</summary>
-    /// <exception cref="RpcException">FailedPrecondition when it cannot be started; DeadlineExceeded when it hangs,
-    /// and it is then killed.</exception>
-    public static ProtocOutput Run(string protoc, IEnumerable<string> arguments, string workFolder, TimeSpan timeout)
+    /// <exception cref="RpcException">FailedPrecondition when it cannot be started; DeadlineExceeded when it
+    /// hangs, and it is then killed.</exception>
+    public static ProtocOutput Run(
+        string protoc, IEnumerable<string> arguments, string workFolder, TimeSpan timeout)
     {
         ProcessStartInfo start = new(protoc, arguments)
         {

@@ -3,7 +3,8 @@ using System.Text.RegularExpressions;
 namespace ProtoRpc.Schema.Protoc;
 
 /// <summary>Lets all names of rpc_messages.proto mean the file that the user brings by one of them.</summary>
-/// <remarks>Without this, a file that imports the user's copy and one of ours would declare each type twice.</remarks>
+/// <remarks>Without this, a file that imports the user's copy and one
+/// of ours would declare each type twice.</remarks>
 internal static partial class RpcMessageAliases
 {
     /// <summary>Writes files for the names that the user's folders lack.</summary>
@@ -31,7 +32,8 @@ internal static partial class RpcMessageAliases
 
         if (declaring is null)
         {
-            // The user's rpc_messages.proto is another one, so the shipped aliases cannot import ours by that name.
+            // The user's rpc_messages.proto is another one,
+            // so the shipped aliases cannot import ours by that name.
             if (FindIn(ProtocLocator.IncludeFolders, RpcMessageFiles.Name) is not { } shipped)
             {
                 return false;

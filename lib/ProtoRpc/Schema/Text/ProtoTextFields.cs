@@ -13,9 +13,10 @@ internal sealed class ProtoTextFields(
     /// <summary>Whether a field is written with the word <c>group</c> and the fields of its type.</summary>
     public static bool IsGroup(FieldDescriptorProto field) => field.Type == Type.Group;
 
-    /// <summary>The place of a group's type, or of a map's entry, among the messages of a scope; null for other
-    /// fields.</summary>
-    public static int? TypeIndex(FieldDescriptorProto field, RepeatedField<DescriptorProto> siblings, string scope)
+    /// <summary>The place of a group's type, or of a map's entry, among the messages of a scope; null for
+    /// other fields.</summary>
+    public static int? TypeIndex(
+        FieldDescriptorProto field, RepeatedField<DescriptorProto> siblings, string scope)
     {
         for (int i = 0; i < siblings.Count; i++)
         {
@@ -88,7 +89,8 @@ internal sealed class ProtoTextFields(
     private void WriteMember(
         DescriptorProto message, FieldDescriptorProto field, string fullName, string path, string fieldPath)
     {
-        DescriptorProto? entry = !IsGroup(field) && TypeIndex(field, message.NestedType, fullName) is { } index
+        DescriptorProto? entry =
+            !IsGroup(field) && TypeIndex(field, message.NestedType, fullName) is { } index
             ? message.NestedType[index]
             : null;
         string nestedPath = $"{path},{DescriptorProto.NestedTypeFieldNumber}";

@@ -14,7 +14,8 @@ internal static class ProtoTextLiteral
         bool flag => flag ? "true" : "false",
         double number => Of(number, number.ToString("R", CultureInfo.InvariantCulture)),
         float number => Of(number, number.ToString("R", CultureInfo.InvariantCulture)),
-        int number when field.Kind == RpcFieldKind.Enum && field.EnumType!.FindName(number) is { } name => name,
+        int number when field.Kind == RpcFieldKind.Enum
+            && field.EnumType!.FindName(number) is { } name => name,
         _ => Convert.ToString(value, CultureInfo.InvariantCulture)!,
     };
 

@@ -31,7 +31,8 @@ internal sealed class ProtoTextMessages
 
     public SourcePositions Positions { get; }
 
-    /// <summary>Adds messages and enums; those that are written elsewhere, as groups and map entries, are not.
+    /// <summary>Adds messages and enums; those that are written elsewhere,
+    /// as groups and map entries, are not.
     /// </summary>
     public void AddTypes(
         ProtoTextOrder order, RepeatedField<DescriptorProto> messages, string messagesPath,
@@ -97,7 +98,8 @@ internal sealed class ProtoTextMessages
         ProtoTextOrder order = new(Positions);
         AddTypes(
             order, message.NestedType, nestedPath, message.EnumType,
-            $"{path},{DescriptorProto.EnumTypeFieldNumber}", message.Field.Concat(message.Extension), fullName);
+            $"{path},{DescriptorProto.EnumTypeFieldNumber}",
+            message.Field.Concat(message.Extension), fullName);
         order.Add(_fields.Members(message, fullName, path));
         AddExtensions(
             order, message.Extension, $"{path},{DescriptorProto.ExtensionFieldNumber}", message.NestedType,
@@ -130,9 +132,11 @@ internal sealed class ProtoTextMessages
             for (int i = 0; i < type.Value.Count; i++)
             {
                 EnumValueDescriptorProto value = type.Value[i];
-                IReadOnlyList<string> options = _options.Assignments("EnumValueOptions", value.Options, scope);
+                IReadOnlyList<string> options =
+                    _options.Assignments("EnumValueOptions", value.Options, scope);
                 string valuePath = $"{path},{EnumDescriptorProto.ValueFieldNumber},{i}";
-                _text.Statement(_options.WithList($"{value.Name} = {value.Number}", options) + ";", valuePath);
+                _text.Statement(
+                    _options.WithList($"{value.Name} = {value.Number}", options) + ";", valuePath);
             }
 
             _text.Blank();
@@ -161,7 +165,9 @@ internal sealed class ProtoTextMessages
 
         if (names.Count > 0)
         {
-            IEnumerable<string> written = _file.Syntax == "editions" ? names : names.Select(ProtoTextLiteral.Quote);
+            IEnumerable<string> written = _file.Syntax == "editions"
+                ? names
+                : names.Select(ProtoTextLiteral.Quote);
             _text.Statement($"reserved {string.Join(", ", written)};", namesPath);
         }
     }

@@ -2,14 +2,16 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Text;
 
-/// <summary>Writes references to types and extensions so that the language's scoping finds them again.</summary>
+/// <summary>Writes references to types and extensions so
+/// that the language's scoping finds them again.</summary>
 internal sealed class ProtoTextNames
 {
     // Where a type is expected, these words are read as what they mean in the language.
     private static readonly HashSet<string> Words =
     [
         "double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64",
-        "sfixed32", "sfixed64", "bool", "string", "bytes", "message", "enum", "extend", "extensions", "reserved",
+        "sfixed32", "sfixed64", "bool", "string", "bytes", "message", "enum", "extend",
+        "extensions", "reserved",
         "option", "oneof", "optional", "required", "repeated", "group", "map", "stream", "export", "local",
     ];
 
@@ -54,11 +56,13 @@ internal sealed class ProtoTextNames
         return Full(fullName, scope);
     }
 
-    /// <summary>The full name, with a dot in front where something nearer has its first part's name.</summary>
-    public string Full(string fullName, string scope) => IsHidden(fullName, scope, "") ? "." + fullName : fullName;
+    /// <summary>The full name, with a dot in front
+    /// where something nearer has its first part's name.</summary>
+    public string Full(string fullName, string scope) =>
+        IsHidden(fullName, scope, "") ? "." + fullName : fullName;
 
-    // Names are looked for from the inside outwards by their first part, which must not be met before the scope
-    // that is meant.
+    // Names are looked for from the inside outwards by their first part, which must not be met before the
+    // scope that is meant.
     private bool IsHidden(string name, string scope, string meant)
     {
         string first = name.Split('.', 2)[0];
@@ -126,5 +130,6 @@ internal sealed class ProtoTextNames
         Add(prefix, type.Value.Select(v => v.Name));
     }
 
-    private void Add(string prefix, IEnumerable<string> names) => _symbols.UnionWith(names.Select(n => prefix + n));
+    private void Add(string prefix, IEnumerable<string> names) =>
+        _symbols.UnionWith(names.Select(n => prefix + n));
 }

@@ -12,7 +12,8 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
     /// <summary>Writes options as statements.</summary>
     /// <param name="typeName">The options' type without package: <c>FileOptions</c>.</param>
     /// <param name="options">The options, or null.</param>
-    /// <param name="scope">The full name of the message or package from which their names are looked for.</param>
+    /// <param name="scope">The full name of the message or package from
+    /// which their names are looked for.</param>
     public void WriteStatements(string typeName, IMessage? options, string scope)
     {
         foreach (string assignment in Assignments(typeName, options, scope, text.Depth))
@@ -21,12 +22,14 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
         }
     }
 
-    /// <summary>The options of a field, value or range, each as <c>name = value</c>, for <see cref="WithList"/>.
+    /// <summary>The options of a field, value or range, each as <c>name = value</c>,
+    /// for <see cref="WithList"/>.
     /// </summary>
     public IReadOnlyList<string> Assignments(string typeName, IMessage? options, string scope) =>
         Assignments(typeName, options, scope, text.Depth + 1);
 
-    /// <summary>A declaration with its options in brackets: in its line, or one in each line where it gets long.
+    /// <summary>A declaration with its options in brackets:
+    /// in its line, or one in each line where it gets long.
     /// </summary>
     public string WithList(string head, IReadOnlyList<string> assignments)
     {
@@ -38,7 +41,9 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
         string inline = $"{head} [{string.Join(", ", assignments)}]";
         bool isLong = inline.Length + (2 * text.Depth) > MaxLine || inline.Contains('\n');
         string indent = new(' ', 2 * text.Depth);
-        return isLong ? $"{head} [\n{indent}  {string.Join($",\n{indent}  ", assignments)}\n{indent}]" : inline;
+        return isLong
+            ? $"{head} [\n{indent}  {string.Join($",\n{indent}  ", assignments)}\n{indent}]"
+            : inline;
     }
 
     private IReadOnlyList<string> Assignments(string typeName, IMessage? options, string scope, int depth)
@@ -84,7 +89,8 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
 
     private static IEnumerable<int> UnknownNumbers(OptionMessage message) =>
         message.Unknown.Select(u => u.Key)
-            .Concat(message.Fields.SelectMany(f => f.Values).OfType<OptionMessage>().SelectMany(UnknownNumbers));
+            .Concat(
+                message.Fields.SelectMany(f => f.Values).OfType<OptionMessage>().SelectMany(UnknownNumbers));
 
     private static string Value(RpcFieldInfo field, object value, int depth)
     {

@@ -9,7 +9,8 @@ namespace ProtoRpc.Schema.Text;
 /// </param>
 internal sealed record ProtoTextElement(string Path, Action Write, int? TypeIndex = null);
 
-/// <summary>Puts elements of several kinds into the order of the source, which descriptors keep per kind only.
+/// <summary>Puts elements of several kinds into the order of the source,
+/// which descriptors keep per kind only.
 /// </summary>
 internal sealed class ProtoTextOrder(SourcePositions positions)
 {
@@ -18,8 +19,8 @@ internal sealed class ProtoTextOrder(SourcePositions positions)
     /// <summary>Adds the elements of a kind in their order, which is never changed.</summary>
     public void Add(IEnumerable<ProtoTextElement> elements) => _kinds.Add([.. elements]);
 
-    /// <summary>All elements: by their places where these are known, else kind by kind as far as the order of the
-    /// messages lets them.</summary>
+    /// <summary>All elements: by their places where these are known, else kind by kind as far as the order of
+    /// the messages lets them.</summary>
     public IEnumerable<Action> InOrder() => BySource() ?? ByKind();
 
     private List<Action>? BySource()
@@ -44,7 +45,8 @@ internal sealed class ProtoTextOrder(SourcePositions positions)
         return [.. placed.OrderBy(p => p.Position).Select(p => p.Write)];
     }
 
-    // Takes elements up to the one with the next message, from the kind that has it, until no message is left.
+    // Takes elements up to the one with the next message, from the kind that has it,
+    // until no message is left.
     private List<Action> ByKind()
     {
         List<Action> order = [];

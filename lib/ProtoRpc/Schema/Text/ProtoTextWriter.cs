@@ -142,13 +142,15 @@ internal sealed class ProtoTextWriter
             _text.Blank();
             for (int i = 0; i < service.Method.Count; i++)
             {
-                WriteMethod(service.Method[i], scope, $"{path},{ServiceDescriptorProto.MethodFieldNumber},{i}");
+                WriteMethod(
+                    service.Method[i], scope, $"{path},{ServiceDescriptorProto.MethodFieldNumber},{i}");
             }
         });
 
     private void WriteMethod(MethodDescriptorProto method, string scope, string path)
     {
-        string request = (method.ClientStreaming ? "stream " : "") + _names.Reference(method.InputType, scope);
+        string request =
+            (method.ClientStreaming ? "stream " : "") + _names.Reference(method.InputType, scope);
         string reply = (method.ServerStreaming ? "stream " : "") + _names.Reference(method.OutputType, scope);
         string head = $"rpc {method.Name} ({request}) returns ({reply})";
         if (method.Options is null)

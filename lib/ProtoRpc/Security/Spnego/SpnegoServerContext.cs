@@ -1,6 +1,7 @@
 namespace ProtoRpc.Security.Spnego;
 
-/// <summary>The server's side: takes the first mechanism of the client's list that it knows, or NTLM without a list.
+/// <summary>The server's side: takes the first mechanism of the client's list that it knows,
+/// or NTLM without a list.
 /// </summary>
 internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechanisms) : SpnegoContext
 {
@@ -35,8 +36,8 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
         return Inner is null ? Choose(token.ToArray()) : Continue(token.ToArray());
     }
 
-    // The Negotiate package of Windows also takes NTLM tokens without SPNEGO around them, and clients that have
-    // NTLM alone, such as Wine's, send them like that.
+    // The Negotiate package of Windows also takes NTLM tokens without SPNEGO around them, and clients that
+    // have NTLM alone, such as Wine's, send them like that.
     private static ReadOnlySpan<byte> NtlmSignature => "NTLMSSP\0"u8;
 
     private SpnegoMechanism FindNtlm() =>

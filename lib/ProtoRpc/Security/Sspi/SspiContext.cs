@@ -66,7 +66,8 @@ internal sealed unsafe class SspiContext : SecurityContext
     /// <param name="target">The service principal name that callers by Kerberos must have asked for; null for
     /// any that the account has.</param>
     /// <param name="isDce">Whether the caller speaks DCE/RPC.</param>
-    public static SspiContext ForServer(SspiCredential credential, string? target = null, bool isDce = true) =>
+    public static SspiContext ForServer(
+        SspiCredential credential, string? target = null, bool isDce = true) =>
         new(credential, isServer: true, target) { _isDce = isDce };
 
     /// <inheritdoc/>
@@ -251,7 +252,8 @@ internal sealed unsafe class SspiContext : SecurityContext
             }
 
             // NTLM knows no services.
-            if (_isServer && _target is not null && _mechanism != SecurityPackage.NameOf(SecurityPackage.Ntlm))
+            if (_isServer && _target is not null && _mechanism != SecurityPackage.NameOf(
+                SecurityPackage.Ntlm))
             {
                 CheckTarget(context);
             }
@@ -266,10 +268,13 @@ internal sealed unsafe class SspiContext : SecurityContext
     {
         SspiTarget target;
         int status = SspiApi.QueryContextAttributes(context, SspiApi.OfTarget, &target);
-        string asked = status == SspiStatus.Ok ? target.TakeName() : throw SspiStatus.Refused(_mechanism, status);
+        string asked = status == SspiStatus.Ok
+            ? target.TakeName()
+            : throw SspiStatus.Refused(_mechanism, status);
         if (!asked.Equals(_target, StringComparison.OrdinalIgnoreCase))
         {
-            throw SecurityErrors.Refused(_mechanism, $"the caller asked for '{asked}', and this is '{_target}'");
+            throw SecurityErrors.Refused(
+                _mechanism, $"the caller asked for '{asked}', and this is '{_target}'");
         }
     }
 

@@ -7,7 +7,8 @@ namespace ProtoRpc.Transports.Http;
 /// where the HTTP client's own decompression would take it as whole.</summary>
 internal sealed class DecompressingHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
 {
-    protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
+    protected override HttpResponseMessage Send(
+        HttpRequestMessage request, CancellationToken cancellationToken)
     {
         Ask(request);
         HttpResponseMessage response = base.Send(request, cancellationToken);

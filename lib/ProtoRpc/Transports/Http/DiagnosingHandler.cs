@@ -2,19 +2,21 @@ using System.Net;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Says of a server that does not answer in HTTP what it speaks instead, or why it is not trusted. A server
-/// that answered once is not asked again.</summary>
+/// <summary>Says of a server that does not answer in HTTP what it speaks instead, or why it is not trusted. A
+/// server that answered once is not asked again.</summary>
 /// <param name="inner">Sends the requests.</param>
 /// <param name="endpoint">The server.</param>
 /// <param name="trust">What the handshakes of TLS are made with.</param>
 /// <param name="serverName">The name that the certificate has, and that the server is called by; null for
 /// the host.</param>
 internal sealed class DiagnosingHandler(
-    HttpMessageHandler inner, RpcEndpoint endpoint, TlsTrust trust, string? serverName) : DelegatingHandler(inner)
+    HttpMessageHandler inner, RpcEndpoint endpoint, TlsTrust trust,
+    string? serverName) : DelegatingHandler(inner)
 {
     private volatile bool _hasAnswered;
 
-    protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
+    protected override HttpResponseMessage Send(
+        HttpRequestMessage request, CancellationToken cancellationToken)
     {
         Name(request);
         try
@@ -39,7 +41,8 @@ internal sealed class DiagnosingHandler(
         Name(request);
         try
         {
-            HttpResponseMessage response = await base.SendAsync(request, cancellationToken).ConfigureAwait(false);
+            HttpResponseMessage response = await base.SendAsync(request, cancellationToken)
+                .ConfigureAwait(false);
             if (IsSuspect(response))
             {
                 await RequireHttpAsync(response, cancellationToken).ConfigureAwait(false);
@@ -89,7 +92,8 @@ internal sealed class DiagnosingHandler(
         throw Because(HttpErrors.Other(endpoint, found, null), HttpRequestError.InvalidResponse);
     }
 
-    private async Task<HttpRequestException> ExplainAsync(HttpRequestException error, CancellationToken cancellation)
+    private async Task<HttpRequestException> ExplainAsync(
+        HttpRequestException error, CancellationToken cancellation)
     {
         if (error.HttpRequestError == HttpRequestError.SecureConnectionError && trust.Distrust is { } why)
         {
@@ -102,7 +106,8 @@ internal sealed class DiagnosingHandler(
             ? Because(HttpErrors.Other(endpoint, found, error), error.HttpRequestError)
             : error.HttpRequestError == HttpRequestError.SecureConnectionError
                 ? Because(
-                    HttpErrors.HandshakeFailed(endpoint, error.InnerException ?? error), error.HttpRequestError)
+                    HttpErrors.HandshakeFailed(endpoint, error.InnerException ?? error),
+                    error.HttpRequestError)
                 : error;
     }
 }

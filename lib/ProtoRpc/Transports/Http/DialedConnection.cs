@@ -8,16 +8,16 @@ namespace ProtoRpc.Transports.Http;
 /// <param name="stream">For HTTP.</param>
 internal sealed class DialedConnection(Socket socket, Stream stream) : IDisposable
 {
-    // RFC 9113, section 4.1: behind three octets of length. A server says goodbye first of all when it is stopped
-    // before anybody has spoken.
+    // RFC 9113, section 4.1: behind three octets of length. A server says goodbye first of all when it is
+    // stopped before anybody has spoken.
     private const int FrameType = 3;
     private const byte GoAway = 0x7;
 
     /// <summary>For HTTP.</summary>
     public Stream Stream => stream;
 
-    /// <summary>Whether the server has hung up in the meantime, so that a call over it would be lost. Under TLS a
-    /// goodbye cannot be seen.</summary>
+    /// <summary>Whether the server has hung up in the meantime, so that a call over it would be lost. Under
+    /// TLS a goodbye cannot be seen.</summary>
     public bool HasEnded
     {
         get

@@ -121,7 +121,8 @@ internal sealed class GreetedStream(
     // A native listener closes a connection that begins with HTTP/2 or TLS without an answer.
     private async Task<RpcException> HungUpAsync(Exception? error, CancellationToken cancellationToken)
     {
-        SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellationToken).ConfigureAwait(false);
+        SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellationToken)
+            .ConfigureAwait(false);
         bool isAsExpected = found == (endpoint.IsTls ? SpokenProtocol.Tls : SpokenProtocol.Http2);
         return found == SpokenProtocol.Unknown || isAsExpected
             ? HttpErrors.HungUp(endpoint, error)

@@ -38,10 +38,12 @@ internal static class HttpErrors
                 SpokenProtocol.Http2 => $"it speaks HTTP/2 without TLS, as gRPC does. Use grpc://{place}",
                 SpokenProtocol.Native => "it speaks DCE/RPC. Use "
                     + RpcEndpoint.Tcp(endpoint.Host, endpoint.Port),
-                SpokenProtocol.Unknown => "it asks for HTTP/1.1, and gRPC needs HTTP/2. Use https:// for its HTTP "
+                SpokenProtocol.Unknown =>
+                    "it asks for HTTP/1.1, and gRPC needs HTTP/2. Use https:// for its HTTP "
                     + "endpoint, or check the port and any proxy",
                 _ => endpoint.IsNative
-                    ? $"it speaks TLS. Use -Tls if DCE/RPC is served there, or https://{place}/ or grpcs://{place}"
+                    ? $"it speaks TLS. Use -Tls if DCE/RPC is served there, or https://{place}/ or "
+                    + $"grpcs://{place}"
                     : $"it speaks TLS. Use {TlsForm(endpoint)}",
             },
             inner);

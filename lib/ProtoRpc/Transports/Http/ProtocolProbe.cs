@@ -7,7 +7,8 @@ using ProtoRpc.Wire.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Finds out what a server speaks that did not answer as its endpoint says, on connections of its own:
+/// <summary>Finds out what a server speaks that did not answer as its endpoint says,
+/// on connections of its own:
 /// one with a request of HTTP/1.1, one with a handshake of TLS, one with a bind of DCE/RPC.</summary>
 internal static class ProtocolProbe
 {
@@ -56,7 +57,8 @@ internal static class ProtocolProbe
     {
         string host = endpoint.Host.Contains(':') ? $"[{endpoint.Host}]" : endpoint.Host;
         await stream.WriteAsync(Encoding.ASCII.GetBytes(
-            $"OPTIONS * HTTP/1.1\r\nHost: {host}:{endpoint.Port}\r\nConnection: close\r\n\r\n")).ConfigureAwait(false);
+            $"OPTIONS * HTTP/1.1\r\nHost: {host}:{endpoint.Port}\r\nConnection: close\r\n\r\n"))
+                .ConfigureAwait(false);
         byte[] answer = new byte[MaxAnswer];
         int count = await stream.ReadAsync(answer).ConfigureAwait(false);
         if (count == 0)
@@ -72,7 +74,8 @@ internal static class ProtocolProbe
                 return SpokenProtocol.Tls;
             case PeerGreeting.Http1:
                 count += await stream.ReadAtLeastAsync(
-                    answer.AsMemory(count), answer.Length - count, throwOnEndOfStream: false).ConfigureAwait(false);
+                    answer.AsMemory(count), answer.Length - count, throwOnEndOfStream: false)
+                        .ConfigureAwait(false);
                 return JudgeHttp(Encoding.Latin1.GetString(answer, 0, count));
             default:
                 return answer[0] == NativeVersion ? SpokenProtocol.Native : SpokenProtocol.Unknown;

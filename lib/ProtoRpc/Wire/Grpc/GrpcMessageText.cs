@@ -13,8 +13,8 @@ internal static class GrpcMessageText
 
     /// <summary>Writes a text.</summary>
     /// <param name="text">The text.</param>
-    /// <param name="maxLength">How many characters the header has at the most: peers bound their headers. A longer
-    /// text is cut off, between characters.</param>
+    /// <param name="maxLength">How many characters the header has at the most: peers bound their headers. A
+    /// longer text is cut off, between characters.</param>
     public static string Encode(string text, int maxLength = int.MaxValue)
     {
         if (text.Length <= maxLength && text.All(static c => IsPlain(c)))
