@@ -23,8 +23,8 @@ internal sealed record BenchmarkOptions
 
     public TimeSpan Round { get; private init; } = TimeSpan.FromSeconds(2);
 
-    /// <exception cref="ArgumentException">An option that is not known, lacks its value, or has one that makes no
-    /// sense; the message says which.</exception>
+    /// <exception cref="ArgumentException">An option that is not known, lacks its value, or has one that
+    /// makes no sense; the message says which.</exception>
     public static BenchmarkOptions Parse(IReadOnlyList<string> arguments)
     {
         BenchmarkOptions options = new();
@@ -60,7 +60,8 @@ internal sealed record BenchmarkOptions
             : throw new ArgumentException($"'{text}' is not a whole number of 0 or more.");
 
     private static TimeSpan Seconds(string text) =>
-        double.TryParse(text, NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double seconds)
+        double.TryParse(
+            text, NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double seconds)
             ? TimeSpan.FromSeconds(seconds)
             : throw new ArgumentException($"'{text}' is not a number of seconds.");
 }

@@ -16,7 +16,7 @@ const string Usage = """
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
 
     transfer                     sends one message of a GiB in parts, and a GiB through a bare socket
-    security                     compares callers who prove who they are with anonymous ones, and counts handshakes
+    security                     compares authenticated callers with anonymous ones, and counts handshakes
     callers ENDPOINT [options]   calls a listener of Benchmark.SampleService, and prints calls/s
 
     tests/benchmarks/shell.ps1 measures the PowerShell module.

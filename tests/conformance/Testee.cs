@@ -21,7 +21,8 @@ public sealed class Testee
         _response = schema.GetMessage("conformance.ConformanceResponse");
     }
 
-    /// <summary>Answers each request, a length of four bytes and a message, until there are no more.</summary>
+    /// <summary>Answers each request, a length of four bytes and a message,
+    /// until there are no more.</summary>
     public void Run(Stream input, Stream output)
     {
         byte[] length = new byte[sizeof(int)];
@@ -123,7 +124,8 @@ public sealed class Testee
         return null;
     }
 
-    private static object? Get(DynamicMessage message, string field) => message.Get(message.Type.FindField(field)!);
+    private static object? Get(DynamicMessage message, string field) =>
+        message.Get(message.Type.FindField(field)!);
 
     private static string NameOf(DynamicMessage message, string field) =>
         message.Type.FindField(field)!.EnumType!.FindName((int)Get(message, field)!) ?? "";

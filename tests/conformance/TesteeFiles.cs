@@ -4,8 +4,8 @@ namespace ProtoRpc.Conformance;
 public static class TesteeFiles
 {
     /// <summary>The files that arguments name; without any, those beside the program.</summary>
-    /// <param name="arguments">The program's arguments. Runners up to version 22.4 put the path of the program
-    /// before the others; it is left out.</param>
+    /// <param name="arguments">The program's arguments. Runners up to version 22.4 put the path of the
+    /// program before the others; it is left out.</param>
     public static IReadOnlyList<string> Of(IReadOnlyList<string> arguments)
     {
         string[] named = [.. arguments.Skip(arguments.Count > 0 && IsOwnPath(arguments[0]) ? 1 : 0)];

@@ -36,7 +36,8 @@ public static class CallMetadataTests
             client.GetMethod("streams.Words/Say"), WordsServer.Text(new string('x', 5000)),
             new RpcCallOptions { Headers = headers, Response = info });
 
-        Assert.Equal(["one", "two", "yes"], info.Headers.GetAll("x-first").SelectMany(v => ((string)v).Split(", ")));
+        Assert.Equal(
+            ["one", "two", "yes"], info.Headers.GetAll("x-first").SelectMany(v => ((string)v).Split(", ")));
         Assert.Equal([1, 2, 255], info.Trailers.GetBytes("x-last-bin"));
         Assert.Equal("of all", info.Trailers.GetText("x-last"));
         Assert.Null(info.Headers.GetText("trailer-x-last"));
@@ -49,7 +50,8 @@ public static class CallMetadataTests
     [InlineData(Http, "te")]
     [InlineData(Grpc, "content-length")]
     [InlineData(Grpc, "te")]
-    public static void Headers_that_belong_to_the_protocol_are_refused_before_the_call(string endpoint, string name)
+    public static void Headers_that_belong_to_the_protocol_are_refused_before_the_call(
+        string endpoint, string name)
     {
         using RpcServer server = Start(endpoint);
         using RpcClient client = RpcClient.Connect(server.Endpoints[0], WordsServer.Schema);
@@ -57,7 +59,8 @@ public static class CallMetadataTests
         headers.Add(name, "1");
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
-            client.GetMethod("streams.Words/Say"), WordsServer.Text("x"), new RpcCallOptions { Headers = headers }));
+            client.GetMethod("streams.Words/Say"), WordsServer.Text("x"),
+            new RpcCallOptions { Headers = headers }));
 
         Assert.Equal("InvalidHeader", error.ErrorId);
         Assert.Contains($"'{name}'", error.Message, StringComparison.Ordinal);
@@ -161,7 +164,8 @@ public static class CallMetadataTests
 
         string text = await response.Content.ReadAsStringAsync();
         string value = Convert.ToBase64String(WordsServer.Text("a detail").ToByteArray()).TrimEnd('=');
-        Assert.Contains($$""""details":[{"type":"streams.Text","value":"{{value}}"},"""", text, StringComparison.Ordinal);
+        Assert.Contains(
+            $$""""details":[{"type":"streams.Text","value":"{{value}}"},"""", text, StringComparison.Ordinal);
         Assert.Equal("of all", Assert.Single(response.Headers.GetValues("Trailer-X-Last")));
     }
 
@@ -179,14 +183,16 @@ public static class CallMetadataTests
         }
 
         RpcException sent = Assert.Throws<RpcException>(() => client.Invoke(
-            client.GetMethod("streams.Words/Say"), WordsServer.Text("x"), new RpcCallOptions { Headers = headers }));
+            client.GetMethod("streams.Words/Say"), WordsServer.Text("x"),
+            new RpcCallOptions { Headers = headers }));
         RpcException returned = Assert.Throws<RpcException>(() => client.Invoke(
             client.GetMethod("streams.Words/Say"), WordsServer.Text($"many {count} {length}")));
 
         Assert.Equal(RpcStatusCode.InvalidArgument, sent.Code);
         Assert.Equal("InvalidHeader", sent.ErrorId);
         Assert.Equal(RpcStatusCode.Internal, returned.Code);
-        Assert.Contains("the limits are 100 values and 32768 bytes", returned.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "the limits are 100 values and 32768 bytes", returned.Message, StringComparison.Ordinal);
     }
 
     private static RpcServer Start(string endpoint) => RpcServer

@@ -9,8 +9,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>A caller who cancels sees the same on every endpoint: OperationCanceledException when nothing was begun,
-/// and the status Cancelled afterwards.</summary>
+/// <summary>A caller who cancels sees the same on every endpoint: OperationCanceledException when nothing was
+/// begun, and the status Cancelled afterwards.</summary>
 public sealed class CancelledTokenTests : IDisposable
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
@@ -36,7 +36,8 @@ public sealed class CancelledTokenTests : IDisposable
 
     [Theory]
     [MemberData(nameof(EndpointsAndRetries))]
-    public async Task A_token_that_is_already_cancelled_ends_every_operation_as_that(int endpoint, int retries)
+    public async Task A_token_that_is_already_cancelled_ends_every_operation_as_that(
+        int endpoint, int retries)
     {
         RpcClientOptions options = new() { RetryCount = retries, MultiPartThreshold = 2048 };
         using RpcClient client = RpcClient.Connect(_server.Endpoints[endpoint], SearchServer.Schema, options);
@@ -52,15 +53,18 @@ public sealed class CancelledTokenTests : IDisposable
             ["Invoke with options"] = () => Run(() => client.Invoke(search, request, waiting, token)),
             ["InvokeAsync"] = () => client.InvokeAsync(search, request, cancellation: token),
             ["InvokeAsync with options"] = () => client.InvokeAsync(search, request, waiting, token),
-            ["Invoke in parts"] = () => Run(() => client.Invoke(search, Request(new('x', 5000)), waiting, token)),
+            ["Invoke in parts"] = () =>
+                Run(() => client.Invoke(search, Request(new('x', 5000)), waiting, token)),
             ["Open"] = () => Run(() => client.Open(search, cancellation: token)),
-            ["InvokeStreamAsync"] = () => Enumerate(client.InvokeStreamAsync(search, One(request), null, token)),
+            ["InvokeStreamAsync"] = () =>
+                Enumerate(client.InvokeStreamAsync(search, One(request), null, token)),
             ["Upload"] = () => Run(() => client.Upload(
                 search, new MemoryStream(request.ToByteArray()), cancellation: token)),
             ["Ping"] = () => Run(() => client.Ping(cancellation: token)),
             ["FetchSchema"] = () => Run(() => client.FetchSchema(token)),
             ["CompareSchema"] = () => Run(() => client.CompareSchema(cancellation: token)),
-            ["Connect"] = () => Run(() => RpcClient.Connect(client.Endpoint, SearchServer.Schema, options, token)),
+            ["Connect"] = () =>
+                Run(() => RpcClient.Connect(client.Endpoint, SearchServer.Schema, options, token)),
             ["Connect balanced"] = () => Run(() => RpcClient.Connect(
                 [client.Endpoint], RpcLoadBalancing.RoundRobin, SearchServer.Schema, options, token)),
         };
@@ -68,7 +72,8 @@ public sealed class CancelledTokenTests : IDisposable
         foreach ((string name, Func<Task> operation) in operations)
         {
             Exception? error = await Record.ExceptionAsync(() => operation().WaitAsync(Patience));
-            OperationCanceledException cancelled = Assert.IsType<OperationCanceledException>(error, exactMatch: false);
+            OperationCanceledException cancelled =
+                Assert.IsType<OperationCanceledException>(error, exactMatch: false);
             Assert.True(token == cancelled.CancellationToken, $"{name} ends with another token.");
         }
 
@@ -80,7 +85,8 @@ public sealed class CancelledTokenTests : IDisposable
     [Fact]
     public void A_schema_is_not_asked_for_with_a_cancelled_token() =>
         Assert.Throws<OperationCanceledException>(() => RpcHttpSchema.Load(
-            new Uri($"{_server.Endpoints[0].Uri}ProtoService.proto"), null, new CancellationToken(canceled: true)));
+            new Uri($"{_server.Endpoints[0].Uri}ProtoService.proto"), null,
+            new CancellationToken(canceled: true)));
 
     [Fact]
     public async Task The_raw_layer_ends_the_same_way()

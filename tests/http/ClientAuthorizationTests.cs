@@ -42,7 +42,8 @@ public static class ClientAuthorizationTests
         using RpcClient client = Connect(server, Password("pä:ss"));
 
         Assert.StartsWith("bob|", Who(client), StringComparison.Ordinal);
-        Assert.Equal(RpcStatusCode.Unauthenticated, Fails(() => Who(Connect(server, Password("guessed")))).Code);
+        Assert.Equal(
+            RpcStatusCode.Unauthenticated, Fails(() => Who(Connect(server, Password("guessed")))).Code);
     }
 
     [Fact]

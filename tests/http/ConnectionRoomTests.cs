@@ -16,7 +16,8 @@ public static class ConnectionRoomTests
 {
     private const string Search = "/ProtoService.SearchService/Search?query=x";
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
-    private static readonly byte[] Preface = [.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, 0, 0, 0, 4, 0, 0, 0, 0, 0];
+    private static readonly byte[] Preface =
+        [.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, 0, 0, 0, 4, 0, 0, 0, 0, 0];
 
     private static readonly RpcServerOptions Impatient = new()
     {
@@ -63,7 +64,8 @@ public static class ConnectionRoomTests
         using SslStream tls = new(tcp.GetStream(), false, (_, _, _, _) => true);
         await tls.AuthenticateAsClientAsync(new SslClientAuthenticationOptions
         {
-            TargetHost = "localhost", ApplicationProtocols = [new SslApplicationProtocol(protocol)],
+            TargetHost = "localhost",
+            ApplicationProtocols = [new SslApplicationProtocol(protocol)],
         });
 
         await EndsAsync(tls);
@@ -198,7 +200,8 @@ public static class ConnectionRoomTests
         }
         catch (Exception e) when (e is HttpRequestException or SocketException)
         {
-            // A connection that is closed while HttpClient notes whose it is ends as the socket's own exception.
+            // A connection that is closed while HttpClient notes whose it is ends
+            // as the socket's own exception.
             return null;
         }
     }

@@ -47,7 +47,8 @@ public static class CutOffBodyTests
         for (int cut = 0; cut < 9; cut++)
         {
             byte[] frame = [1, 0, 0, 0, (byte)(packed.Length - cut), .. packed[..^cut]];
-            using HttpResponseMessage response = await server.PostAsync(frame, headers: ("grpc-encoding", "gzip"));
+            using HttpResponseMessage response =
+                await server.PostAsync(frame, headers: ("grpc-encoding", "gzip"));
 
             Assert.Equal(cut == 0 ? "0" : "13", WordsServer.Find(response, "grpc-status"));
         }
@@ -151,7 +152,8 @@ public static class CutOffBodyTests
         Assert.False(server.Waiting.Task.IsCompleted);
     }
 
-    private static IMessage Request() => MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""");
+    private static IMessage Request() =>
+        MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""");
 
     private static byte[] Pack(string encoding, byte[] plain)
     {
@@ -209,7 +211,8 @@ public static class CutOffBodyTests
                 // With this the client asks whether anybody is there.
                 await (request.AsSpan(0, count).StartsWith("OPTIONS"u8)
                     ? client.GetStream().WriteAsync(
-                        "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"u8.ToArray(), _end.Token).AsTask()
+                        "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"u8.ToArray(),
+                        _end.Token).AsTask()
                     : answer(client.GetStream(), _end.Token));
                 client.Client.Shutdown(SocketShutdown.Send);
                 while (await client.GetStream().ReadAsync(request, _end.Token) > 0)

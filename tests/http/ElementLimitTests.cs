@@ -8,7 +8,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>The bound of what a message is made of, at both ends of a call on each kind of endpoint.</summary>
+/// <summary>The bound of what a message is made of,
+/// at both ends of a call on each kind of endpoint.</summary>
 public static class ElementLimitTests
 {
     private const int Many = 5000;
@@ -113,7 +114,8 @@ public static class ElementLimitTests
 
     // Children without anything, which take two bytes each.
     private static DynamicMessage Tree(int children) => DynamicMessage.Parse(
-        Schema.GetMessage("tree.Node"), Enumerable.Repeat<byte[]>([0x0A, 0], children).SelectMany(b => b).ToArray());
+        Schema.GetMessage("tree.Node"), Enumerable.Repeat<byte[]>([0x0A, 0], children)
+            .SelectMany(b => b).ToArray());
 
     private static FieldDescriptorProto FieldOf(
         string name, int number, FieldDescriptorProto.Types.Type type, string? typeName = null)

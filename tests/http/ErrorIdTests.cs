@@ -58,7 +58,8 @@ public static class ErrorIdTests
     }
 
     private static RpcServer Start() => RpcServer
-        .Create(SearchServer.Schema, null, new RpcServerOptions { Limits = new() { MaxMessageBytes = 100_000 } }.WithHttp())
+        .Create(SearchServer.Schema, null, new RpcServerOptions
+        { Limits = new() { MaxMessageBytes = 100_000 } }.WithHttp())
         .Handle("Search", async (context, request) =>
         {
             switch (SearchServer.TextOf(request))

@@ -23,7 +23,8 @@ public sealed class ErrorPolicyTests : IDisposable
     // Every way by which the text of an exception may come along.
     private static readonly string[] Unsaid =
     [
-        "plain", "inner", "data", "missing", "unimplemented", "cancelled", "aggregate", "call", "schema", "message",
+        "plain", "inner", "data", "missing", "unimplemented", "cancelled", "aggregate", "call",
+        "schema", "message",
         "typename",
     ];
 
@@ -55,7 +56,8 @@ public sealed class ErrorPolicyTests : IDisposable
 
     [Theory]
     [MemberData(nameof(EachUnsaid))]
-    public void Remote_callers_get_an_id_in_place_of_what_was_not_written_for_them(string endpoint, string kind)
+    public void Remote_callers_get_an_id_in_place_of_what_was_not_written_for_them(
+        string endpoint, string kind)
     {
         RpcException error = Call(Start(endpoint, null), kind);
 
@@ -65,13 +67,15 @@ public sealed class ErrorPolicyTests : IDisposable
         Assert.Equal(error.CorrelationId, recorded.CorrelationId);
         Assert.Equal(error.Code, recorded.Code);
         Assert.Contains(
-            "secret", recorded.Error.ToString() + recorded.Error.Data["k"], StringComparison.OrdinalIgnoreCase);
+            "secret", recorded.Error.ToString() + recorded.Error.Data["k"],
+            StringComparison.OrdinalIgnoreCase);
         Assert.Equal("ProtoService.SearchService/Fail", recorded.Context?.Method.FullName);
     }
 
     [Theory]
     [MemberData(nameof(EachLevel))]
-    public void What_the_author_says_to_the_caller_is_told_at_every_level(string endpoint, RpcErrorDetail? level)
+    public void What_the_author_says_to_the_caller_is_told_at_every_level(
+        string endpoint, RpcErrorDetail? level)
     {
         RpcException error = Call(Start(endpoint, level), "author");
 
@@ -89,7 +93,8 @@ public sealed class ErrorPolicyTests : IDisposable
 
         string told = Everything(error);
         Assert.Equal(level >= RpcErrorDetail.Message, told.Contains("secret: pw=1"));
-        Assert.Equal(level == RpcErrorDetail.Type, error.Message.Contains("System.InvalidOperationException"));
+        Assert.Equal(
+            level == RpcErrorDetail.Type, error.Message.Contains("System.InvalidOperationException"));
         Assert.Equal(Assert.Single(_record).CorrelationId, error.CorrelationId);
         if (level is null or RpcErrorDetail.None)
         {
@@ -131,7 +136,8 @@ public sealed class ErrorPolicyTests : IDisposable
     [InlineData("Json", null, @"\u001B[31mred\u0000" + "\uFFFF \U0001F600")]
     [InlineData("Xml", null, @"\u001B[31mred\u0000" + "\uFFFD \U0001F600")]
     [InlineData("Xml", RpcErrorDetail.Full, @"\u001B[31mred\u0000" + "\uFFFD \U0001F600")]
-    public void A_text_with_characters_that_XML_forbids_arrives(string name, RpcErrorDetail? level, string text)
+    public void A_text_with_characters_that_XML_forbids_arrives(
+        string name, RpcErrorDetail? level, string text)
     {
         RpcServer server = Start(Http, level);
         Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
@@ -158,7 +164,8 @@ public sealed class ErrorPolicyTests : IDisposable
             () => client.Invoke(client.GetMethod("Who"), Request("x")));
 
         Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
-        Assert.Contains("ProtoService.SearchService/Who has no handler", error.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "ProtoService.SearchService/Who has no handler", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -238,15 +245,18 @@ public sealed class ErrorPolicyTests : IDisposable
 
     private static Exception Failure(string kind) => kind switch
     {
-        "author" => new RpcException(RpcStatusCode.ResourceExhausted, Author, new IOException("secret: pw=1")),
-        "parameter" => new ArgumentException("Wrong.", "order", new ArgumentNullException("id", "Must be there.")),
+        "author" =>
+            new RpcException(RpcStatusCode.ResourceExhausted, Author, new IOException("secret: pw=1")),
+        "parameter" =>
+            new ArgumentException("Wrong.", "order", new ArgumentNullException("id", "Must be there.")),
         "controls" => new RpcException(RpcStatusCode.NotFound, "\u001B[31mred\0\uFFFF \U0001F600"),
         "own" => new RpcException(RpcStatusCode.FailedPrecondition, Author)
         {
             ErrorId = "AccountLocked",
             Endpoint = RpcEndpoint.Parse("tcp://backend:1"),
         },
-        "inner" => new InvalidOperationException("secret outside", new InvalidOperationException("secret: pw=1")),
+        "inner" =>
+            new InvalidOperationException("secret outside", new InvalidOperationException("secret: pw=1")),
         "data" => new InvalidDataException("wrong") { Data = { ["k"] = "secret: pw=1" } },
         "missing" => new MissingMethodException("secret: pw=1"),
         "unimplemented" => new NotImplementedException("secret: pw=1"),

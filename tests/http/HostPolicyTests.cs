@@ -6,7 +6,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>Pages whose own name server gives the address of this machine for their name (DNS rebinding).</summary>
+/// <summary>Pages whose own name server gives the address of this machine
+/// for their name (DNS rebinding).</summary>
 public static class HostPolicyTests
 {
     private const string Search = "/ProtoService.SearchService/Search?query=x";
@@ -17,7 +18,8 @@ public static class HostPolicyTests
     };
 
     public static TheoryData<string> Paths =>
-        ["/", "/ProtoService.proto", "/parts/result.proto", Search, "/nothing", "/ProtoService.SearchService/Nope"];
+        ["/", "/ProtoService.proto", "/parts/result.proto", Search, "/nothing",
+            "/ProtoService.SearchService/Nope"];
 
     [Theory]
     [MemberData(nameof(Paths))]
@@ -158,7 +160,8 @@ public static class HostPolicyTests
         using SearchServer server = isLoopback
             ? new(new HttpServerOptions { AllowedHosts = ["*"] })
             : new(
-                new HttpServerOptions { AllowUnencrypted = true, AllowGet = true }, endpoint: "http://0.0.0.0:0/");
+                new HttpServerOptions { AllowUnencrypted = true, AllowGet = true },
+                endpoint: "http://0.0.0.0:0/");
 
         string answer = await AskAsync(server, $"GET {Search} HTTP/1.1\r\nHost: {host}\r\n");
 
@@ -225,11 +228,13 @@ public static class HostPolicyTests
         try
         {
             using WordsServer server = new(
-                $"grpc+unix://{folder}/words.sock", http: new HttpServerOptions { AllowedHosts = ["rpc.example.com"] });
+                $"grpc+unix://{folder}/words.sock", http: new HttpServerOptions
+                { AllowedHosts = ["rpc.example.com"] });
             using RpcClient client = server.Connect(
                 new RpcClientOptions { Tls = new RpcTlsOptions { ServerName = "evil.example" } });
 
-            Assert.Equal("x", WordsServer.TextOf(client.Invoke(client.GetMethod("Say"), WordsServer.Text("x"))));
+            Assert.Equal(
+                "x", WordsServer.TextOf(client.Invoke(client.GetMethod("Say"), WordsServer.Text("x"))));
         }
         finally
         {

@@ -22,7 +22,8 @@ public static class HostileMessageTests
         (Json, Nested("", "[", "", "]", 1_000_000), "an object"),
         (Json, Nested("{\"tag\":", "[", "", "]", 1_000_000) + "}", "quotes"),
         (Xml, Nested("<r><query>x</query><like>", "<inner>", "", "</inner>", 101) + "</like></r>", "deep"),
-        (Xml, Nested("<r><query>x</query><like>", "<inner>", "", "</inner>", 100_000) + "</like></r>", "deep"),
+        (Xml, Nested("<r><query>x</query><like>", "<inner>", "", "</inner>", 100_000)
+            + "</like></r>", "deep"),
         (Xml, Nested("", "<a>", "", "</a>", 100_000), "SearchRequest"),
         (Binary, NestedInBinary(200), "deep"),
         (Binary, new string('\x0b', 100_000), "SearchRequest"),
@@ -31,7 +32,8 @@ public static class HostileMessageTests
         (Xml, "<!DOCTYPE r [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><r><query>&b;</query></r>", "DTD"),
         (Xml, "<!DOCTYPE r [<!ENTITY a SYSTEM \"file:///etc/passwd\">]><r><query>&a;</query></r>", "DTD"),
         (Xml, "<!DOCTYPE r SYSTEM \"http://127.0.0.1:1/x.dtd\"><r><query>x</query></r>", "DTD"),
-        (Xml, "<!DOCTYPE r [<!ENTITY % a SYSTEM \"http://127.0.0.1:1/x\">%a;]><r><query>x</query></r>", "DTD"),
+        (Xml,
+            "<!DOCTYPE r [<!ENTITY % a SYSTEM \"http://127.0.0.1:1/x\">%a;]><r><query>x</query></r>", "DTD"),
         (Xml, "<r><query>&nope;</query></r>", "nope"),
 
         // Said twice, or against what was said before.
@@ -98,7 +100,8 @@ public static class HostileMessageTests
             using HttpResponseMessage response = await server.Http.SendAsync(request, tooLong.Token);
             string text = await response.Content.ReadAsStringAsync();
 
-            string about = $"{mediaType} {body[..Math.Min(80, body.Length)]}: {text[..Math.Min(300, text.Length)]}";
+            string about =
+                $"{mediaType} {body[..Math.Min(80, body.Length)]}: {text[..Math.Min(300, text.Length)]}";
             Assert.True(response.StatusCode == HttpStatusCode.BadRequest, $"{response.StatusCode} {about}");
             Assert.True(text.Contains(said, StringComparison.Ordinal), about);
             Assert.True(text.Length < 4096, about);
@@ -110,7 +113,8 @@ public static class HostileMessageTests
     }
 
     private static string Nested(string begin, string open, string middle, string close, int depth) => begin
-        + string.Concat(Enumerable.Repeat(open, depth)) + middle + string.Concat(Enumerable.Repeat(close, depth));
+        + string.Concat(Enumerable.Repeat(open, depth)) + middle
+        + string.Concat(Enumerable.Repeat(close, depth));
 
     // like.inner.inner..., built from within.
     private static string NestedInBinary(int depth)

@@ -29,12 +29,12 @@ public static class HostileRequestTests
     [InlineData("GET {path}?query=x HTTP/1.1\r\nHost: 127.0.0.1\r\nX: {huge}\r\n\r\n", "431")]
     [InlineData("GET {path}?query=x HTTP/1.1\r\nHost: 127.0.0.1\r\n{many}\r\n", "431")]
     [InlineData(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n"
-        + "\r\n0\r\n{many}\r\n",
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\nContent-Type: "
+        + "application/json\r\n\r\n0\r\n{many}\r\n",
         "400|431")]
     [InlineData(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\n"
-        + "\r\n",
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
+        + "999999999\r\n\r\n",
         "413")]
     [InlineData(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -69,7 +69,8 @@ public static class HostileRequestTests
     {
         using SearchServer server = new(options: Impatient);
 
-        string reply = await BareClient.ExchangeAsync(server, $"GET {Path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
+        string reply =
+            await BareClient.ExchangeAsync(server, $"GET {Path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
 
         Assert.StartsWith("HTTP/1.1 408", reply, StringComparison.Ordinal);
     }

@@ -21,7 +21,9 @@ public static class HttpAuthenticationTests
         Security = new HttpServerSecurity
         {
             Basic = (credential, _) => ValueTask.FromResult<IIdentity?>(
-                credential is { UserName: "änn", Password: "p:w" } ? new GenericIdentity("änn", "Basic") : null),
+                credential is { UserName: "änn", Password: "p:w" }
+                    ? new GenericIdentity("änn", "Basic")
+                    : null),
             Bearer = (token, _) => ValueTask.FromResult<IIdentity?>(
                 token == "secret" ? new GenericIdentity("robot", "Bearer") : null),
         },
@@ -45,7 +47,8 @@ public static class HttpAuthenticationTests
         using HttpResponseMessage response = await server.Http.SendAsync(request);
 
         Assert.Equal(HttpStatusCode.Unauthorized, response.StatusCode);
-        Assert.Equal(["Basic", "Bearer"], response.Headers.WwwAuthenticate.Select(challenge => challenge.Scheme));
+        Assert.Equal(
+            ["Basic", "Bearer"], response.Headers.WwwAuthenticate.Select(challenge => challenge.Scheme));
         Assert.Equal(0, server.Server.Counters.Calls);
     }
 
@@ -56,7 +59,8 @@ public static class HttpAuthenticationTests
     {
         using SearchServer server = new(ByPassword);
 
-        (HttpStatusCode status, _, string text) = await server.GetAsync(Who, ("Authorization", authorization));
+        (HttpStatusCode status, _, string text) =
+            await server.GetAsync(Who, ("Authorization", authorization));
 
         Assert.Equal(HttpStatusCode.OK, status);
         Assert.Contains($"<url>{name}</url>", text, StringComparison.Ordinal);
@@ -86,7 +90,8 @@ public static class HttpAuthenticationTests
     public static void Passwords_in_clear_are_taken_on_loopback_only()
     {
         RpcException error = Assert.Throws<RpcException>(
-            () => new SearchServer(ByPassword with { AllowUnencrypted = true }, endpoint: "http://0.0.0.0:0/"));
+            () =>
+                new SearchServer(ByPassword with { AllowUnencrypted = true }, endpoint: "http://0.0.0.0:0/"));
 
         Assert.Equal("UnencryptedEndpoint", error.ErrorId);
     }
@@ -112,7 +117,9 @@ public static class HttpAuthenticationTests
             Security = new HttpServerSecurity
             {
                 ClientCertificate = (certificate, _) => ValueTask.FromResult<IIdentity?>(
-                    certificate.Thumbprint == theirs.Thumbprint ? new GenericIdentity("client", "Certificate") : null),
+                    certificate.Thumbprint == theirs.Thumbprint
+                        ? new GenericIdentity("client", "Certificate")
+                        : null),
             },
         };
         using SearchServer server = new(http, endpoint: "https://127.0.0.1:0/");

@@ -113,7 +113,8 @@ public static class HttpCallsTests
     [Fact]
     public static async Task A_handler_that_fails_is_an_error_in_the_format_that_was_asked_for()
     {
-        using SearchServer server = new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
+        using SearchServer server =
+            new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
 
         (HttpStatusCode status, string mediaType, string text) = await server.PostAsync(
             "/ProtoService.SearchService/Fail", Json, """{"query":"oh dear"}""", ("Accept", "text/xml"));
@@ -126,7 +127,8 @@ public static class HttpCallsTests
     [Fact]
     public static async Task The_text_of_an_error_is_in_the_field_that_the_original_has()
     {
-        using SearchServer server = new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
+        using SearchServer server =
+            new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
         using ByteArrayContent content = new(SearchServer.Request("oh dear"));
         content.Headers.ContentType = new MediaTypeHeaderValue("application/x-protobuf");
 

@@ -16,7 +16,8 @@ public static class HttpClientTests
     [InlineData("Form", RpcCompression.None)]
     public static async Task Calls_in_every_format(string name, RpcCompression compression)
     {
-        using SearchServer server = new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
+        using SearchServer server =
+            new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
         Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
         using RpcClient client = RpcClient.Connect(
             server.Endpoint, SearchServer.Schema,
@@ -58,7 +59,8 @@ public static class HttpClientTests
     [InlineData("Xml")]
     public static void The_error_of_a_handler_is_the_error_of_the_call(string name)
     {
-        using SearchServer server = new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
+        using SearchServer server =
+            new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
         Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
         using RpcClient client = RpcClient.Connect(
             server.Endpoint, SearchServer.Schema, new RpcClientOptions { Format = format });

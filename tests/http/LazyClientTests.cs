@@ -7,7 +7,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>Clients of HTTP and gRPC servers that are not there yet, and what calls and pings say then.</summary>
+/// <summary>Clients of HTTP and gRPC servers that are not there yet,
+/// and what calls and pings say then.</summary>
 public static class LazyClientTests
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
@@ -210,7 +211,8 @@ public static class LazyClientTests
         Assert.Equal(
             "ServiceNotServed",
             Assert.Throws<RpcException>(
-                () => RpcClient.Connect(server.Endpoint, null, new() { Lazy = true }).Ping("streams.Nothing")).ErrorId);
+                () => RpcClient.Connect(server.Endpoint, null, new() { Lazy = true })
+                    .Ping("streams.Nothing")).ErrorId);
     }
 
     private static RpcClient Lazy(string endpoint, RpcClientOptions? options = null) => RpcClient.Connect(

@@ -82,7 +82,8 @@ public static class LimitTests
     [Fact]
     public static async Task A_handler_is_stopped_after_its_time_whatever_the_caller_says()
     {
-        RpcServerOptions options = new() { Limits = new() { HandlerTimeout = TimeSpan.FromMilliseconds(300) } };
+        RpcServerOptions options =
+            new() { Limits = new() { HandlerTimeout = TimeSpan.FromMilliseconds(300) } };
         using SearchServer search = new(options: options);
         using WordsServer words = new(options: options);
 
@@ -161,7 +162,8 @@ public static class LimitTests
         Assert.Equal(2, server.Server.Counters.Accepted);
     }
 
-    private static byte[] Http2Preface() => [.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, 0, 0, 0, 4, 0, 0, 0, 0, 0];
+    private static byte[] Http2Preface() =>
+        [.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, 0, 0, 0, 4, 0, 0, 0, 0, 0];
 
     // The payload of the next frame of a type.
     private static async Task<byte[]> ReadFrameAsync(NetworkStream stream, byte type)

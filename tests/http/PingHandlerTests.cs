@@ -29,7 +29,8 @@ public static class PingHandlerTests
 
     public static TheoryData<string> Endpoints { get; } =
     [
-        "http://127.0.0.1:0/", "grpc://127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]", $"ncalrpc:[p{Guid.NewGuid():N}]",
+        "http://127.0.0.1:0/", "grpc://127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]",
+        $"ncalrpc:[p{Guid.NewGuid():N}]",
     ];
 
     [Theory]
@@ -39,7 +40,9 @@ public static class PingHandlerTests
         Recording recording = new();
         using RpcServer server = Start(
             endpoint, new RpcServerOptions { Interceptors = [recording] },
-            (_, request) => Answer($$"""{"[pings.load]":{"average":1.5,"queues":["a"]},"[pings.regions]":["{{RegionOf(request)}}"]}"""),
+            (_, request) => Answer($$"""
+                {"[pings.load]":{"average":1.5,"queues":["a"]},"[pings.regions]":["{{RegionOf(request)}}"]}
+                """),
             (_, _) => default,
             (_, _) => Answer("""{"[pings.load]":{"queues":["b"]},"[pings.regions]":["south"]}"""));
         using RpcClient client = RpcClient.Connect(server.Endpoints[0], Schema);

@@ -7,12 +7,14 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>A handler of streams serves a method that has one request and one reply, on every endpoint.</summary>
+/// <summary>A handler of streams serves a method that has one request and one reply,
+/// on every endpoint.</summary>
 public static class UnaryByStreamsTests
 {
     private static readonly string[] EveryEndpoint =
     [
-        "http://127.0.0.1:0/", "grpc://127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]", $"ncalrpc:[t{Guid.NewGuid():N}]",
+        "http://127.0.0.1:0/", "grpc://127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]",
+        $"ncalrpc:[t{Guid.NewGuid():N}]",
     ];
 
     public static TheoryData<string> Endpoints { get; } = new(EveryEndpoint);
@@ -115,7 +117,8 @@ public static class UnaryByStreamsTests
         using RpcServer server = Start(endpoint, async (context, stream) =>
         {
             TaskCompletionSource late = new(TaskCreationOptions.RunContinuationsAsynchronously);
-            using CancellationTokenRegistration on = context.CancellationToken.Register(() => late.SetResult());
+            using CancellationTokenRegistration on =
+                context.CancellationToken.Register(() => late.SetResult());
             await late.Task;
             try
             {
@@ -136,7 +139,8 @@ public static class UnaryByStreamsTests
         await ended.Task.WaitAsync(TimeSpan.FromSeconds(20));
     }
 
-    private static RpcServer Start(string endpoint, RpcStreamHandler handler, RpcServerOptions? options = null) =>
+    private static RpcServer Start(
+        string endpoint, RpcStreamHandler handler, RpcServerOptions? options = null) =>
         RpcServer.Create(SearchServer.Schema, null, (options ?? new RpcServerOptions()).WithHttp())
             .HandleStreaming("Search", handler)
             .AddEndpoint(endpoint)
@@ -160,7 +164,8 @@ public static class UnaryByStreamsTests
     {
         public List<string> Replies { get; } = [];
 
-        public async ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next)
+        public async ValueTask<IMessage> InvokeAsync(
+            RpcCallContext context, IMessage request, RpcHandler next)
         {
             if (SearchServer.TextOf(request) == "answer")
             {

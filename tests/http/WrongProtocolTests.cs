@@ -62,7 +62,8 @@ public sealed class WrongProtocolTests : IDisposable
             "grpc" => _grpc.Endpoint.Port,
             _ => _plain.Server.Endpoints[1].Port,
         };
-        string endpoint = $"{client}://127.0.0.1:{port}{(client.StartsWith("http", StringComparison.Ordinal) ? "/" : "")}";
+        string endpoint =
+            $"{client}://127.0.0.1:{port}{(client.StartsWith("http", StringComparison.Ordinal) ? "/" : "")}";
         long start = Stopwatch.GetTimestamp();
 
         RpcException blocking = Assert.Throws<RpcException>(() => Call(endpoint));
@@ -101,9 +102,11 @@ public sealed class WrongProtocolTests : IDisposable
     {
         Assert.Equal("CertificateNotTrusted", Assert.Throws<RpcException>(() => Call(_tls.Endpoint.Uri, new()
         {
-            CaCertificates = [_certificate], ServerName = "other.example",
+            CaCertificates = [_certificate],
+            ServerName = "other.example",
         })).ErrorId);
-        Assert.NotNull(Call(_tls.Endpoint.Uri, new() { CaCertificates = [_certificate], ServerName = "localhost" }));
+        Assert.NotNull(
+            Call(_tls.Endpoint.Uri, new() { CaCertificates = [_certificate], ServerName = "localhost" }));
         Assert.NotNull(Call(_tls.Endpoint.Uri, new() { SkipCertificateCheck = true }));
     }
 
@@ -127,7 +130,8 @@ public sealed class WrongProtocolTests : IDisposable
     public void An_interface_that_is_not_served_is_told_by_the_name_of_its_service()
     {
         RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect(
-            _plain.Server.Endpoints[1], WordsServer.Schema, new RpcClientOptions { Service = "streams.Words" }));
+            _plain.Server.Endpoints[1], WordsServer.Schema,
+            new RpcClientOptions { Service = "streams.Words" }));
 
         Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
         Assert.Contains("'streams.Words'", error.Message, StringComparison.Ordinal);
@@ -139,7 +143,8 @@ public sealed class WrongProtocolTests : IDisposable
     public async Task JSON_without_its_type_is_answered_with_the_type_to_send(string? type)
     {
         (HttpStatusCode status, _, string text) = await _plain.PostAsync(
-            "/ProtoService.SearchService/Search", type, "\n {\"query\":\"x\"}", ("Accept", "application/json"));
+            "/ProtoService.SearchService/Search", type, "\n {\"query\":\"x\"}",
+            ("Accept", "application/json"));
         (HttpStatusCode form, _, _) = await _plain.PostAsync(
             "/ProtoService.SearchService/Search", "application/x-www-form-urlencoded", "query={x}");
 
@@ -148,7 +153,8 @@ public sealed class WrongProtocolTests : IDisposable
         Assert.Equal(HttpStatusCode.OK, form);
     }
 
-    private static IMessage Request() => MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""");
+    private static IMessage Request() =>
+        MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""");
 
     private static IMessage Call(string endpoint, RpcTlsOptions? tls = null)
     {
@@ -159,7 +165,8 @@ public sealed class WrongProtocolTests : IDisposable
 
     private static async Task<IMessage> CallAsync(string endpoint)
     {
-        using RpcClient client = RpcClient.Connect(endpoint, SearchServer.Schema, new RpcClientOptions { Lazy = true });
+        using RpcClient client =
+            RpcClient.Connect(endpoint, SearchServer.Schema, new RpcClientOptions { Lazy = true });
         return await client.InvokeAsync(client.GetMethod("Search"), Request());
     }
 

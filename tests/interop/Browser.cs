@@ -101,7 +101,8 @@ internal sealed class Browser : IAsyncDisposable
         using CancellationTokenSource end = new(Patience);
         await _socket.ConnectAsync(new Uri(line[Announcement.Length..].Trim()), end.Token);
         JsonNode targets = await CallAsync("Target.getTargets", []);
-        JsonNode page = targets["targetInfos"]!.AsArray().First(target => (string?)target!["type"] == "page")!;
+        JsonNode page =
+            targets["targetInfos"]!.AsArray().First(target => (string?)target!["type"] == "page")!;
         JsonNode attached = await CallAsync("Target.attachToTarget", new JsonObject
         {
             ["targetId"] = (string)page["targetId"]!,
@@ -121,7 +122,8 @@ internal sealed class Browser : IAsyncDisposable
             call["sessionId"] = _session;
         }
 
-        await _socket.SendAsync(JsonSerializer.SerializeToUtf8Bytes(call), WebSocketMessageType.Text, true, end.Token);
+        await _socket.SendAsync(
+            JsonSerializer.SerializeToUtf8Bytes(call), WebSocketMessageType.Text, true, end.Token);
         while (true)
         {
             // What else comes are events.

@@ -4,7 +4,8 @@ using ProtoRpc.Http.Tests;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>What a real browser makes of the page of a listener, and of pages of others that would call it.</summary>
+/// <summary>What a real browser makes of the page of a listener,
+/// and of pages of others that would call it.</summary>
 public static class BrowserTests
 {
     // Fills the form of a method, sends it, and waits for what comes out.
@@ -32,12 +33,14 @@ public static class BrowserTests
         """;
 
     private const string Get =
-        "(async path => { const reply = await fetch(path); return reply.status + ' ' + await reply.text(); })";
+        "(async path => { const reply = await fetch(path); return reply.status + ' ' + await "
+        + "reply.text(); })";
 
     [PeerFact(Peer.Chromium)]
     public static async Task A_method_can_be_tried_on_the_page()
     {
-        using SearchServer server = new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
+        using SearchServer server =
+            new(options: new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message });
         await using Browser browser = await Browser.StartAsync();
 
         await browser.OpenAsync(server.Endpoint.Uri);
@@ -94,7 +97,8 @@ public static class BrowserTests
         string foreign = $"http://rebound.example:{server.Endpoint.Port}";
         string allowed = $"http://rebound.example:{named.Endpoint.Port}";
 
-        foreach (string path in new[] { "/", "/ProtoService.proto", "/ProtoService.SearchService/Search?query=x" })
+        foreach (string path in new[] { "/", "/ProtoService.proto",
+            "/ProtoService.SearchService/Search?query=x" })
         {
             await browser.OpenAsync(foreign + path);
             string shown = await browser.EvaluateAsync("document.documentElement.outerHTML");
@@ -119,5 +123,6 @@ public static class BrowserTests
             StringComparison.Ordinal);
     }
 
-    private static string MethodOf(SearchServer server) => $"{server.Endpoint.Uri}ProtoService.SearchService/Search";
+    private static string MethodOf(SearchServer server) =>
+        $"{server.Endpoint.Uri}ProtoService.SearchService/Search";
 }

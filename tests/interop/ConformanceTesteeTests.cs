@@ -15,11 +15,16 @@ public static class ConformanceTesteeTests
     private static readonly RpcSchema Schema = RpcSchema.Load(TesteeFiles.Of([]));
 
     [Theory]
-    [InlineData(Proto3, "jsonPayload", """{\"optionalInt32\":1}""", "PROTOBUF", """{"protobufPayload":"CAE="}""")]
-    [InlineData(Proto3, "textPayload", "optional_int32: 1", "JSON", """{"jsonPayload":"{\"optionalInt32\":1}"}""")]
-    [InlineData(Proto2, "protobufPayload", "CAE=", "TEXT_FORMAT", """{"textPayload":"optional_int32: 1\n"}""")]
-    [InlineData("no.Such", "jsonPayload", "{}", "JSON", """{"skipped":"The schema has no message 'no.Such'."}""")]
-    public static void Converts_a_payload(string type, string field, string payload, string output, string expected)
+    [InlineData(
+        Proto3, "jsonPayload", """{\"optionalInt32\":1}""", "PROTOBUF", """{"protobufPayload":"CAE="}""")]
+    [InlineData(
+        Proto3, "textPayload", "optional_int32: 1", "JSON", """{"jsonPayload":"{\"optionalInt32\":1}"}""")]
+    [InlineData(
+        Proto2, "protobufPayload", "CAE=", "TEXT_FORMAT", """{"textPayload":"optional_int32: 1\n"}""")]
+    [InlineData(
+        "no.Such", "jsonPayload", "{}", "JSON", """{"skipped":"The schema has no message 'no.Such'."}""")]
+    public static void Converts_a_payload(
+        string type, string field, string payload, string output, string expected)
     {
         string request =
             $$"""{"messageType":"{{type}}","{{field}}":"{{payload}}","requestedOutputFormat":"{{output}}"}""";
@@ -45,8 +50,9 @@ public static class ConformanceTesteeTests
     public static void Leaves_out_the_items_of_a_message_set_in_no_format()
     {
         // message_set_correct (500) with the item 4135312, its type after its message.
+        const string Item = "oh8LCxoCSGMQkLP8AQw=";
         string request =
-            $$"""{"messageType":"{{Proto2}}","protobufPayload":"oh8LCxoCSGMQkLP8AQw=","requestedOutputFormat":"JSON"}""";
+            $$"""{"messageType":"{{Proto2}}","protobufPayload":"{{Item}}","requestedOutputFormat":"JSON"}""";
 
         Assert.Contains("MessageSetCorrectExtension2.message_set_extension]", Assert.Single(Ask(request)));
     }
@@ -58,7 +64,8 @@ public static class ConformanceTesteeTests
         string given = Path.Combine(Path.GetTempPath(), "given.proto");
 
         Assert.Equal(TesteeFiles.Of([]), TesteeFiles.Of([own]));
-        Assert.Equal(TesteeFiles.Of([]), TesteeFiles.Of([Path.GetRelativePath(Environment.CurrentDirectory, own)]));
+        Assert.Equal(
+            TesteeFiles.Of([]), TesteeFiles.Of([Path.GetRelativePath(Environment.CurrentDirectory, own)]));
         Assert.Equal(TesteeFiles.Of([]), TesteeFiles.Of([Environment.ProcessPath!]));
         Assert.Equal([given], TesteeFiles.Of([given]));
         Assert.Equal([given], TesteeFiles.Of([own, given]));
@@ -73,7 +80,8 @@ public static class ConformanceTesteeTests
     [InlineData("protobufPayload", "CA==")]
     public static void Tells_what_it_cannot_read(string field, string payload)
     {
-        string request = $$"""{"messageType":"{{Proto3}}","{{field}}":"{{payload}}","requestedOutputFormat":"JSON"}""";
+        string request =
+            $$"""{"messageType":"{{Proto3}}","{{field}}":"{{payload}}","requestedOutputFormat":"JSON"}""";
 
         Assert.StartsWith("""{"parseError":""", Assert.Single(Ask(request)));
     }
@@ -81,7 +89,8 @@ public static class ConformanceTesteeTests
     [Fact]
     public static void Answers_until_the_input_ends()
     {
-        string request = $$"""{"messageType":"{{Proto3}}","jsonPayload":"{}","requestedOutputFormat":"JSON"}""";
+        string request =
+            $$"""{"messageType":"{{Proto3}}","jsonPayload":"{}","requestedOutputFormat":"JSON"}""";
 
         Assert.Equal(3, Ask(request, request, request).Count);
     }

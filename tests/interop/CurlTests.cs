@@ -47,13 +47,15 @@ public sealed class CurlTests(KerberosRealm realm)
     [InlineData("401", "", "--basic", "-u", "ann:guess")]
     [InlineData("401", "", "--oauth2-bearer", "guess")]
     [InlineData("401", "")]
-    public static async Task Proves_itself_by_password_and_token(string status, string user, params string[] arguments)
+    public static async Task Proves_itself_by_password_and_token(
+        string status, string user, params string[] arguments)
     {
         HttpServerOptions http = new()
         {
             Security = new HttpServerSecurity
             {
-                Basic = (credential, _) => Name(credential is { UserName: "ann", Password: "p:w" } ? "ann" : null),
+                Basic = (credential, _) =>
+                    Name(credential is { UserName: "ann", Password: "p:w" } ? "ann" : null),
                 Bearer = (token, _) => Name(token == "secret" ? "robot" : null),
             },
         };

@@ -11,7 +11,8 @@ public static class ImpacketTests
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
 
     // The delimited request header and the body of MyService.Send.
-    private const string SendRequest = "1c0801120453656e641a10a0a1a2a3a4a5a6a7a8a9aaabacadaeaf2a000a0548656c6c6f";
+    private const string SendRequest =
+        "1c0801120453656e641a10a0a1a2a3a4a5a6a7a8a9aaabacadaeaf2a000a0548656c6c6f";
 
     [PeerFact(Peer.Impacket)]
     public static async Task Our_listener_answers_its_client()
@@ -58,13 +59,15 @@ public static class ImpacketTests
         await using Echo echo = new();
         using PeerProcess client = Client(echo.Listener.Endpoint.Port, Guid.NewGuid());
 
-        Assert.Contains("abstract_syntax_not_supported", await client.ReadLineAsync(), StringComparison.Ordinal);
+        Assert.Contains(
+            "abstract_syntax_not_supported", await client.ReadLineAsync(), StringComparison.Ordinal);
     }
 
     [PeerFact(Peer.Impacket)]
     public static async Task Our_client_calls_its_server()
     {
-        using PeerProcess server = PeerProcess.Start(Peers.Python, Script("exec_server.py"), Service.ToString());
+        using PeerProcess server =
+            PeerProcess.Start(Peers.Python, Script("exec_server.py"), Service.ToString());
         int port = int.Parse(await server.ReadLineAsync(), CultureInfo.InvariantCulture);
         using NativeClient client = NativeClient.Connect(
             RpcEndpoint.Tcp("127.0.0.1", port), Service, RpcLimits.Default);
@@ -82,7 +85,8 @@ public static class ImpacketTests
     }
 
     private static PeerProcess Client(int port, Guid interfaceId) => PeerProcess.Start(
-        Peers.Python, Script("exec_client.py"), port.ToString(CultureInfo.InvariantCulture), interfaceId.ToString());
+        Peers.Python, Script("exec_client.py"), port.ToString(CultureInfo.InvariantCulture),
+        interfaceId.ToString());
 
     private static async Task<string> AskAsync(PeerProcess client, string line)
     {

@@ -40,7 +40,8 @@ public static class NtlmTests
     [InlineData(RpcProtectionLevel.Connect)]
     [InlineData(RpcProtectionLevel.Integrity)]
     [InlineData(RpcProtectionLevel.Privacy)]
-    public static async Task Our_listener_answers_its_client_without_SPNEGO_under_Negotiate(RpcProtectionLevel level)
+    public static async Task Our_listener_answers_its_client_without_SPNEGO_under_Negotiate(
+        RpcProtectionLevel level)
     {
         await using EchoListener echo = new(Demanding(RpcProtectionLevel.Connect) with
         {

@@ -4,8 +4,8 @@ using Google.Protobuf;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>A client of the original: it builds its bytes and reads ours by the numbers of fields alone, and sends
-/// them through impacket.</summary>
+/// <summary>A client of the original: it builds its bytes and reads ours by the numbers of fields alone, and
+/// sends them through impacket.</summary>
 internal sealed class OldClient : IDisposable
 {
     private readonly PeerProcess _peer;
@@ -31,18 +31,21 @@ internal sealed class OldClient : IDisposable
     public static byte[] Field(int number, ReadOnlySpan<byte> value) =>
         [.. Varint((ulong)(number << 3 | 2)), .. Varint((ulong)value.Length), .. value];
 
-    public static byte[] Field(int number, long value) => [.. Varint((ulong)number << 3), .. Varint((ulong)value)];
+    public static byte[] Field(int number, long value) =>
+        [.. Varint((ulong)number << 3), .. Varint((ulong)value)];
 
     public static byte[] Field(int number, string value) => Field(number, Encoding.UTF8.GetBytes(value));
 
-    /// <summary>A message's fields by number; numbers as their varint's bytes, the last one of a number wins.</summary>
+    /// <summary>A message's fields by number; numbers as their varint's bytes,
+    /// the last one of a number wins.</summary>
     public static Dictionary<int, byte[]> Fields(byte[] message)
     {
         Dictionary<int, byte[]> fields = [];
         CodedInputStream input = new(message);
         while (input.ReadTag() is not 0 and var tag)
         {
-            fields[WireFormat.GetTagFieldNumber(tag)] = WireFormat.GetTagWireType(tag) == WireFormat.WireType.Varint
+            fields[WireFormat.GetTagFieldNumber(tag)] =
+                WireFormat.GetTagWireType(tag) == WireFormat.WireType.Varint
                 ? Varint(input.ReadUInt64())
                 : input.ReadBytes().ToByteArray();
         }
@@ -59,8 +62,8 @@ internal sealed class OldClient : IDisposable
         return Convert.FromHexString(line["reply 0 ".Length..]);
     }
 
-    /// <summary>Calls a method as the original does, and reads the reply in its order: the id, the context, the
-    /// exception, success, the body.</summary>
+    /// <summary>Calls a method as the original does, and reads the reply in its order: the id, the context,
+    /// the exception, success, the body.</summary>
     public async Task<OldReply> CallAsync(string method, byte[] body)
     {
         byte[] id = new byte[16];

@@ -5,10 +5,12 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>Programs of the original against ours, byte by byte: what they send and what they can read.</summary>
+/// <summary>Programs of the original against ours, byte by byte:
+/// what they send and what they can read.</summary>
 public static class OldPeerTests
 {
-    private const string CoreLibrary = "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089";
+    private const string CoreLibrary =
+        "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089";
 
     // Version 1, "Send", the id a0..af, an empty call context; then text = "Hello".
     private const string Request = "1c0801120453656e641a10a0a1a2a3a4a5a6a7a8a9aaabacadaeaf2a000a0548656c6c6f";
@@ -54,7 +56,8 @@ public static class OldPeerTests
         foreach (RpcErrorDetail detail in Enum.GetValues<RpcErrorDetail>())
         {
             using RpcServer server = ShopSchema.Start(
-                (_, _) => throw new ArgumentException("Cannot save.", new IOException("Full.") { HResult = 7 }),
+                (_, _) =>
+                    throw new ArgumentException("Cannot save.", new IOException("Full.") { HResult = 7 }),
                 detail);
             using OldClient client = await OldClient.ConnectAsync(server.Endpoints[0]);
 
@@ -66,7 +69,9 @@ public static class OldPeerTests
             Assert.Equal(detail >= RpcErrorDetail.Type ? CoreLibrary : null, TextOf(told, 1));
             Assert.Equal(detail >= RpcErrorDetail.Type ? "System.ArgumentException" : null, TextOf(told, 2));
             Assert.Matches(
-                detail >= RpcErrorDetail.Message ? "^Cannot save.$" : "^The call failed on the server.* id [0-9a-f]+",
+                detail >= RpcErrorDetail.Message
+                    ? "^Cannot save.$"
+                    : "^The call failed on the server.* id [0-9a-f]+",
                 TextOf(told, 5));
             Assert.Equal(detail == RpcErrorDetail.Full, told.ContainsKey(3));
             if (detail == RpcErrorDetail.Full)
@@ -87,7 +92,8 @@ public static class OldPeerTests
     {
         using RpcServer server = ShopSchema.Start((_, text) => text, RpcErrorDetail.Full);
         using OldClient client = await OldClient.ConnectAsync(server.Endpoints[0]);
-        byte[] part = [.. OldClient.Field(1, 3), .. OldClient.Field(2, new byte[16]), .. OldClient.Field(3, "Sell")];
+        byte[] part =
+            [.. OldClient.Field(1, 3), .. OldClient.Field(2, new byte[16]), .. OldClient.Field(3, "Sell")];
 
         foreach ((string name, byte[] body) in new[] { ("Sell", []), (".sell", []), (".multi", part) })
         {
@@ -157,7 +163,7 @@ public static class OldPeerTests
     }
 
     [PeerFact(Peer.Impacket)]
-    public static async Task An_extension_of_an_old_clients_context_reaches_the_handler_and_comes_back_changed()
+    public static async Task An_extension_of_an_old_clients_context_reaches_the_handler_and_returns_changed()
     {
         using RpcServer server = ShopSchema.Start((context, _) =>
         {
@@ -180,7 +186,8 @@ public static class OldPeerTests
     {
         using OldServer old = await OldServer.StartAsync();
 
-        DynamicMessage reply = old.Client.Invoke(ShopSchema.Send, ShopSchema.Text("Hello"), Timeout.InfiniteTimeSpan);
+        DynamicMessage reply =
+            old.Client.Invoke(ShopSchema.Send, ShopSchema.Text("Hello"), Timeout.InfiniteTimeSpan);
 
         Assert.Equal("Hello", ShopSchema.TextOf(reply));
         string seen = await old.ReadHeaderAsync();
@@ -215,10 +222,12 @@ public static class OldPeerTests
         Assert.Equal("Cannot save.", error.Message);
         Assert.IsType<ArgumentException>(error.InnerException);
         Assert.Equal((CoreLibrary, "System.ArgumentException"), (remote.AssemblyName, remote.TypeName));
-        Assert.Equal((-2147024809, "Shop", "http://help.example/"), (remote.HResult, remote.Source, remote.HelpLink));
+        Assert.Equal(
+            (-2147024809, "Shop", "http://help.example/"), (remote.HResult, remote.Source, remote.HelpLink));
         Assert.Equal("   at Shop.Save()", remote.StackTrace);
         Assert.Equal("order", remote.Data["ParamName"]);
-        Assert.Equal(("System.IO.IOException", "The disk is full."), (remote.Inner!.TypeName, remote.Inner.Message));
+        Assert.Equal(
+            ("System.IO.IOException", "The disk is full."), (remote.Inner!.TypeName, remote.Inner.Message));
         Assert.Equal(-2146232800, remote.Inner.HResult);
     }
 

@@ -14,7 +14,8 @@ internal static class PcapFile
     private const byte Ack = 0x10;
     private const byte PushAck = 0x18;
 
-    public static void Write(string path, ushort serverPort, IEnumerable<(bool FromClient, byte[] Bytes)> said)
+    public static void Write(
+        string path, ushort serverPort, IEnumerable<(bool FromClient, byte[] Bytes)> said)
     {
         using BinaryWriter file = new(File.Create(path));
         file.Write(Magic);

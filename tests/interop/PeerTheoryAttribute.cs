@@ -1,7 +1,7 @@
 namespace ProtoRpc.Interop;
 
-/// <summary>A test with several sets of data that needs a program that is not ours; skipped, with what to install,
-/// where it is missing.</summary>
+/// <summary>A test with several sets of data that needs a program that is not ours; skipped, with what to
+/// install, where it is missing.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class PeerTheoryAttribute : TheoryAttribute
 {

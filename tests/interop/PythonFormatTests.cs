@@ -15,16 +15,17 @@ public sealed class PythonFormatTests : IDisposable
     private const string LargestFloat = "3.4028235E+38";
 
     private const string WellKnown = """
-        {"any":{"@type":"type.googleapis.com/everything.proto3.Leaf","text":"in"},"duration":"-1.500s","empty":{},
-        "fieldMask":"a.bC,d","struct":{"a":[1,null,{"b":true,"c":"x"}]},"value":null,"listValue":["x",-0.5],
-        "timestamp":"2024-02-29T12:30:00.000000001Z","int64Value":"-9","boolValue":false,"stringValue":"",
+        {"any":{"@type":"type.googleapis.com/everything.proto3.Leaf","text":"in"},"duration":"-1.500s",
+        "empty":{},"fieldMask":"a.bC,d","struct":{"a":[1,null,{"b":true,"c":"x"}]},"value":null,
+        "listValue":["x",-0.5],"timestamp":"2024-02-29T12:30:00.000000001Z","int64Value":"-9","boolValue":false,"stringValue":"",
         "bytesValue":"AA==","anys":[{"@type":"type.googleapis.com/google.protobuf.Duration","value":"3s"}],
         "values":[null,1],"stringValueByName":{"k":"v"}}
         """;
 
     private static readonly string[] Types =
     [
-        "proto2.Singular", "proto2.Defaults", "proto2.Repeated", "proto2.Packed", "proto2.Maps", "proto2.Choice",
+        "proto2.Singular", "proto2.Defaults", "proto2.Repeated", "proto2.Packed", "proto2.Maps",
+        "proto2.Choice",
         "proto2.Required", "proto2.Extendable", "proto3.Singular", "proto3.Optional", "proto3.Repeated",
         "proto3.Unpacked", "proto3.Maps", "proto3.Choice", "proto3.Names",
     ];
@@ -36,7 +37,8 @@ public sealed class PythonFormatTests : IDisposable
     {
         string folder = Path.Combine(AppContext.BaseDirectory, "everything");
         _schema = RpcSchema.Load(
-            [Path.Combine(folder, "everything_proto2.proto"), Path.Combine(folder, "everything_proto3.proto")]);
+            [Path.Combine(folder, "everything_proto2.proto"),
+                Path.Combine(folder, "everything_proto3.proto")]);
         File.WriteAllBytes(_descriptors, _schema.ToDescriptorSet());
     }
 

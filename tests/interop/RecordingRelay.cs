@@ -45,7 +45,8 @@ internal sealed class RecordingRelay : IDisposable
         byte[] buffer = new byte[1400];
         try
         {
-            for (int count = await from.ReceiveAsync(buffer); count > 0; count = await from.ReceiveAsync(buffer))
+            for (int count = await from.ReceiveAsync(buffer);
+                count > 0; count = await from.ReceiveAsync(buffer))
             {
                 lock (_gate)
                 {

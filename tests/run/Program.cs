@@ -44,7 +44,8 @@ RunSummary summary = new(results);
 summary.Write(Console.Out);
 return summary.Succeeded ? 0 : Failed;
 
-bool IsWanted(ITestSuite suite) => options.Suites.Count == 0 ? suite.Exists : options.Suites.Contains(suite.Name);
+bool IsWanted(ITestSuite suite) =>
+    options.Suites.Count == 0 ? suite.Exists : options.Suites.Contains(suite.Name);
 
 static async Task<SuiteResult> RunAsync(ITestSuite suite, string? filter)
 {
@@ -52,7 +53,7 @@ static async Task<SuiteResult> RunAsync(ITestSuite suite, string? filter)
     {
         return await suite.RunAsync(filter);
     }
-#pragma warning disable CA1031 // Whatever breaks in one suite, the others still run and the last line is still printed.
+#pragma warning disable CA1031 // Whatever breaks in one suite, the others still run and the last line comes.
     catch (Exception e)
 #pragma warning restore CA1031
     {

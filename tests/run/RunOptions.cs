@@ -28,7 +28,8 @@ internal sealed record RunOptions(IReadOnlyList<string> Suites, string? Filter)
                     filter = value;
                     break;
                 default:
-                    throw new ArgumentException($"'{arguments[i]}' is not understood. Usage: {UsageOf(known)}");
+                    throw new ArgumentException(
+                        $"'{arguments[i]}' is not understood. Usage: {UsageOf(known)}");
             }
         }
 

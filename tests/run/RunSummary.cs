@@ -3,7 +3,8 @@ namespace ProtoRpc.TestRun;
 /// <summary>What all suites came to together.</summary>
 internal sealed class RunSummary(IReadOnlyList<SuiteResult> results)
 {
-    private readonly TestCounts _sum = results.Aggregate(default(TestCounts), (sum, result) => sum + result.Counts);
+    private readonly TestCounts _sum =
+        results.Aggregate(default(TestCounts), (sum, result) => sum + result.Counts);
 
     /// <summary>Nothing failed, and something ran: tests that were all skipped prove nothing.</summary>
     public bool Succeeded => _sum.Failed == 0 && _sum.Passed > 0;

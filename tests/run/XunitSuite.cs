@@ -43,7 +43,9 @@ internal sealed class XunitSuite(string name, string root, string project, TimeS
         SuiteResult result;
         try
         {
-            result = File.Exists(report) ? TrxReport.Read(name, File.ReadAllText(report)) : SuiteResult.Empty(name);
+            result = File.Exists(report)
+                ? TrxReport.Read(name, File.ReadAllText(report))
+                : SuiteResult.Empty(name);
         }
         catch (FormatException e)
         {
@@ -52,7 +54,8 @@ internal sealed class XunitSuite(string name, string root, string project, TimeS
 
         if (run.TimedOut)
         {
-            return result.WithFailure($"{name}: the whole run", $"did not end in {limit.TotalMinutes} minutes\n{tail}");
+            return result.WithFailure(
+                $"{name}: the whole run", $"did not end in {limit.TotalMinutes} minutes\n{tail}");
         }
 
         // With a filter, a suite may have nothing to run; dotnet test then succeeds without a report.

@@ -8,7 +8,8 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace ProtoRpc.Benchmarks.Grpc;
 
-/// <summary>The least that Kestrel does for a call over gRPC: the request's frame goes back as it came.</summary>
+/// <summary>The least that Kestrel does for a call over gRPC:
+/// the request's frame goes back as it came.</summary>
 internal sealed class BareGrpc : IDisposable
 {
     private readonly WebApplication _application;
@@ -17,13 +18,15 @@ internal sealed class BareGrpc : IDisposable
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().ConfigureKestrel(
-            kestrel => kestrel.Listen(IPAddress.Loopback, 0, listen => listen.Protocols = HttpProtocols.Http2));
+            kestrel =>
+                kestrel.Listen(IPAddress.Loopback, 0, listen => listen.Protocols = HttpProtocols.Http2));
         _application = builder.Build();
         _application.Run(EchoAsync);
         _application.StartAsync().GetAwaiter().GetResult();
     }
 
-    public RpcEndpoint Endpoint => RpcEndpoint.Parse($"grpc://127.0.0.1:{new Uri(_application.Urls.First()).Port}");
+    public RpcEndpoint Endpoint =>
+        RpcEndpoint.Parse($"grpc://127.0.0.1:{new Uri(_application.Urls.First()).Port}");
 
     public void Dispose() => _application.DisposeAsync().AsTask().GetAwaiter().GetResult();
 

@@ -3,7 +3,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Benchmarks.Security;
 
-/// <summary>The kinds of secured callers and servers that are measured, by the names of their processes.</summary>
+/// <summary>The kinds of secured callers and servers that are measured,
+/// by the names of their processes.</summary>
 internal static class CallSecurity
 {
     public const string Self = "self";
@@ -23,7 +24,11 @@ internal static class CallSecurity
 
     /// <summary>Whom a kind of server lets in.</summary>
     public static RpcServerSecurity OfServer(string kind) => kind is Self or Integrity or Privacy
-        ? new RpcServerSecurity { Authentication = RpcAuthentication.Ntlm, NtlmAccounts = [NtlmAccount.From(Bob)] }
+        ? new RpcServerSecurity
+        {
+            Authentication = RpcAuthentication.Ntlm,
+            NtlmAccounts = [NtlmAccount.From(Bob)]
+        }
         : RpcServerSecurity.Anonymous;
 
     private static RpcClientSecurity OfUser(RpcProtectionLevel level) => new()

@@ -4,7 +4,8 @@ using System.Net.Sockets;
 
 namespace ProtoRpc.Benchmarks.Transport;
 
-/// <summary>The yardstick: frames of a given size over a bare socket, a blocking thread at each end.</summary>
+/// <summary>The yardstick: frames of a given size over a bare socket,
+/// a blocking thread at each end.</summary>
 internal sealed class RawEcho : ICaller
 {
     // A frame begins with its own length.

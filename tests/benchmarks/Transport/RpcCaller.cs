@@ -30,7 +30,8 @@ internal sealed class RpcCaller : ICaller
     public void Dispose() => _client.Dispose();
 
     /// <summary>The server of these callers: every reply has as many records as it is told here.</summary>
-    public static RpcServer Serve(RpcSchema schema, string endpoint, int records, RpcServerSecurity? security = null)
+    public static RpcServer Serve(
+        RpcSchema schema, string endpoint, int records, RpcServerSecurity? security = null)
     {
         DynamicMessage reply = SampleData.Dynamic(schema.GetMethod("Test").ReplyType, records);
         RpcServerOptions options = new() { Security = security ?? RpcServerSecurity.Anonymous };

@@ -5,7 +5,8 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Transport;
 
-/// <summary>Answers searches as the Kestrel endpoint beside it does, for the comparison of shells' calls.</summary>
+/// <summary>Answers searches as the Kestrel endpoint beside it does,
+/// for the comparison of shells' calls.</summary>
 internal static class SearchServer
 {
     public static RpcServer Serve(string endpoint)
@@ -18,7 +19,8 @@ internal static class SearchServer
             ["snippets"] = new[] { "first words", "second words" },
         };
         DynamicMessage reply = new MessageMapper().ToMessage(
-            schema.GetMethod("Search").ReplyType, new Dictionary<string, object?> { ["result"] = new[] { hit } });
+            schema.GetMethod("Search").ReplyType, new Dictionary<string, object?>
+            { ["result"] = new[] { hit } });
         return RpcServer.Create(schema)
             .Handle("Search", (_, _) => new ValueTask<IMessage>(reply))
             .AddEndpoint(endpoint)

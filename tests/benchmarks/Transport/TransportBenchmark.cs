@@ -58,7 +58,8 @@ internal static class TransportBenchmark
             "ncalrpc" =>
                 (Path.Combine(folder.FullName, "raw"), $"ncalrpc:[ProtoRpcBench{Environment.ProcessId}]"),
             "np" =>
-                (Path.Combine(folder.FullName, "raw"), $@"ncacn_np:[\pipe\ProtoRpcBench{Environment.ProcessId}]"),
+                (Path.Combine(
+                    folder.FullName, "raw"), $@"ncacn_np:[\pipe\ProtoRpcBench{Environment.ProcessId}]"),
             _ => ("127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]"),
         };
 

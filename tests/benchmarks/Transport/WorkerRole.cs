@@ -54,8 +54,8 @@ internal static class WorkerRole
         return 0;
     }
 
-    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, one of <see cref="CallSecurity"/>, or the media type of
-    /// HTTP calls.</param>
+    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, one of <see cref="CallSecurity"/>, or the
+    /// media type of HTTP calls.</param>
     /// <param name="arguments">Address, records, sizes of raw frames, number of callers.</param>
     public static int Call(string kind, string[] arguments)
     {

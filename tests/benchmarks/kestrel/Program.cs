@@ -9,7 +9,9 @@ builder.WebHost.UseUrls("http://127.0.0.1:0");
 WebApplication app = builder.Build();
 
 SearchReply reply = new([new("http://example.com/", "An example", ["first words", "second words"])]);
-app.MapPost("/search", (SearchRequest request) => request.Query.Length > 0 ? Results.Ok(reply) : Results.BadRequest());
+app.MapPost("/search", (SearchRequest request) => request.Query.Length > 0
+    ? Results.Ok(reply)
+    : Results.BadRequest());
 
 await app.StartAsync();
 ICollection<string> addresses = app.Services.GetRequiredService<IServer>()

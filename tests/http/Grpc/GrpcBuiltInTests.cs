@@ -42,7 +42,8 @@ public static class GrpcBuiltInTests
                 import "csharp_rpc_messages.proto";
                 import "google/protobuf/csharp_rpc_messages.proto";
                 service S {
-                  rpc Do (google.protobuf.rpc_messages.RpcVoid) returns (google.protobuf.rpc_messages.RpcVoid);
+                  rpc Do (google.protobuf.rpc_messages.RpcVoid)
+                      returns (google.protobuf.rpc_messages.RpcVoid);
                 }
                 """);
             using RpcServer server = RpcServer

@@ -135,7 +135,8 @@ public static class GrpcServerTests
 
     [Theory]
     [InlineData(RpcErrorDetail.None, "^The call failed on the server. .* id [0-9a-f]{16}\\.$")]
-    [InlineData(RpcErrorDetail.Type, "^The call failed on the server with System.InvalidOperationException. ")]
+    [InlineData(
+        RpcErrorDetail.Type, "^The call failed on the server with System.InvalidOperationException. ")]
     [InlineData(RpcErrorDetail.Message, "^broken$")]
     public static void Callers_are_told_as_much_of_an_exception_as_the_server_says(
         RpcErrorDetail detail, string text)

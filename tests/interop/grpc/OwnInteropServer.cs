@@ -53,7 +53,8 @@ internal sealed class OwnInteropServer : IInteropServer
         }
     }
 
-    /// <summary>Forgets what calls did until now, so that the next to wait does not take it for its own.</summary>
+    /// <summary>Forgets what calls did until now,
+    /// so that the next to wait does not take it for its own.</summary>
     public void ForgetEvents()
     {
         while (_events.Reader.TryRead(out _))

@@ -17,7 +17,8 @@ public static class BenchmarkOptionsTests
     [InlineData("--colour", "red", "--colour")]
     public static void A_wrong_option_is_named(string option, string value, string wrong)
     {
-        ArgumentException error = Assert.Throws<ArgumentException>(() => BenchmarkOptions.Parse([option, value]));
+        ArgumentException error =
+            Assert.Throws<ArgumentException>(() => BenchmarkOptions.Parse([option, value]));
 
         Assert.Contains(wrong, error.Message, StringComparison.Ordinal);
     }
@@ -25,7 +26,8 @@ public static class BenchmarkOptionsTests
     [Fact]
     public static void An_option_without_its_value_is_named()
     {
-        ArgumentException error = Assert.Throws<ArgumentException>(() => BenchmarkOptions.Parse(["--rounds"]));
+        ArgumentException error =
+            Assert.Throws<ArgumentException>(() => BenchmarkOptions.Parse(["--rounds"]));
 
         Assert.Contains("--rounds", error.Message, StringComparison.Ordinal);
     }

@@ -224,7 +224,8 @@ public static class BadCallerTests
     [InlineData("x", "\u001b[31m", 1)]
     [InlineData("x-bin", "text", 1)]
     [InlineData("x", "a", 101)]
-    public static void Headers_that_are_none_are_refused_before_the_handler_runs(string name, string text, int count)
+    public static void Headers_that_are_none_are_refused_before_the_handler_runs(
+        string name, string text, int count)
     {
         bool ran = false;
         using RpcServer server = Start((_, _) => ran = true);
@@ -261,13 +262,13 @@ public static class BadCallerTests
 
     private static RpcMultiPartRequest Part(
         int position, int total, int length, Status status = Status.Continue) => new()
-    {
-        MessageStatus = status,
-        TransactionId = Transaction,
-        MethodName = "Say",
-        TotalBytes = total,
-        CurrentPosition = position,
-        BytesSent = length,
-        PayloadBytes = ByteString.CopyFrom(new byte[length]),
-    };
+        {
+            MessageStatus = status,
+            TransactionId = Transaction,
+            MethodName = "Say",
+            TotalBytes = total,
+            CurrentPosition = position,
+            BytesSent = length,
+            PayloadBytes = ByteString.CopyFrom(new byte[length]),
+        };
 }

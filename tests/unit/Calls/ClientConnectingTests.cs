@@ -10,12 +10,14 @@ using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
 
-/// <summary>Clients of servers that are not there, not there yet, or take connections and say nothing.</summary>
+/// <summary>Clients of servers that are not there, not there yet,
+/// or take connections and say nothing.</summary>
 public static class ClientConnectingTests
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
 
-    public static TheoryData<RpcTransport> Native => [RpcTransport.Tcp, RpcTransport.NamedPipe, RpcTransport.Local];
+    public static TheoryData<RpcTransport> Native =>
+        [RpcTransport.Tcp, RpcTransport.NamedPipe, RpcTransport.Local];
 
     [Theory]
     [MemberData(nameof(Native))]

@@ -28,7 +28,8 @@ internal static class ContextServer
             .Handle("Do", (context, _) =>
             {
                 handler(context);
-                return ValueTask.FromResult<Google.Protobuf.IMessage>(new DynamicMessage(context.Method.ReplyType));
+                return ValueTask.FromResult<Google.Protobuf.IMessage>(
+                    new DynamicMessage(context.Method.ReplyType));
             })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();

@@ -5,7 +5,8 @@ using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
 
-/// <summary>The service of calls.proto with handlers that do what their names say, on endpoints of its own.</summary>
+/// <summary>The service of calls.proto with handlers that do what their names say,
+/// on endpoints of its own.</summary>
 internal static class EchoServer
 {
     public static RpcSchema Schema { get; } = RpcSchema.FromDescriptors(CallsReflection.Descriptor);
@@ -17,14 +18,16 @@ internal static class EchoServer
         _ => RpcEndpoint.Local($"test-{Guid.NewGuid():N}"),
     };
 
-    public static RpcServer Create(RpcServerOptions? options = null) => RpcServer.Create(Schema, "calls.Echo", options)
+    public static RpcServer Create(RpcServerOptions? options = null) =>
+        RpcServer.Create(Schema, "calls.Echo", options)
         .Handle<EchoRequest, EchoReply>("Say", (context, request) => new EchoReply
         {
             Text = request.Text,
             Payload = request.Payload,
             User = context.User.Name ?? "",
         })
-        .Handle("Fail", (_, request) => throw new InvalidOperationException(((DynamicMessage)request).TextOf()))
+        .Handle(
+            "Fail", (_, request) => throw new InvalidOperationException(((DynamicMessage)request).TextOf()))
         .Handle("Wait", async (context, _) =>
         {
             await Task.Delay(Timeout.Infinite, context.CancellationToken);
@@ -37,5 +40,6 @@ internal static class EchoServer
     public static RpcClient Connect(RpcServer server, RpcClientOptions? options = null) => RpcClient.Connect(
         server.Endpoints[0], Schema, (options ?? new RpcClientOptions()) with { Service = "calls.Echo" });
 
-    private static string TextOf(this DynamicMessage request) => (string)request.Get(request.Type.FindField("text")!)!;
+    private static string TextOf(this DynamicMessage request) =>
+        (string)request.Get(request.Type.FindField("text")!)!;
 }

@@ -77,7 +77,8 @@ public static class ExceptionInfoCodecTests
         Assert.All(method.ExceptionData, data => Assert.Equal("System.Object", data.Type));
     }
 
-    // What the original's server sends for the same exceptions, whose client adds the parameter's name itself.
+    // What the original's server sends for the same exceptions,
+    // whose client adds the parameter's name itself.
     public static TheoryData<Exception, string?> MessageMembers() => new()
     {
         { new ArgumentNullException("order", "Must be there."), "Must be there." },
@@ -90,7 +91,8 @@ public static class ExceptionInfoCodecTests
 
     [Theory]
     [MemberData(nameof(MessageMembers))]
-    public static void The_message_is_the_serialized_member_and_ours_read_the_property(Exception error, string? member)
+    public static void The_message_is_the_serialized_member_and_ours_read_the_property(
+        Exception error, string? member)
     {
         RpcExceptionInfo info = ExceptionInfoCodec.Encode(error, RpcErrorDetail.Full);
 
@@ -113,7 +115,8 @@ public static class ExceptionInfoCodecTests
 
         RpcExceptionInfo info = ExceptionInfoCodec.Encode(error, RpcErrorDetail.Type);
 
-        Assert.StartsWith($"{assembly}, Version=4.0.0.0, Culture=neutral, PublicKeyToken=", info.AssemblyName);
+        Assert.StartsWith(
+            $"{assembly}, Version=4.0.0.0, Culture=neutral, PublicKeyToken=", info.AssemblyName);
     }
 
     [Fact]
@@ -142,12 +145,15 @@ public static class ExceptionInfoCodecTests
     public static void Members_that_the_originals_servers_send_for_every_exception_are_no_data()
     {
         RpcExceptionInfo info = new() { Message = "x" };
-        info.ExceptionData.Add(new RpcExceptionInfo.Types.RpcExceptionData { Member = "Data", Type = "System.Object" });
+        info.ExceptionData.Add(
+            new RpcExceptionInfo.Types.RpcExceptionData { Member = "Data", Type = "System.Object" });
         info.ExceptionData.Add(
             new RpcExceptionInfo.Types.RpcExceptionData { Member = "WatsonBuckets", Type = "System.Object" });
         info.ExceptionData.Add(new RpcExceptionInfo.Types.RpcExceptionData
         {
-            Member = "ParamName", Type = "System.String", Value = "order",
+            Member = "ParamName",
+            Type = "System.String",
+            Value = "order",
         });
 
         Assert.Equal(["ParamName"], ExceptionInfoCodec.Decode(info).Data.Keys);

@@ -371,7 +371,8 @@ public static class MultiPartTests
     }
 
     private static bool IsNamedPart(string target) =>
-        target.Contains("protorpc-", StringComparison.Ordinal) && target.EndsWith(".part", StringComparison.Ordinal);
+        target.Contains("protorpc-", StringComparison.Ordinal)
+            && target.EndsWith(".part", StringComparison.Ordinal);
 
     private static RpcMultiPartRequest Part(
         int position, int total, int sent, int length, Status status = Status.Continue, int id = 0)

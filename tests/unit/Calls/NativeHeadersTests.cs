@@ -9,7 +9,8 @@ public static class NativeHeadersTests
 {
     // What the original's client sends for Send(MyRequest{message="Hello"}), built from the field numbers.
     private static readonly byte[] OriginalRequest = Convert.FromHexString(
-        "1A" + "1204" + "53656E64" + "1A10" + "A0A1A2A3A4A5A6A7A8A9AAABACADAEAF" + "2A00" + "0A05" + "48656C6C6F");
+        "1A" + "1204" + "53656E64" + "1A10" + "A0A1A2A3A4A5A6A7A8A9AAABACADAEAF" + "2A00" + "0A05"
+            + "48656C6C6F");
 
     [Fact]
     public static void Reads_a_request_of_the_original()

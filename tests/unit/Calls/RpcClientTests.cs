@@ -143,7 +143,8 @@ public static class RpcClientTests
         using RpcServer server = EchoServer.Start(RpcTransport.Local);
         using RpcClient client = EchoServer.Connect(server);
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>("Say", new EchoRequest()));
+        RpcException error =
+            Assert.Throws<RpcException>(() => client.Invoke<EchoReply>("Say", new EchoRequest()));
 
         Assert.Equal("MissingRequiredField", error.ErrorId);
         Assert.Equal(0, server.Counters.Calls);
@@ -198,7 +199,8 @@ public static class RpcClientTests
         client.Dispose();
 
         Assert.False(client.IsOpen);
-        Assert.Throws<ObjectDisposedException>(() => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
+        Assert.Throws<ObjectDisposedException>(
+            () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
     }
 
     [Fact]

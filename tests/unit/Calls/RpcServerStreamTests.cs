@@ -97,10 +97,12 @@ public static class RpcServerStreamTests
     [InlineData(RpcTransport.Tcp)]
     [InlineData(RpcTransport.NamedPipe)]
     [InlineData(RpcTransport.Local)]
-    public static async Task Generated_types_stream_one_message_each_way_on_native_endpoints(RpcTransport transport)
+    public static async Task Generated_types_stream_one_message_each_way_on_native_endpoints(
+        RpcTransport transport)
     {
         using RpcServer server = RpcServer
-            .Create(EchoServer.Schema, "calls.Echo", new RpcServerOptions { Interceptors = [new Changing("seen")] })
+            .Create(EchoServer.Schema, "calls.Echo",
+                new RpcServerOptions { Interceptors = [new Changing("seen")] })
             .HandleStreaming<EchoRequest, EchoReply>(
                 "Say", (_, requests) => requests.Select(r => new EchoReply { Text = $"{r.Text} here" }))
             .AddEndpoint(EchoServer.NewEndpoint(transport))

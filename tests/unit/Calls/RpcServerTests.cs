@@ -62,7 +62,8 @@ public static class RpcServerTests
 
         foreach (RpcEndpoint endpoint in server.Endpoints)
         {
-            using RpcClient client = RpcClient.Connect(endpoint, EchoServer.Schema, new() { Service = "Echo" });
+            using RpcClient client =
+                RpcClient.Connect(endpoint, EchoServer.Schema, new() { Service = "Echo" });
             Assert.Equal("x", client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }).Text);
         }
 
@@ -127,7 +128,8 @@ public static class RpcServerTests
     }
 
     [Theory]
-    [InlineData(RpcErrorDetail.None, "", "^The call failed on the server. Its record has .* the id [0-9a-f]{16}\\.$")]
+    [InlineData(
+        RpcErrorDetail.None, "", "^The call failed on the server. Its record has .* the id [0-9a-f]{16}\\.$")]
     [InlineData(
         RpcErrorDetail.Type, "System.InvalidOperationException",
         "^The call failed on the server with System.InvalidOperationException. .* the id [0-9a-f]{16}\\.$")]
@@ -136,7 +138,8 @@ public static class RpcServerTests
     public static void A_handlers_exception_is_told_at_the_level_that_was_set(
         RpcErrorDetail detail, string type, string message)
     {
-        using RpcServer server = EchoServer.Start(RpcTransport.Tcp, new RpcServerOptions { ErrorDetail = detail });
+        using RpcServer server =
+            EchoServer.Start(RpcTransport.Tcp, new RpcServerOptions { ErrorDetail = detail });
         using RpcClient client = EchoServer.Connect(server);
 
         RpcException error = Assert.Throws<RpcException>(
@@ -155,7 +158,8 @@ public static class RpcServerTests
     [Theory]
     [InlineData(RpcTransport.Tcp, false)]
     [InlineData(RpcTransport.Local, true)]
-    public static void Exceptions_are_told_on_local_transports_only_unless_set(RpcTransport transport, bool told)
+    public static void Exceptions_are_told_on_local_transports_only_unless_set(
+        RpcTransport transport, bool told)
     {
         using RpcServer server = EchoServer.Start(transport);
         using RpcClient client = EchoServer.Connect(server);
@@ -174,7 +178,8 @@ public static class RpcServerTests
             .Handle("Say", (_, _) => throw new RpcException(RpcStatusCode.NotFound, "no such thing"))
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
-        using RpcClient client = RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
+        using RpcClient client =
+            RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
@@ -189,7 +194,8 @@ public static class RpcServerTests
         using RpcServer server = RpcServer.Create(EchoServer.Schema, "Other")
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
-        using RpcClient client = RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
+        using RpcClient client =
+            RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
@@ -220,7 +226,8 @@ public static class RpcServerTests
             .Handle("Say", (_, request) => ValueTask.FromResult(request))
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
-        using RpcClient client = RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
+        using RpcClient client =
+            RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
@@ -236,7 +243,8 @@ public static class RpcServerTests
             .Handle<EchoRequest, EchoReply>("Say", (_, _) => new EchoReply())
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
-        using RpcClient client = RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
+        using RpcClient client =
+            RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
@@ -251,13 +259,15 @@ public static class RpcServerTests
         await using RpcServer server = RpcServer.Create(EchoServer.Schema, "Other")
             .Handle("Say", async (context, _) =>
             {
-                using CancellationTokenRegistration on = context.CancellationToken.Register(() => seen.SetResult());
+                using CancellationTokenRegistration on =
+                    context.CancellationToken.Register(() => seen.SetResult());
                 await seen.Task;
                 return new EchoReply { Text = "late" };
             })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Tcp))
             .StartListening();
-        using RpcClient client = RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
+        using RpcClient client =
+            RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
         using CancellationTokenSource cancel = new(TimeSpan.FromMilliseconds(200));
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
@@ -281,8 +291,10 @@ public static class RpcServerTests
             })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
-        using RpcClient client = RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
-        Task<EchoReply> running = Task.Run(() => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
+        using RpcClient client =
+            RpcClient.Connect(server.Endpoints[0], EchoServer.Schema, new() { Service = "Other" });
+        Task<EchoReply> running =
+            Task.Run(() => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
         Assert.True(inside.Wait(TimeSpan.FromSeconds(20)));
 
         Task stopping = server.StopAsync(TimeSpan.FromSeconds(20));
@@ -303,7 +315,8 @@ public static class RpcServerTests
         RpcServer server = EchoServer.Start(RpcTransport.Local);
         using RpcClient client = EchoServer.Connect(server);
         Task<RpcException> running = Task.Run(() => Assert.Throws<RpcException>(
-            () => client.Invoke<EchoReply>("Wait", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(60))));
+            () =>
+                client.Invoke<EchoReply>("Wait", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(60))));
         Assert.True(SpinWait.SpinUntil(() => server.Counters.InFlight == 1, TimeSpan.FromSeconds(20)));
 
         await server.StopAsync(TimeSpan.FromMilliseconds(100)).WaitAsync(TimeSpan.FromSeconds(20));

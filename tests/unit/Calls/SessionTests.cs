@@ -8,7 +8,8 @@ namespace ProtoRpc.Tests.Calls;
 public static class SessionTests
 {
     private static readonly RpcFieldInfo SessionId =
-        ContextServer.Schema.GetMessage("google.protobuf.rpc_messages.RpcCallContext").FindField("session_id")!;
+        ContextServer.Schema.GetMessage("google.protobuf.rpc_messages.RpcCallContext")
+            .FindField("session_id")!;
 
     [Fact]
     public static void A_caller_finds_its_values_again()
@@ -200,8 +201,10 @@ public static class SessionTests
         session["2"] = 2;
         session["2"] = 3;
 
-        Assert.Equal(RpcStatusCode.ResourceExhausted, Assert.Throws<RpcException>(() => table.Use(null, "c")).Code);
-        Assert.Equal(RpcStatusCode.ResourceExhausted, Assert.Throws<RpcException>(() => session["3"] = 3).Code);
+        Assert.Equal(
+            RpcStatusCode.ResourceExhausted, Assert.Throws<RpcException>(() => table.Use(null, "c")).Code);
+        Assert.Equal(
+            RpcStatusCode.ResourceExhausted, Assert.Throws<RpcException>(() => session["3"] = 3).Code);
         Assert.Equal(3, session["2"]);
     }
 

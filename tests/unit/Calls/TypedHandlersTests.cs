@@ -9,7 +9,8 @@ public static class TypedHandlersTests
     [Fact]
     public static async Task Async_lambdas_handle_generated_types()
     {
-        using RpcServer server = Start(s => s.Handle<EchoRequest, EchoReply>("Say", async (context, request) =>
+        using RpcServer server =
+            Start(s => s.Handle<EchoRequest, EchoReply>("Say", async (context, request) =>
         {
             await Task.Yield();
             return new EchoReply { Text = request.Text };
@@ -23,7 +24,8 @@ public static class TypedHandlersTests
     [Fact]
     public static void Types_of_lambda_parameters_are_enough()
     {
-        using RpcServer server = Start(s => s.Handle("Say", async (RpcCallContext context, EchoRequest request) =>
+        using RpcServer server =
+            Start(s => s.Handle("Say", async (RpcCallContext context, EchoRequest request) =>
         {
             await Task.Yield();
             return new EchoReply { Text = request.Text };
@@ -73,7 +75,8 @@ public static class TypedHandlersTests
             }));
 
         Assert.Equal(RpcStatusCode.InvalidArgument, error.Code);
-        Assert.Contains("takes calls.EchoRequest, not calls.EchoReply", error.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "takes calls.EchoRequest, not calls.EchoReply", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

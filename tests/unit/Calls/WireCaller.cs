@@ -7,17 +7,20 @@ using HeaderContext = ProtoRpc.Calls.Headers.RpcCallContext;
 
 namespace ProtoRpc.Tests.Calls;
 
-/// <summary>A client that writes its headers itself, so that it can send what no client of ours would.</summary>
+/// <summary>A client that writes its headers itself,
+/// so that it can send what no client of ours would.</summary>
 internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisposable
 {
     private readonly RpcRawClient _raw = RpcRawClient.Connect(endpoint, interfaceId);
 
     /// <summary>Calls a method with a context, or with none.</summary>
     public RpcResponseHeader Call(
-        string method, IMessage body, HeaderContext? context = null, byte[]? id = null, TimeSpan? timeout = null,
+        string method, IMessage body, HeaderContext? context = null, byte[]? id = null,
+        TimeSpan? timeout = null,
         Metadata? headers = null)
     {
-        RpcRequestHeader header = new() { MethodName = method, MessageId = ByteString.CopyFrom(id ?? new byte[16]) };
+        RpcRequestHeader header =
+            new() { MethodName = method, MessageId = ByteString.CopyFrom(id ?? new byte[16]) };
         if (context is not null)
         {
             header.CallContext = context;

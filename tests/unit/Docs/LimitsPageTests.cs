@@ -18,7 +18,8 @@ public static partial class LimitsPageTests
             .ToDictionary(limit => limit.Name, limit => Text(limit.Name, limit.GetValue(RpcLimits.Default)!));
 
         Assert.Equal(defaults.Keys.Order(), rows.Keys.Order());
-        Assert.All(defaults, limit => Assert.Equal($"{limit.Key} {limit.Value}", $"{limit.Key} {rows[limit.Key]}"));
+        Assert.All(
+            defaults, limit => Assert.Equal($"{limit.Key} {limit.Value}", $"{limit.Key} {rows[limit.Key]}"));
     }
 
     private static string Text(string name, object value) => value switch

@@ -12,8 +12,10 @@ public static class MessageFormatsTests
 {
     private static readonly string[] Types =
     [
-        "proto2.Singular", "proto2.Repeated", "proto2.Packed", "proto2.Maps", "proto2.Choice", "proto2.Required",
-        "proto2.Extendable", "proto3.Singular", "proto3.Optional", "proto3.Repeated", "proto3.Maps", "proto3.Names",
+        "proto2.Singular", "proto2.Repeated", "proto2.Packed", "proto2.Maps", "proto2.Choice",
+        "proto2.Required",
+        "proto2.Extendable", "proto3.Singular", "proto3.Optional", "proto3.Repeated", "proto3.Maps",
+        "proto3.Names",
         "editions.Explicit", "editions.Implicit", "editions.Repeated", "editions.Maps", "editions.Extendable",
     ];
 
@@ -98,7 +100,8 @@ public static class MessageFormatsTests
         FileDescriptorProto file = new()
         {
             Name = "a.proto",
-            MessageType = { new DescriptorProto { Name = "M", Field = { new FieldDescriptorProto { Number = 3 } } } },
+            MessageType =
+                { new DescriptorProto { Name = "M", Field = { new FieldDescriptorProto { Number = 3 } } } },
         };
 
         foreach (MessageFormat format in MessageFormats.All.Where(f => f != MessageFormats.Form))
@@ -124,7 +127,8 @@ public static class MessageFormatsTests
 
         Assert.Equal("""{"a":[1,null]}""", json);
         Assert.Equal(value, read);
-        Assert.Equal("\"0001-01-01T00:00:00Z\"", MessageFormats.Json.ToText(new Timestamp { Seconds = -62135596800 }));
+        Assert.Equal(
+            "\"0001-01-01T00:00:00Z\"", MessageFormats.Json.ToText(new Timestamp { Seconds = -62135596800 }));
     }
 
     [Fact]

@@ -44,7 +44,8 @@ public static class ElementLimitTests
 
     [Theory]
     [MemberData(nameof(Formats))]
-    public static void As_many_as_the_limit_allows_are_read(string name, string before, string one, string after)
+    public static void As_many_as_the_limit_allows_are_read(
+        string name, string before, string one, string after)
     {
         DynamicMessage read = Read(name, before, one, after, Allowed - 1);
 
@@ -109,7 +110,8 @@ public static class ElementLimitTests
     [Fact]
     public static void An_object_that_nobody_waits_for_is_not_made_to_its_end()
     {
-        DynamicMessage message = Parse("proto3.Leaf", [.. Enumerable.Repeat(Bytes("1A 00"), 100_000).SelectMany(b => b)]);
+        DynamicMessage message =
+            Parse("proto3.Leaf", [.. Enumerable.Repeat(Bytes("1A 00"), 100_000).SelectMany(b => b)]);
         int asked = 0;
         MessageMapper mapper = new() { IsGivenUp = () => ++asked == 3 };
 
@@ -128,7 +130,8 @@ public static class ElementLimitTests
 
         Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
         byte[] bytes = Encoding.Latin1.GetBytes(text.Append(after).ToString());
-        return format.Read(Wide, new ReadOnlySequence<byte>(bytes), new FormatOptions { MaxElements = Limit });
+        return format.Read(
+            Wide, new ReadOnlySequence<byte>(bytes), new FormatOptions { MaxElements = Limit });
     }
 
     private static RpcMessageInfo MakeWide()
@@ -143,7 +146,9 @@ public static class ElementLimitTests
                 Label = i == 1
                     ? FieldDescriptorProto.Types.Label.Repeated
                     : FieldDescriptorProto.Types.Label.Optional,
-                Type = i == 1 ? FieldDescriptorProto.Types.Type.Message : FieldDescriptorProto.Types.Type.String,
+                Type = i == 1
+                    ? FieldDescriptorProto.Types.Type.Message
+                    : FieldDescriptorProto.Types.Type.String,
             };
             if (i == 1)
             {

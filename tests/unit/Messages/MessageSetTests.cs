@@ -53,7 +53,8 @@ public static class MessageSetTests
     [Fact]
     public static void Items_of_one_type_are_merged_in_their_order()
     {
-        DynamicMessage set = Parse("0B 10 D00F 1A 04 08 05 10 06 0C 827D 02 10 07 0B 1A 04 08 01 10 08 10 D00F 0C");
+        DynamicMessage set =
+            Parse("0B 10 D00F 1A 04 08 05 10 06 0C 827D 02 10 07 0B 1A 04 08 01 10 08 10 D00F 0C");
 
         Assert.Equal("sets.strict", Assert.Single(Set.Extensions, set.Has).FullName);
         Assert.Equal(Compact("0B 10 D00F 1A 08 08 01 10 06 10 07 10 08 0C"), Hex(set));
@@ -119,8 +120,8 @@ public static class MessageSetTests
     [InlineData(2_000, false)]
     public static void Sets_nest_as_deep_as_all_messages(int count, bool isRead)
     {
-        // A set, its note, the set in that: two messages each. As items in order, as items with the type at the
-        // end, and as plain extensions.
+        // A set, its note, the set in that: two messages each. As items in order, as items with the type at
+        // the end, and as plain extensions.
         Func<byte[], byte[]>[] forms =
         [
             inner => [0x0B, 0x10, 0xE8, 0x07, 0x1A, .. Length(inner), .. inner, 0x0C],
@@ -162,7 +163,8 @@ public static class MessageSetTests
         string text = MessageFormats.Text.ToText(holder);
 
         Assert.Equal(Encoding.UTF8.GetString(protoc.Decode(bytes)), text);
-        Assert.Equal(Convert.ToHexString(bytes), Convert.ToHexString(protoc.Encode(Encoding.UTF8.GetBytes(text))));
+        Assert.Equal(
+            Convert.ToHexString(bytes), Convert.ToHexString(protoc.Encode(Encoding.UTF8.GetBytes(text))));
         Assert.Equal(Convert.ToHexString(bytes), Hex(holder));
         Assert.Equal(holder, MessageFormats.Text.Read(holder.Type, text));
         Assert.Contains("[sets.Note] {", text);
@@ -218,7 +220,8 @@ public static class MessageSetTests
     public static void The_schema_of_a_set_is_written_as_text_that_compiles_to_it()
     {
         using TempFolder folder = new();
-        folder.Write("sets.proto", System.IO.File.ReadAllText(File).Replace("4 to max", "4 to 1999999999, 2000000000"));
+        folder.Write("sets.proto", System.IO.File.ReadAllText(File)
+            .Replace("4 to max", "4 to 1999999999, 2000000000"));
         RpcSchema schema = RpcSchema.Load([Path.Combine(folder.Path, "sets.proto")]);
 
         IReadOnlyList<string> written = schema.WriteProtoFiles(Path.Combine(folder.Path, "again"));
@@ -245,7 +248,8 @@ public static class MessageSetTests
     [InlineData("optional int32 x = 1;", "optional M x = 5;", "Wrong.x: MessageSet")]
     [InlineData("", "repeated M x = 5;", "is not an optional message")]
     [InlineData("", "optional int32 x = 5;", "is not an optional message")]
-    public static void A_set_that_could_not_be_sent_is_no_schema(string field, string extension, string reason)
+    public static void A_set_that_could_not_be_sent_is_no_schema(
+        string field, string extension, string reason)
     {
         // protoc refuses such a file, so the option is set in what it has made.
         using TempFolder folder = new();
@@ -268,7 +272,8 @@ public static class MessageSetTests
 
     private static DynamicMessage Parse(string hex) => DynamicMessage.Parse(Set, Bytes(hex).AsSpan());
 
-    private static MessageFormat Named(string name) => name == "Json" ? MessageFormats.Json : MessageFormats.Text;
+    private static MessageFormat Named(string name) =>
+        name == "Json" ? MessageFormats.Json : MessageFormats.Text;
 
     private static byte[] Length(byte[] bytes)
     {

@@ -185,8 +185,10 @@ public static class MessageToObjectTests
 
         Assert.Empty((IDictionary)template["struct"]!);
         Assert.Empty((IEnumerable)template["list_value"]!);
-        Assert.Equal("""{}""", ProtoRpc.Formats.MessageFormats.Json.ToText((DynamicMessage)message.Get("any")!));
-        Assert.Equal("""{}""", ProtoRpc.Formats.MessageFormats.Json.ToText((DynamicMessage)message.Get("struct")!));
+        Assert.Equal(
+            """{}""", ProtoRpc.Formats.MessageFormats.Json.ToText((DynamicMessage)message.Get("any")!));
+        Assert.Equal(
+            """{}""", ProtoRpc.Formats.MessageFormats.Json.ToText((DynamicMessage)message.Get("struct")!));
     }
 
     private static IDictionary Show(DynamicMessage message) => (IDictionary)Mapper.ToObject(message);

@@ -89,7 +89,8 @@ public sealed class ProtocJudgeTests : IDisposable
         string[] actual = ours.Split('\n');
         for (int i = 0; i < Math.Min(expected.Length, actual.Length); i++)
         {
-            Assert.True(expected[i] == actual[i], $"line {i + 1}: protoc has\n{expected[i]}\nand we\n{actual[i]}");
+            Assert.True(
+                expected[i] == actual[i], $"line {i + 1}: protoc has\n{expected[i]}\nand we\n{actual[i]}");
         }
         Assert.Equal(expected.Length, actual.Length);
     }

@@ -8,7 +8,9 @@ public static class ReplyMismatchTests
     private const string Ours = """
         syntax = "proto3";
         package m;
-        message Reply { string text = 1; Inner inner = 2; repeated Inner list = 3; map<string, Inner> by_name = 4; }
+        message Reply {
+          string text = 1; Inner inner = 2; repeated Inner list = 3; map<string, Inner> by_name = 4;
+        }
         message Inner { int32 n = 1; }
         """;
 
@@ -22,7 +24,8 @@ public static class ReplyMismatchTests
     [InlineData("newer fields alone", "28013001", null)]
     public static void A_field_that_came_as_another_type_is_found(string what, string bytes, string? field)
     {
-        DynamicMessage reply = DynamicMessage.Parse(Load(Ours).GetMessage("m.Reply"), Convert.FromHexString(bytes));
+        DynamicMessage reply =
+            DynamicMessage.Parse(Load(Ours).GetMessage("m.Reply"), Convert.FromHexString(bytes));
 
         Assert.True(field == ReplyMismatch.Find(reply)?.FullName, what);
     }
@@ -30,7 +33,8 @@ public static class ReplyMismatchTests
     [Fact]
     public static void A_number_that_a_closed_enum_does_not_have_is_none()
     {
-        RpcSchema schema = Load("syntax = \"proto2\"; package m; enum E { A = 1; } message Reply { optional E e = 1; }");
+        RpcSchema schema =
+            Load("syntax = \"proto2\"; package m; enum E { A = 1; } message Reply { optional E e = 1; }");
 
         Assert.Null(ReplyMismatch.Find(DynamicMessage.Parse(schema.GetMessage("m.Reply"), [8, 77])));
     }

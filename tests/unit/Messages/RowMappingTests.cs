@@ -79,9 +79,8 @@ public sealed class RowMappingTests : IDisposable
         });
 
         Assert.Equal(
-            """
-            {"location":{"site":"A","at":{"x":1.5},"notes":{"first.second":"n"}},"counts":{"a.b":3},"at":"1970-01-01T00:00:05Z","extra":{"color":"red"}}
-            """,
+            """{"location":{"site":"A","at":{"x":1.5},"notes":{"first.second":"n"}},"counts":{"a.b":3}"""
+            + ""","at":"1970-01-01T00:00:05Z","extra":{"color":"red"}}""",
             Json(row));
     }
 
@@ -225,7 +224,8 @@ public sealed class RowMappingTests : IDisposable
     [InlineData(
         "detail", """{"@type":"rows.Point","x":2}""",
         """{"detail":{"@type":"type.googleapis.com/rows.Point","x":2}}""")]
-    public void Lists_maps_and_messages_are_read_from_JSON_in_a_cell(string name, string cell, string expected)
+    public void Lists_maps_and_messages_are_read_from_JSON_in_a_cell(
+        string name, string cell, string expected)
     {
         Assert.Equal(expected, Json(Row(new() { [name] = cell })));
     }
@@ -352,7 +352,8 @@ public sealed class RowMappingTests : IDisposable
         ["data"] = new byte[] { 1, 2, 255 },
         ["location"] = new Hashtable
         {
-            ["site"] = "S", ["at"] = new Hashtable { ["x"] = 1.5, ["y"] = 0.1f },
+            ["site"] = "S",
+            ["at"] = new Hashtable { ["x"] = 1.5, ["y"] = 0.1f },
             ["notes"] = new Hashtable { ["k.1"] = "v" },
         },
         ["tags"] = new[] { "a", "b,c" },
@@ -379,5 +380,6 @@ public sealed class RowMappingTests : IDisposable
     private static Dictionary<string, object?> Columns(DynamicMessage message) =>
         Mapper.ToRecord(message).ToDictionary();
 
-    private static string Json(DynamicMessage message) => ProtoRpc.Formats.MessageFormats.Json.ToText(message);
+    private static string Json(DynamicMessage message) =>
+        ProtoRpc.Formats.MessageFormats.Json.ToText(message);
 }

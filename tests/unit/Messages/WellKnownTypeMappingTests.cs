@@ -333,7 +333,9 @@ public static class WellKnownTypeMappingTests
         public bool TryGetMembers(
             object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
         {
-            members = value is MessageMapperTests.Formatted formatted ? [new("Number", formatted.Number)] : null;
+            members = value is MessageMapperTests.Formatted formatted
+                ? [new("Number", formatted.Number)]
+                : null;
             return members is not null || PlainObjectModel.Instance.TryGetMembers(value, out members);
         }
 

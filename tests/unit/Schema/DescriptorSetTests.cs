@@ -43,7 +43,8 @@ public static class DescriptorSetTests
     [Fact]
     public static void A_missing_import_is_named_with_the_file_that_wants_it()
     {
-        RpcException e = AssertRefused(new FileDescriptorProto { Name = "a.proto", Dependency = { "b.proto" } });
+        RpcException e =
+            AssertRefused(new FileDescriptorProto { Name = "a.proto", Dependency = { "b.proto" } });
 
         Assert.Contains("'a.proto' imports 'b.proto'", e.Message, StringComparison.Ordinal);
         Assert.Contains("--include_imports", e.Message, StringComparison.Ordinal);
@@ -62,7 +63,8 @@ public static class DescriptorSetTests
     [Fact]
     public static void The_same_file_twice_is_one_and_two_of_a_name_are_an_error()
     {
-        FileDescriptorProto file = new() { Name = "a.proto", MessageType = { new DescriptorProto { Name = "A" } } };
+        FileDescriptorProto file =
+            new() { Name = "a.proto", MessageType = { new DescriptorProto { Name = "A" } } };
 
         RpcSchema schema = RpcSchema.FromDescriptorSet(SetOf(file, file));
         RpcException e = AssertRefused(file, new FileDescriptorProto { Name = "a.proto" });
@@ -78,7 +80,8 @@ public static class DescriptorSetTests
 
         for (int length = 0; length < bytes.Length; length++)
         {
-            RpcException e = Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(bytes.AsSpan(0, length)));
+            RpcException e =
+                Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(bytes.AsSpan(0, length)));
             Assert.Equal("SchemaError", e.ErrorId);
         }
     }
@@ -134,7 +137,8 @@ public static class DescriptorSetTests
     [Fact]
     public static void Messages_nested_without_end_do_not_end_the_process()
     {
-        // By hand, as the library refuses to write what is nested so deep: field 3 of a message is a nested one.
+        // By hand, as the library refuses to write what is nested so deep:
+        // field 3 of a message is a nested one.
         byte[] inner = [0x0A, 0x01, 0x41];
         for (int i = 0; i < 20_000; i++)
         {
@@ -148,7 +152,8 @@ public static class DescriptorSetTests
         byte[] file = [0x0A, 0x01, 0x61, 0x22, .. Varint(inner.Length), .. inner];
         byte[] set = [0x0A, .. Varint(file.Length), .. file];
 
-        Assert.Equal("SchemaError", Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(set)).ErrorId);
+        Assert.Equal(
+            "SchemaError", Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(set)).ErrorId);
     }
 
     [Fact]
@@ -188,22 +193,27 @@ public static class DescriptorSetTests
     public static TheoryData<string, DescriptorProto> Senseless() => new()
     {
         { "p.M.a", Message(new FieldDescriptorProto { Name = "a", Number = 0, Type = Type.Int32 }) },
-        { "536870912", Message(new FieldDescriptorProto { Name = "a", Number = 536870912, Type = Type.Int32 }) },
+        { "536870912", Message(
+            new FieldDescriptorProto { Name = "a", Number = 536870912, Type = Type.Int32 }) },
         {
             "number 1", Message(
                 new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Int32 },
                 new FieldDescriptorProto { Name = "b", Number = 1, Type = Type.Int32 })
         },
         {
-            ".No", Message(new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Message, TypeName = ".No" })
+            ".No", Message(
+                new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Message, TypeName = ".No" })
         },
-        { "p.M.a", Message(new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Int32, OneofIndex = 3 }) },
+        { "p.M.a", Message(
+            new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Int32, OneofIndex = 3 }) },
         { "not a valid identifier", new DescriptorProto { Name = "A {} message B" } },
         {
-            "'x'", Message(new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Int32, DefaultValue = "x" })
+            "'x'", Message(
+                new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Int32, DefaultValue = "x" })
         },
         {
-            "map's entry", new DescriptorProto { Name = "M", Options = new MessageOptions { MapEntry = true } }
+            "map's entry", new DescriptorProto { Name = "M",
+                Options = new MessageOptions { MapEntry = true } }
         },
         {
             "p.M.E", new DescriptorProto
@@ -216,7 +226,8 @@ public static class DescriptorSetTests
 
     [Theory]
     [MemberData(nameof(Senseless))]
-    public static void A_descriptor_that_makes_no_sense_is_refused_by_name(string named, DescriptorProto message)
+    public static void A_descriptor_that_makes_no_sense_is_refused_by_name(
+        string named, DescriptorProto message)
     {
         RpcException e = AssertRefused(
             new FileDescriptorProto { Name = "a.proto", Package = "p", MessageType = { message } });
@@ -268,13 +279,15 @@ public static class DescriptorSetTests
     [Fact]
     public static void Generated_descriptors_bring_what_they_import()
     {
-        RpcSchema schema = RpcSchema.FromDescriptors(ApiReflection.Descriptor, TimestampReflection.Descriptor);
+        RpcSchema schema =
+            RpcSchema.FromDescriptors(ApiReflection.Descriptor, TimestampReflection.Descriptor);
 
         Assert.Equal(["google/protobuf/api.proto", "google/protobuf/timestamp.proto"], schema.RootFiles);
         Assert.Contains("google/protobuf/any.proto", schema.Files.Select(f => f.Name));
         RpcMessageInfo api = schema.GetMessage("google.protobuf.Api");
         Assert.Equal("google.protobuf.Mixin", api.FindField("mixins")!.TypeName);
-        Assert.Same(ApiReflection.Descriptor, schema.Files.Single(f => f.Name == "google/protobuf/api.proto"));
+        Assert.Same(
+            ApiReflection.Descriptor, schema.Files.Single(f => f.Name == "google/protobuf/api.proto"));
     }
 
     private static FieldDescriptorProto Extension(string name) => new()

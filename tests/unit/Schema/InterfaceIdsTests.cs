@@ -7,9 +7,11 @@ public static class InterfaceIdsTests
 {
     [Theory]
     // The example of RFC 9562, appendix A.4.
-    [InlineData("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com", "2ed6657d-e927-568b-95e1-2665a8aea6a2")]
+    [InlineData(
+        "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com", "2ed6657d-e927-568b-95e1-2665a8aea6a2")]
     // Made with Python's uuid.uuid5, so that both sides of a call agree whatever they are written in.
-    [InlineData("c9be564e-39be-4c06-9670-3d1cbad30e64", "Sample.MyService", "7cf59c80-812c-5f63-a18a-aa443a358c0b")]
+    [InlineData(
+        "c9be564e-39be-4c06-9670-3d1cbad30e64", "Sample.MyService", "7cf59c80-812c-5f63-a18a-aa443a358c0b")]
     [InlineData("c9be564e-39be-4c06-9670-3d1cbad30e64", "ünï.Dienst", "4427fc23-5e5d-50da-ad1c-ad6cc2a919c3")]
     public static void Name_based_ids_are_those_of_the_standard(string space, string name, string expected) =>
         Assert.Equal(new Guid(expected), InterfaceIds.OfName(new Guid(space), name));

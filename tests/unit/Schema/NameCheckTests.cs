@@ -9,7 +9,8 @@ public static class NameCheckTests
 {
     public static TheoryData<string> BadNames =>
     [
-        "", "x\u2019; calc; \u2018", "a'b", "a b", "a\nb", "a\u001B[31m", "1a", "a-b", "a$(x)", "a`b", "a.b", "\u00E4",
+        "", "x\u2019; calc; \u2018", "a'b", "a b", "a\nb", "a\u001B[31m", "1a", "a-b", "a$(x)", "a`b",
+        "a.b", "\u00E4",
         "a\u202Eb", "a;b", "a\0",
     ];
 
@@ -37,9 +38,11 @@ public static class NameCheckTests
     public static void Every_part_of_a_package_is_an_identifier(string package)
     {
         RpcException e = Assert.Throws<RpcException>(
-            () => RpcSchema.FromDescriptorSet(SetOf(new FileDescriptorProto { Name = "p.proto", Package = package })));
+            () => RpcSchema.FromDescriptorSet(
+                SetOf(new FileDescriptorProto { Name = "p.proto", Package = package })));
 
-        Assert.Contains($"the package '{package}' is not a valid identifier", e.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"the package '{package}' is not a valid identifier", e.Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -48,14 +51,18 @@ public static class NameCheckTests
         using TempFolder folder = new();
         foreach ((string package, bool isFine) in new[]
         {
-            (string.Join('.', Enumerable.Repeat("a", 101)), true), (string.Join('.', Enumerable.Repeat("a", 102)), false),
+            (string.Join('.', Enumerable.Repeat("a", 101)), true),
+                (string.Join('.', Enumerable.Repeat("a", 102)), false),
             (new string('a', 511), true), (new string('a', 512), false),
         })
         {
-            string path = folder.Write("p.proto", $"syntax = \"proto3\";\npackage {package};\nmessage M {{}}\n");
+            string path =
+                folder.Write("p.proto", $"syntax = \"proto3\";\npackage {package};\nmessage M {{}}\n");
             byte[] set = SetOf(new FileDescriptorProto
             {
-                Name = "p.proto", Package = package, MessageType = { new DescriptorProto { Name = "M" } },
+                Name = "p.proto",
+                Package = package,
+                MessageType = { new DescriptorProto { Name = "M" } },
             });
 
             if (isFine)
@@ -76,7 +83,8 @@ public static class NameCheckTests
     {
         byte[] set = SetOf(new FileDescriptorProto
         {
-            Name = "p.proto", Package = string.Join('.', Enumerable.Repeat("a", 2_000_000)),
+            Name = "p.proto",
+            Package = string.Join('.', Enumerable.Repeat("a", 2_000_000)),
         });
 
         Stopwatch watch = Stopwatch.StartNew();
@@ -96,7 +104,8 @@ public static class NameCheckTests
         RpcException e = Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(
             SetOf(new FileDescriptorProto { Name = "p.proto", MessageType = { outer } })));
 
-        Assert.Contains("the message 'Inner12345' has more than 4096 characters", e.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "the message 'Inner12345' has more than 4096 characters", e.Message, StringComparison.Ordinal);
     }
 
     private static IEnumerable<FileDescriptorProto> FilesWith(string name)
@@ -104,13 +113,16 @@ public static class NameCheckTests
         DescriptorProto message = new() { Name = "M" };
         FieldDescriptorProto field = new()
         {
-            Name = name, Number = 1, Type = FieldDescriptorProto.Types.Type.Int32,
+            Name = name,
+            Number = 1,
+            Type = FieldDescriptorProto.Types.Type.Int32,
             Label = FieldDescriptorProto.Types.Label.Optional,
         };
         FieldDescriptorProto extension = field.Clone();
         extension.Number = 100;
         extension.Extendee = ".M";
-        EnumDescriptorProto type = new() { Name = "E", Value = { new EnumValueDescriptorProto { Name = name } } };
+        EnumDescriptorProto type =
+            new() { Name = "E", Value = { new EnumValueDescriptorProto { Name = name } } };
         MethodDescriptorProto method = new() { Name = name, InputType = ".M", OutputType = ".M" };
         yield return File(f => f.MessageType.Add(new DescriptorProto { Name = name }));
         yield return File(f => f.EnumType.Add(new EnumDescriptorProto { Name = name, Value = { NoValue } }));

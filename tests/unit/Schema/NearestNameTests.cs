@@ -23,7 +23,8 @@ public static class NearestNameTests
     [Fact]
     public static void The_nearest_come_first_and_far_ones_not_at_all()
     {
-        IReadOnlyList<string> found = NearestName.Find("querry", ["page", "queries", "query", "Quarry", "result"]);
+        IReadOnlyList<string> found =
+            NearestName.Find("querry", ["page", "queries", "query", "Quarry", "result"]);
 
         Assert.Equal(["Quarry", "query"], found.Take(2));
         Assert.DoesNotContain("page", found);

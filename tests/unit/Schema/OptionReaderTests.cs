@@ -74,9 +74,11 @@ public static class OptionReaderTests
     {
         RpcSchema schema = TestProtos.Everything;
 
-        Assert.Equal(5, schema.GetMethod("everything.proto2.Calls/BothStream").Options["[everything.options.cost]"]);
         Assert.Equal(
-            "NO_SIDE_EFFECTS", schema.GetMethod("everything.proto2.Calls/BothStream").Options["idempotency_level"]);
+            5, schema.GetMethod("everything.proto2.Calls/BothStream").Options["[everything.options.cost]"]);
+        Assert.Equal(
+            "NO_SIDE_EFFECTS", schema.GetMethod("everything.proto2.Calls/BothStream")
+                .Options["idempotency_level"]);
         RpcServiceInfo service = schema.GetService("everything.proto2.Calls");
         Assert.Equal("service", Nested(service.Options, "[everything.options.service_note]")["text"]);
         RpcEnumInfo color = schema.GetEnum("everything.proto2.Color");
@@ -97,6 +99,7 @@ public static class OptionReaderTests
         Assert.Equal("VERIFY", Nested(field.Options, "features")["utf8_validation"]);
     }
 
-    private static Dictionary<string, object?> Nested(IReadOnlyDictionary<string, object?> options, string name) =>
+    private static Dictionary<string, object?> Nested(
+        IReadOnlyDictionary<string, object?> options, string name) =>
         Assert.IsType<Dictionary<string, object?>>(options[name]);
 }

@@ -38,7 +38,8 @@ public static class ProtoTextTests
     [InlineData("wrappers")]
     public static void The_well_known_files_come_back_equal(string name) =>
         AssertRoundTrip(RpcSchema.Load(
-            [Path.Combine(AppContext.BaseDirectory, "protoc", "include", "google", "protobuf", $"{name}.proto")]));
+            [Path.Combine(
+                AppContext.BaseDirectory, "protoc", "include", "google", "protobuf", $"{name}.proto")]));
 
     [Theory]
     [InlineData("everything_proto2.proto")]
@@ -107,7 +108,8 @@ public static class ProtoTextTests
 
         RpcSchema second = RpcSchema.Load([Path.Combine(folder.Path, "everything_proto2.proto")]);
 
-        Assert.Equal(first.ToProtoText("everything_proto2.proto"), second.ToProtoText("everything_proto2.proto"));
+        Assert.Equal(
+            first.ToProtoText("everything_proto2.proto"), second.ToProtoText("everything_proto2.proto"));
         Assert.Equal("Like grass.", second.GetEnum("everything.proto2.Color").GetValueComment("GREEN"));
     }
 

@@ -190,7 +190,8 @@ public static class ProtocCopyTests
         RpcException unset = Refused(shipped, null, null);
         RpcException file = Refused(shipped, shipped, null);
 
-        Assert.Contains("neither XDG_CACHE_HOME nor HOME names a folder", unset.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "neither XDG_CACHE_HOME nor HOME names a folder", unset.Message, StringComparison.Ordinal);
         Assert.Contains("set XDG_CACHE_HOME", file.Message, StringComparison.Ordinal);
         Assert.All([unset, file], e => Assert.Contains(shipped, e.Message, StringComparison.Ordinal));
     }

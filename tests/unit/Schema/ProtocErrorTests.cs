@@ -37,7 +37,8 @@ public static class ProtocErrorTests
             () => RpcSchema.Load(["with:colon/*.proto"], baseFolder: folder.Path));
 
         Assert.Equal(
-            ["with:colon/bad.proto:2:9: Expected message name.", "with:colon/worse.proto:2:6: Expected enum name."],
+            ["with:colon/bad.proto:2:9: Expected message name.",
+                "with:colon/worse.proto:2:6: Expected enum name."],
             e.Message.Split('\n'));
     }
 
@@ -77,7 +78,8 @@ public static class ProtocErrorTests
         RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
 
         Assert.Contains("no/such.proto: File not found.", e.Message, StringComparison.Ordinal);
-        Assert.Contains($"{path}:3:1: Import \"no/such.proto\" was not found", e.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"{path}:3:1: Import \"no/such.proto\" was not found", e.Message, StringComparison.Ordinal);
         Assert.Contains("import path", e.Message, StringComparison.Ordinal);
     }
 
@@ -145,7 +147,8 @@ public static class ProtocErrorTests
     public static void An_unused_import_is_a_warning_with_a_place()
     {
         using TempFolder folder = new();
-        string path = folder.Write("a.proto", "syntax = \"proto3\";\nimport \"google/protobuf/any.proto\";\n");
+        string path =
+            folder.Write("a.proto", "syntax = \"proto3\";\nimport \"google/protobuf/any.proto\";\n");
 
         RpcSchema schema = RpcSchema.Load([path]);
 
@@ -173,7 +176,8 @@ public static class ProtocErrorTests
     {
         using TempFolder folder = new();
         string opening = string.Concat(Enumerable.Repeat("message A {", 10_000));
-        string path = folder.Write("deep.proto", "syntax = \"proto3\";\n" + opening + new string('}', 10_000));
+        string path =
+            folder.Write("deep.proto", "syntax = \"proto3\";\n" + opening + new string('}', 10_000));
 
         RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
 
@@ -225,7 +229,8 @@ public static class ProtocErrorTests
         SourceFile source = new("a.proto", folder.Write("a.proto", "syntax = \"proto3\";"));
 
         RpcException e = Assert.Throws<RpcException>(
-            () => ProtocCompiler.Run(source.FullPath, ProtocPlan.Make([source], [])[0], TimeSpan.FromSeconds(30)));
+            () => ProtocCompiler.Run(
+                source.FullPath, ProtocPlan.Make([source], [])[0], TimeSpan.FromSeconds(30)));
 
         Assert.Equal("ProtocNotFound", e.ErrorId);
         Assert.Contains(source.FullPath, e.Message, StringComparison.Ordinal);
@@ -253,7 +258,8 @@ public static class ProtocErrorTests
         using TempFolder folder = new();
 
         RpcException nowhere = Assert.Throws<RpcException>(() => ProtocLocator.Find(null, folder.Path, ""));
-        RpcException misnamed = Assert.Throws<RpcException>(() => ProtocLocator.Find("/no/protoc", folder.Path, ""));
+        RpcException misnamed =
+            Assert.Throws<RpcException>(() => ProtocLocator.Find("/no/protoc", folder.Path, ""));
 
         Assert.Equal("ProtocNotFound", nowhere.ErrorId);
         Assert.Contains("PROTOC", nowhere.Message, StringComparison.Ordinal);

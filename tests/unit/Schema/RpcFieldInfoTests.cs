@@ -44,7 +44,8 @@ public static class RpcFieldInfoTests
     public static void Is_packed_by_syntax_option_and_features(string message, bool expected)
     {
         RpcMessageInfo type = TestProtos.Everything.GetMessage(message);
-        RpcFieldKind[] never = [RpcFieldKind.String, RpcFieldKind.Bytes, RpcFieldKind.Message, RpcFieldKind.Group];
+        RpcFieldKind[] never =
+            [RpcFieldKind.String, RpcFieldKind.Bytes, RpcFieldKind.Message, RpcFieldKind.Group];
 
         Assert.All(type.Fields, f => Assert.Equal(expected && !never.Contains(f.Kind), f.IsPacked));
     }
@@ -72,7 +73,8 @@ public static class RpcFieldInfoTests
     [Fact]
     public static void Maps_are_never_delimited()
     {
-        RpcFieldInfo map = TestProtos.Everything.GetMessage("everything.file_features.Message").FindField("map")!;
+        RpcFieldInfo map = TestProtos.Everything.GetMessage("everything.file_features.Message")
+            .FindField("map")!;
 
         Assert.True(map.IsMap);
         Assert.Equal(RpcFieldKind.Message, map.Kind);
@@ -95,7 +97,8 @@ public static class RpcFieldInfoTests
     [InlineData("everything.editions.Strings", "verified", true)]
     [InlineData("everything.editions.Strings", "unverified", false)]
     [InlineData("everything.editions.Strings", "all_verified", true)]
-    public static void Strings_are_checked_by_syntax_and_features(string message, string field, bool expected) =>
+    public static void Strings_are_checked_by_syntax_and_features(
+        string message, string field, bool expected) =>
         Assert.Equal(expected, TestProtos.Everything.GetMessage(message).FindField(field)!.ValidatesUtf8);
 
     [Theory]
@@ -124,7 +127,8 @@ public static class RpcFieldInfoTests
     public static void Groups_are_groups_in_proto2_and_where_an_edition_delimits_them()
     {
         RpcFieldInfo group = TestProtos.Everything.GetMessage("everything.proto2.Singular").FindField(10)!;
-        RpcFieldInfo delimited = TestProtos.Everything.GetMessage("everything.editions.Explicit").FindField(10)!;
+        RpcFieldInfo delimited = TestProtos.Everything.GetMessage("everything.editions.Explicit")
+            .FindField(10)!;
 
         Assert.Equal(("fgroup", RpcFieldKind.Group), (group.Name, group.Kind));
         Assert.Equal("everything.proto2.Singular.FGroup", group.MessageType!.FullName);
@@ -155,7 +159,8 @@ public static class RpcFieldInfoTests
         { "f_fixed32", uint.MaxValue },
         { "f_bool", true },
         { "f_string", "quo\"te \\ line\n tab\t ünïcode 漢字 😀" },
-        { "f_bytes", new byte[] { 0, 1, 255, (byte)'\\', (byte)'x', (byte)'"', (byte)'\'', 10, 32, 97, 98, 99 } },
+        { "f_bytes", new byte[] { 0, 1, 255, (byte)'\\', (byte)'x', (byte)'"', (byte)'\'', 10, 32,
+            97, 98, 99 } },
         { "f_uint32", 127U },
         { "f_enum", 3 },
         { "f_sfixed32", 15 },
@@ -204,7 +209,8 @@ public static class RpcFieldInfoTests
     [InlineData("everything.proto2.Singular", "f_sfixed64", "sfixed64")]
     [InlineData("everything.proto2.Singular", "f_enum", "everything.proto2.Color")]
     [InlineData("everything.proto2.Singular", "fgroup", "everything.proto2.Singular.FGroup")]
-    public static void The_type_is_named_as_a_proto_writes_it(string message, string field, string expected) =>
+    public static void The_type_is_named_as_a_proto_writes_it(
+        string message, string field, string expected) =>
         Assert.Equal(expected, TestProtos.Everything.GetMessage(message).FindField(field)!.TypeName);
 
     [Fact]

@@ -106,9 +106,11 @@ public static class RpcMessageFilesTests
         folder.Write($"imports/{OriginalPath}", Copy);
         string set = Path.Combine(folder.Path, "copy.pb");
         File.WriteAllBytes(set, RpcSchema.Load(
-            [folder.Write("b.proto", Importing("B", OriginalPath))], ["imports"], folder.Path).ToDescriptorSet());
+            [folder.Write("b.proto", Importing("B", OriginalPath))], ["imports"], folder.Path)
+                .ToDescriptorSet());
         string ours = Path.Combine(folder.Path, "ours.pb");
-        File.WriteAllBytes(ours, RpcSchema.Load([folder.Write("c.proto", Importing("C", Own))]).ToDescriptorSet());
+        File.WriteAllBytes(
+            ours, RpcSchema.Load([folder.Write("c.proto", Importing("C", Own))]).ToDescriptorSet());
         string path = folder.Write("a.proto", Importing("A", Own, Original));
 
         foreach (string[] order in (string[][])[[path, set, ours], [ours, set], [set, ours]])

@@ -28,7 +28,8 @@ public static class RpcSchemaLoadTests
     {
         RpcSchema schema = RpcSchema.Load([Path.Combine(Protos, "**", "*.proto")]);
 
-        Assert.Equal(Directory.GetFiles(Protos, "*.proto", SearchOption.AllDirectories).Length, schema.RootFiles.Count);
+        Assert.Equal(Directory.GetFiles(Protos, "*.proto", SearchOption.AllDirectories).Length,
+            schema.RootFiles.Count);
         Assert.Empty(schema.Warnings);
         Assert.Contains("google/protobuf/csharp_options.proto", schema.RootFiles);
     }

@@ -29,20 +29,23 @@ public static class RpcSchemaLookupTests
 
         Assert.Equal("Unpacked", schema.GetMessage("Unpacked").FullName);
         Assert.Equal("everything.proto3.Unpacked", schema.GetMessage("everything.proto3.Unpacked").FullName);
-        Assert.Equal("everything.proto3.WellKnown", schema.GetMessage(".everything.proto3.WellKnown").FullName);
+        Assert.Equal(
+            "everything.proto3.WellKnown", schema.GetMessage(".everything.proto3.WellKnown").FullName);
         Assert.Equal("Bare", schema.GetService("bare").FullName);
     }
 
     [Fact]
     public static void Several_with_a_bare_name_are_an_error_that_lists_them()
     {
-        RpcException message = Assert.Throws<RpcException>(() => TestProtos.Everything.GetMessage("Singular"));
+        RpcException message =
+            Assert.Throws<RpcException>(() => TestProtos.Everything.GetMessage("Singular"));
         RpcException service = Assert.Throws<RpcException>(() => TestProtos.Everything.GetService("Calls"));
         RpcException method = Assert.Throws<RpcException>(() => TestProtos.Everything.GetMethod("Unary"));
 
         Assert.Equal((RpcStatusCode.InvalidArgument, "AmbiguousName"), (message.Code, message.ErrorId));
         Assert.Contains(
-            "everything.proto2.Singular, everything.proto3.Singular", message.Message, StringComparison.Ordinal);
+            "everything.proto2.Singular, everything.proto3.Singular", message.Message,
+            StringComparison.Ordinal);
         Assert.Contains(
             "everything.proto2.Calls, everything.proto3.Calls", service.Message, StringComparison.Ordinal);
         Assert.Contains("everything.proto2.Calls/Unary", method.Message, StringComparison.Ordinal);
@@ -115,7 +118,8 @@ public static class RpcSchemaLookupTests
         Assert.Equal("SMALLEST", color.FindName(int.MinValue));
         Assert.Null(color.FindName(4711));
         Assert.Equal(
-            ["RED", "GREEN", "BLUE", "AZURE", "NEGATIVE", "LARGEST", "SMALLEST"], color.Values.Select(v => v.Key));
+            ["RED", "GREEN", "BLUE", "AZURE", "NEGATIVE", "LARGEST", "SMALLEST"],
+            color.Values.Select(v => v.Key));
     }
 
     [Fact]

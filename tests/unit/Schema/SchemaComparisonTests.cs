@@ -18,17 +18,23 @@ public static class SchemaComparisonTests
     public static void A_schema_is_like_itself() => Assert.Empty(Compare(Ours));
 
     [Theory]
-    [InlineData("string url = 1;", "int32 url = 1;", "c.Hit.url (number 1) is string here, int32 on the server")]
-    [InlineData("string url = 1;", "repeated string url = 1;", "is string here, repeated string on the server")]
+    [InlineData(
+        "string url = 1;", "int32 url = 1;", "c.Hit.url (number 1) is string here, int32 on the server")]
+    [InlineData(
+        "string url = 1;", "repeated string url = 1;", "is string here, repeated string on the server")]
     [InlineData("string url = 1;", "string url = 5;", "c.Hit.url has number 1 here, 5 on the server")]
-    [InlineData("string text = 1; int32 n = 2;", "string n = 1; int32 text = 2;", "number 1 is c.Q.text here, c.Q.n")]
-    [InlineData("map<string, int32> counts", "map<string, string> counts", "value (number 2) is int32 here, string")]
+    [InlineData(
+        "string text = 1; int32 n = 2;", "string n = 1; int32 text = 2;", "number 1 is c.Q.text here, c.Q.n")]
+    [InlineData(
+        "map<string, int32> counts", "map<string, string> counts", "value (number 2) is int32 here, string")]
     [InlineData("map<string, int32> counts", "int32 counts", "is a map here, int32 on the server")]
     [InlineData("rpc Ask (Q) returns (A); ", "", "no method c.S/Ask")]
     [InlineData("returns (stream A)", "returns (A)", "c.S/Watch streams otherwise")]
-    public static void A_difference_that_loses_something_is_named(string here, string there, string difference)
+    public static void A_difference_that_loses_something_is_named(
+        string here, string there, string difference)
     {
-        Assert.Contains(difference, Assert.Single(Compare(Ours.Replace(here, there, StringComparison.Ordinal)).Take(1)),
+        Assert.Contains(
+            difference, Assert.Single(Compare(Ours.Replace(here, there, StringComparison.Ordinal)).Take(1)),
             StringComparison.Ordinal);
     }
 
@@ -49,7 +55,8 @@ public static class SchemaComparisonTests
     public static void Another_schema_altogether_is_named_in_few_words()
     {
         string fields = string.Concat(Enumerable.Range(1, 500).Select(i => $"int32 f{i} = {i};"));
-        string ours = $"syntax = \"proto3\"; package c; service S {{ rpc R (M) returns (M); }} message M {{ {fields} }}";
+        string ours = $"syntax = \"proto3\"; package c; service S {{ rpc R (M) returns (M); }} message "
+            + $"M {{ {fields} }}";
 
         IReadOnlyList<string> differences = SchemaComparison.Compare(
             ReplyMismatchTests.Load(ours).Services,

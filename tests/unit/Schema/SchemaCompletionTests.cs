@@ -23,7 +23,8 @@ public sealed class SchemaCompletionTests : IDisposable
     public void Services_that_only_the_other_has_come_with_what_they_need()
     {
         RpcSchema ours = Load(_ours, ("shared.proto", Shared), ("sell.proto", Service("Sell", "Of ours.")));
-        RpcSchema theirs = Load(_theirs, ("shared.proto", Shared), ("buy.proto", Service("Buy", "Of theirs.")));
+        RpcSchema theirs =
+            Load(_theirs, ("shared.proto", Shared), ("buy.proto", Service("Buy", "Of theirs.")));
 
         RpcSchema both = ours.CompleteWith(theirs, "server");
 
@@ -38,7 +39,8 @@ public sealed class SchemaCompletionTests : IDisposable
     public void What_both_declare_is_taken_from_the_first()
     {
         RpcSchema ours = Load(_ours, ("shared.proto", Shared), ("sell.proto", Service("Sell", "Of ours.")));
-        RpcSchema theirs = Load(_theirs, ("shared.proto", Shared), ("other.proto", Service("Sell", "Of theirs.")));
+        RpcSchema theirs =
+            Load(_theirs, ("shared.proto", Shared), ("other.proto", Service("Sell", "Of theirs.")));
 
         RpcSchema both = ours.CompleteWith(theirs, "server");
 

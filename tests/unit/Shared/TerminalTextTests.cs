@@ -42,7 +42,8 @@ public static class TerminalTextTests
         Assert.Equal("also", error.Trailers["fine"]);
         RpcRemoteException remote = error.Remote;
         Assert.All(
-            [remote.TypeName, remote.AssemblyName, remote.Message, remote.StackTrace, remote.Source, remote.HelpLink],
+            [remote.TypeName, remote.AssemblyName, remote.Message, remote.StackTrace, remote.Source,
+                remote.HelpLink],
             text => Assert.Equal(Shown, text));
         Assert.Equal(Shown, remote.Data[Shown]);
         Assert.DoesNotContain(remote.ToString(), c => c is '\u001B' or '\a' or '\u202E');

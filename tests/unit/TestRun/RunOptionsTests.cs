@@ -18,7 +18,8 @@ public static class RunOptionsTests
     [Fact]
     public static void Takes_suites_and_a_filter()
     {
-        RunOptions options = RunOptions.Parse(["--suite", "unit", "--filter", "Wire", "--suite", "pester"], Known);
+        RunOptions options =
+            RunOptions.Parse(["--suite", "unit", "--filter", "Wire", "--suite", "pester"], Known);
 
         Assert.Equal(["unit", "pester"], options.Suites);
         Assert.Equal("Wire", options.Filter);
@@ -37,7 +38,8 @@ public static class RunOptionsTests
     [Fact]
     public static void Names_every_suite_in_the_usage()
     {
-        ArgumentException error = Assert.Throws<ArgumentException>(() => RunOptions.Parse(["--what", "now"], Known));
+        ArgumentException error =
+            Assert.Throws<ArgumentException>(() => RunOptions.Parse(["--what", "now"], Known));
 
         Assert.Contains("[--suite unit|pester]...", error.Message, StringComparison.Ordinal);
     }

@@ -27,7 +27,8 @@ public static class RunSummaryTests
 
         string[] lines = Write(summary);
 
-        Assert.Equal(["FAILED A.Breaks", "    Expected 1", "    at A", "0 passed, 1 failed, 0 skipped"], lines);
+        Assert.Equal(
+            ["FAILED A.Breaks", "    Expected 1", "    at A", "0 passed, 1 failed, 0 skipped"], lines);
         Assert.False(summary.Succeeded);
     }
 

@@ -9,9 +9,11 @@ public static class JsonTextTests
     public static void Reads_objects_lists_and_scalars_with_whole_numbers_exact()
     {
         object? value = JsonText.Read(
-            """{ "a": [1, -2.5, true, null], "b": { "c": "x" }, "big": 18446744073709551615 }""", "--message");
+            """{ "a": [1, -2.5, true, null], "b": { "c": "x" }, "big": 18446744073709551615 }""",
+            "--message");
 
-        IDictionary<string, object?> members = Assert.IsType<IDictionary<string, object?>>(value, exactMatch: false);
+        IDictionary<string, object?> members =
+            Assert.IsType<IDictionary<string, object?>>(value, exactMatch: false);
         Assert.Equal([1L, -2.5, true, null], Assert.IsType<List<object?>>(members["a"]));
         Assert.Equal("x", ((IDictionary<string, object?>)members["b"]!)["c"]);
         Assert.Equal(ulong.MaxValue, members["big"]);

@@ -35,7 +35,8 @@ public static class ToolCommandTests
         ToolRun run = await ToolRun.RunAsync("list", "--schema", Sample);
 
         Assert.Equal("", run.Error);
-        Assert.Equal("Sample.MyService\n  rpc Send (Sample.MyRequest) returns (Sample.MyResponse);\n", run.Output);
+        Assert.Equal(
+            "Sample.MyService\n  rpc Send (Sample.MyRequest) returns (Sample.MyResponse);\n", run.Output);
     }
 
     [Fact]
@@ -96,7 +97,8 @@ public static class ToolCommandTests
         string[] lines = run.Output.TrimEnd('\n').Split('\n');
         foreach (string transport in new[] { "LRPC", "TCP", "NP" })
         {
-            Assert.Single(lines, line => line.EndsWith($" says: Hello via {transport}!", StringComparison.Ordinal));
+            Assert.Single(
+                lines, line => line.EndsWith($" says: Hello via {transport}!", StringComparison.Ordinal));
         }
     }
 
@@ -104,7 +106,8 @@ public static class ToolCommandTests
     public static async Task A_call_that_nobody_answers_ends_with_64_and_the_status()
     {
         ToolRun run = await ToolRun.RunAsync(
-            "invoke", $"ncalrpc:[NobodyIsHere{Guid.NewGuid():N}]", "Send", "--schema", Sample, "--set", "message=x");
+            "invoke", $"ncalrpc:[NobodyIsHere{Guid.NewGuid():N}]", "Send", "--schema", Sample,
+            "--set", "message=x");
 
         Assert.Equal(64 + (int)RpcStatusCode.Unavailable, run.ExitCode);
     }

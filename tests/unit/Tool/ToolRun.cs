@@ -12,6 +12,7 @@ internal sealed record ToolRun(int ExitCode, string Output, string Error)
         using StringWriter output = new() { NewLine = "\n" };
         using StringWriter error = new() { NewLine = "\n" };
         int code = await ToolCommand.RunAsync(arguments, new ToolConsole(TextReader.Null, output, error));
-        return new ToolRun(code, output.ToString().ReplaceLineEndings("\n"), error.ToString().ReplaceLineEndings("\n"));
+        return new ToolRun(
+            code, output.ToString().ReplaceLineEndings("\n"), error.ToString().ReplaceLineEndings("\n"));
     }
 }

@@ -2,7 +2,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Transports;
 
-/// <summary>A handler that tells that it runs and then waits, for a release or for its cancellation.</summary>
+/// <summary>A handler that tells that it runs and then waits,
+/// for a release or for its cancellation.</summary>
 internal sealed class BlockingHandler : IDisposable
 {
     private readonly SemaphoreSlim _release = new(0);

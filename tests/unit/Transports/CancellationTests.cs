@@ -136,7 +136,8 @@ public static class CancellationTests
     private static RpcLimits Limits(bool blocking) => new() { MaxBlockingConnections = blocking ? 64 : 0 };
 
     private static Task Call(
-        NativeClient client, bool blocking, TimeSpan timeout, CancellationToken cancellation = default) => Task.Run(
+        NativeClient client, bool blocking, TimeSpan timeout,
+        CancellationToken cancellation = default) => Task.Run(
         async () =>
         {
             using NativeExchange exchange = client.Begin();

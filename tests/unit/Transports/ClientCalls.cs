@@ -16,7 +16,8 @@ internal static class ClientCalls
         return exchange.Reply.ToArray();
     }
 
-    public static async Task<byte[]> CallAsync(this NativeClient client, byte[] request, TimeSpan? timeout = null)
+    public static async Task<byte[]> CallAsync(
+        this NativeClient client, byte[] request, TimeSpan? timeout = null)
     {
         using NativeExchange exchange = client.Begin();
         exchange.Request.Write(request);

@@ -91,7 +91,8 @@ public static class ConnectionRoomTests
         {
             RpcClientSecurity asBob = new()
             {
-                Authentication = RpcClientAuthentication.User, Credential = Bob,
+                Authentication = RpcClientAuthentication.User,
+                Credential = Bob,
             };
             using NativeClient known = NativeClient.Connect(listener.Endpoint, id, RpcLimits.Default, asBob);
             known.Call("1"u8);

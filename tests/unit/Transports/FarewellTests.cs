@@ -14,7 +14,8 @@ public static class FarewellTests
 
     public static TheoryData<string, bool> Ways => new()
     {
-        { "tcp", true }, { "tcp", false }, { "local", true }, { "local", false }, { "pipe", true }, { "pipe", false },
+        { "tcp", true }, { "tcp", false }, { "local", true }, { "local", false }, { "pipe", true },
+            { "pipe", false },
         { "tls", true }, { "tls", false },
     };
 
@@ -131,7 +132,8 @@ public static class FarewellTests
     private static X509Certificate2 NewCertificate()
     {
         using RSA key = RSA.Create(2048);
-        CertificateRequest request = new("CN=localhost", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
+        CertificateRequest request =
+            new("CN=localhost", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
         DateTimeOffset now = DateTimeOffset.UtcNow;
         return request.CreateSelfSigned(now.AddHours(-1), now.AddDays(1));
     }

@@ -72,7 +72,8 @@ public static class LocalSocketTests
         alive.Bind(new UnixDomainSocketEndPoint(SocketPath(endpoint)));
         alive.Listen();
 
-        RpcException error = Assert.Throws<RpcException>(() => new TestServer(TestServer.Echo, endpoint: endpoint));
+        RpcException error =
+            Assert.Throws<RpcException>(() => new TestServer(TestServer.Echo, endpoint: endpoint));
 
         Assert.Equal((RpcStatusCode.AlreadyExists, endpoint), (error.Code, error.Endpoint));
         Assert.True(File.Exists(SocketPath(endpoint)));
@@ -93,17 +94,20 @@ public static class LocalSocketTests
             string open = Path.Combine(temp.FullName, "open");
             string file = Path.Combine(temp.FullName, "file");
             File.CreateSymbolicLink(link, temp.FullName);
-            Directory.CreateDirectory(open, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
+            Directory.CreateDirectory(
+                open, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
                 | UnixFileMode.GroupExecute);
             File.WriteAllText(file, "");
 
             Assert.Null(LocalSocketDirectory.FindFault(temp.FullName));
             Assert.Contains("link", LocalSocketDirectory.FindFault(link), StringComparison.Ordinal);
             Assert.Contains("0700", LocalSocketDirectory.FindFault(open), StringComparison.Ordinal);
-            Assert.Contains("not a directory", LocalSocketDirectory.FindFault(file), StringComparison.Ordinal);
+            Assert.Contains(
+                "not a directory", LocalSocketDirectory.FindFault(file), StringComparison.Ordinal);
             if (Environment.UserName != "root")
             {
-                Assert.Contains("another user", LocalSocketDirectory.FindFault("/"), StringComparison.Ordinal);
+                Assert.Contains(
+                    "another user", LocalSocketDirectory.FindFault("/"), StringComparison.Ordinal);
             }
         }
         finally
@@ -133,6 +137,7 @@ public static class LocalSocketTests
     private static string SocketPath(RpcEndpoint endpoint) => OperatingSystem.IsWindows()
         ? throw new PlatformNotSupportedException()
         : Path.Combine(
-            LocalSocketDirectory.Prepare(endpoint, endpoint.Transport == RpcTransport.Local ? "local" : "pipe"),
+            LocalSocketDirectory.Prepare(
+                endpoint, endpoint.Transport == RpcTransport.Local ? "local" : "pipe"),
             endpoint.Name.ToLowerInvariant());
 }

@@ -155,7 +155,7 @@ public static class NativeClientTests
     }
 
     [Fact]
-    public static async Task The_recorded_answer_of_Wine_is_taken_again_and_again_though_its_call_id_is_always_1()
+    public static async Task The_recorded_answer_of_Wine_is_taken_every_time_though_its_call_id_is_always_1()
     {
         using Socket listener = Listen(out RpcEndpoint endpoint);
         byte[] answer = WireVector.Load("ndr-response-5").Bytes;
@@ -174,7 +174,8 @@ public static class NativeClientTests
         });
         List<string> notes = [];
         using (NativeClient client = NativeClient.Create(
-            endpoint, Conversation.Service, RpcLimits.Default, RpcClientSecurity.Anonymous, debugLog: notes.Add))
+            endpoint, Conversation.Service, RpcLimits.Default, RpcClientSecurity.Anonymous,
+            debugLog: notes.Add))
         {
             byte[] first = client.Call([]);
             Assert.Equal(5, first.Length);

@@ -27,7 +27,8 @@ public static class UnfinishedBindTests
         Assert.Empty(left.ReadToEnd());
         Assert.Empty(half.ReadToEnd());
 
-        await Eventually.TrueAsync(() => server.Listener.ConnectionCount == 1, "only the good client is left");
+        await Eventually.TrueAsync(
+            () => server.Listener.ConnectionCount == 1, "only the good client is left");
         Assert.Equal("still"u8.ToArray(), good.Call("still"u8));
     }
 
@@ -81,7 +82,8 @@ public static class UnfinishedBindTests
     {
         RawPeer peer = new(server.Listener.Endpoint);
         peer.Send(AuthTrailer.Append(
-            Conversation.Bind(service: server.InterfaceId), new AuthTrailer(10, 6, 0, 79231), NtlmVectors.Negotiate));
+            Conversation.Bind(service: server.InterfaceId), new AuthTrailer(10, 6, 0, 79231),
+            NtlmVectors.Negotiate));
         Assert.Equal(PduType.BindAck, PduHeader.Read(peer.ReadPdu()).Type);
         return peer;
     }

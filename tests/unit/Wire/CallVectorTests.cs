@@ -18,7 +18,8 @@ public static class CallVectorTests
 
     public static TheoryData<string> Responses =>
     [
-        "response-single", "response-multi-fragment", "response-return-code", "ndr-response-0", "ndr-response-1",
+        "response-single", "response-multi-fragment", "response-return-code", "ndr-response-0",
+        "ndr-response-1",
         "ndr-response-4", "ndr-response-5", "ndr-response-error",
     ];
 
@@ -128,7 +129,8 @@ public static class CallVectorTests
             return Convert.FromHexString(hex.GetString()!)[ExecStub.RequestPrefix..];
         }
 
-        return [.. Enumerable.Range(1, vector.Fields.GetProperty("lDataSize").GetInt32()).Select(k => (byte)k)];
+        return [
+            .. Enumerable.Range(1, vector.Fields.GetProperty("lDataSize").GetInt32()).Select(k => (byte)k)];
     }
 
     private static byte[] Write(Memory<byte> message, PduType type, uint callId, int maxFragment)

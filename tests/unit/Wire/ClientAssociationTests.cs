@@ -55,9 +55,11 @@ public static class ClientAssociationTests
     [InlineData((ushort)1, RpcStatusCode.Unimplemented)]
     [InlineData((ushort)2, RpcStatusCode.Unimplemented)]
     [InlineData((ushort)3, RpcStatusCode.ResourceExhausted)]
-    public static void A_refused_context_is_an_error_by_its_reason(ushort reason, RpcStatusCode code) => Assert.Equal(
+    public static void A_refused_context_is_an_error_by_its_reason(
+        ushort reason, RpcStatusCode code) => Assert.Equal(
         code,
-        Refused(new BindAckPdu(5840, 5840, 1, "1", [ContextResult.Refused(reason)]).ToBytes(PduType.BindAck, 1)).Code);
+        Refused(new BindAckPdu(5840, 5840, 1, "1", [ContextResult.Refused(reason)])
+            .ToBytes(PduType.BindAck, 1)).Code);
 
     [Fact]
     public static void Another_syntax_than_the_proposed_one_is_a_protocol_error()
@@ -83,7 +85,8 @@ public static class ClientAssociationTests
     {
         using ClientAssociation client = Calling(Ack());
 
-        ClientStep step = Feed(client, FaultPdu.ToBytes(FaultStatus.TooBusy, client.CallId, 0, didNotExecute: true));
+        ClientStep step =
+            Feed(client, FaultPdu.ToBytes(FaultStatus.TooBusy, client.CallId, 0, didNotExecute: true));
 
         Assert.Equal(ClientStep.Fault, step);
         Assert.Equal(FaultStatus.TooBusy, client.FaultStatus);
@@ -116,7 +119,8 @@ public static class ClientAssociationTests
 
     public static TheoryData<string> Breaches =>
     [
-        "another call", "a bind_ack", "a request", "bad stub", "null pointer with size", "count differs", "data after",
+        "another call", "a bind_ack", "a request", "bad stub", "null pointer with size",
+        "count differs", "data after",
         "last without first", "too large", "version", "a protected reply",
     ];
 
@@ -142,7 +146,8 @@ public static class ClientAssociationTests
 
         RpcException error = Assert.Throws<RpcException>(() => Feed(client, bytes));
 
-        Assert.Equal(breach == "too large" ? RpcStatusCode.ResourceExhausted : RpcStatusCode.Internal, error.Code);
+        Assert.Equal(
+            breach == "too large" ? RpcStatusCode.ResourceExhausted : RpcStatusCode.Internal, error.Code);
         Assert.Equal(Endpoint, error.Endpoint);
         Assert.True(error.MayHaveExecuted);
     }
@@ -156,7 +161,8 @@ public static class ClientAssociationTests
 
         for (int i = 0; i < 3; i++)
         {
-            Assert.Equal(ClientStep.Reply, Feed(client, Response("010000000000020001000000AA00000000000000", 1)));
+            Assert.Equal(
+                ClientStep.Reply, Feed(client, Response("010000000000020001000000AA00000000000000", 1)));
             Assert.Equal([0xAA], client.Reply.ToArray());
             client.BeginCall(request);
         }

@@ -10,7 +10,8 @@ internal static class Conversation
     public static readonly Guid Service = new("b1f2c2b4-5d3e-4c7a-9f10-2a6b8c0d4e5f");
 
     public static byte[] Bind(ushort fragment = 5840, Guid? service = null, uint callId = 1) => new BindPdu(
-        fragment, fragment, 0, [new ContextProposal(0, SyntaxId.Interface(service ?? Service), [SyntaxId.Ndr])])
+        fragment, fragment, 0, [
+            new ContextProposal(0, SyntaxId.Interface(service ?? Service), [SyntaxId.Ndr])])
         .ToBytes(PduType.Bind, callId);
 
     public static byte[] RequestStub(ReadOnlySpan<byte> payload)

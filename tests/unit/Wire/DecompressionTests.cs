@@ -67,7 +67,8 @@ public static class DecompressionTests
 
         foreach (string encoding in Decompression.Encodings)
         {
-            Assert.Throws<InvalidDataException>(() => ReadToEnd(encoding, "not compressed at all"u8.ToArray(), 64));
+            Assert.Throws<InvalidDataException>(
+                () => ReadToEnd(encoding, "not compressed at all"u8.ToArray(), 64));
         }
     }
 
@@ -89,7 +90,8 @@ public static class DecompressionTests
         for (int length = 0; length < packed.Length; length++)
         {
             ReadOnlySequence<byte> cut = new(packed, 0, length);
-            RpcException error = Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(cut, "gzip", 1000));
+            RpcException error =
+                Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(cut, "gzip", 1000));
             Assert.Equal(RpcStatusCode.Internal, error.Code);
         }
     }
@@ -155,7 +157,8 @@ public static class DecompressionTests
         public override int Read(byte[] buffer, int offset, int count) =>
             base.Read(buffer, offset, Math.Min(chunk, count));
 
-        public override ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default) =>
+        public override ValueTask<int> ReadAsync(
+            Memory<byte> buffer, CancellationToken cancellationToken = default) =>
             base.ReadAsync(buffer[..Math.Min(chunk, buffer.Length)], cancellationToken);
     }
 }

@@ -2,7 +2,8 @@ using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Wire;
 
-/// <summary>Damaged conversations: whatever comes, nothing but the documented happens, in bounded memory.</summary>
+/// <summary>Damaged conversations: whatever comes, nothing but the documented happens,
+/// in bounded memory.</summary>
 public static class PduFuzzTests
 {
     private const int Rounds = 4000;
@@ -45,7 +46,8 @@ public static class PduFuzzTests
         for (int round = 0; round < Rounds; round++)
         {
             byte[] bytes = Conversation.Join(round % 2 == 0 ? ack : [], Damage(random, seeds));
-            using ClientAssociation client = new(RpcEndpoint.Local("x"), Conversation.Service, RpcLimits.Default);
+            using ClientAssociation client =
+                new(RpcEndpoint.Local("x"), Conversation.Service, RpcLimits.Default);
             client.Bind(0);
             using MessageBuffer request = new(ClientAssociation.RequestPrefix, 100, "request");
             long before = GC.GetAllocatedBytesForCurrentThread();

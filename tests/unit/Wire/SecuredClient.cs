@@ -12,7 +12,8 @@ internal static class SecuredClient
     public static readonly RpcEndpoint Endpoint = RpcEndpoint.Tcp("127.0.0.1", 135);
 
     public static ClientAssociation New(
-        RpcProtectionLevel level, NetworkCredential? credential = null, RpcMechanism mechanism = RpcMechanism.Ntlm) =>
+        RpcProtectionLevel level, NetworkCredential? credential = null,
+        RpcMechanism mechanism = RpcMechanism.Ntlm) =>
         new(Endpoint, Conversation.Service, RpcLimits.Default)
         {
             Security = new ClientSecurity(Endpoint, ClientLogin.Prepare(Endpoint, new RpcClientSecurity

@@ -17,7 +17,8 @@ public static class ServerAssociationTests
         for (int cut = 0; cut <= whole.Length; cut++)
         {
             using ServerAssociation server = Conversation.Server();
-            byte[] answer = Conversation.Join(server.Feed(whole.AsSpan(0, cut)), server.Feed(whole.AsSpan(cut)));
+            byte[] answer =
+                Conversation.Join(server.Feed(whole.AsSpan(0, cut)), server.Feed(whole.AsSpan(cut)));
             Assert.Equal(expected, Normalized(answer));
         }
     }
@@ -80,7 +81,8 @@ public static class ServerAssociationTests
         using ServerAssociation server = Bound();
 
         AssertFault(
-            server.Feed(Conversation.Fragment(Convert.FromHexString(stub), PduFlags.Single)), FaultStatus.BadStubData);
+            server.Feed(Conversation.Fragment(Convert.FromHexString(stub), PduFlags.Single)),
+            FaultStatus.BadStubData);
 
         Assert.Equal(PduType.Response, TypeOf(server.Feed(Conversation.Request(Hello, callId: 3))));
     }
@@ -89,7 +91,8 @@ public static class ServerAssociationTests
     public static void An_object_uuid_is_skipped()
     {
         byte[] call = Conversation.Fragment(
-            Conversation.Join(new byte[16], Conversation.RequestStub(Hello)), PduFlags.Single | PduFlags.ObjectUuid);
+            Conversation.Join(new byte[16], Conversation.RequestStub(Hello)),
+            PduFlags.Single | PduFlags.ObjectUuid);
 
         Assert.Equal(PduType.Response, TypeOf(Bound().Feed(call)));
     }
@@ -218,7 +221,8 @@ public static class ServerAssociationTests
         for (int start = 0; start < stub.Length; start += 1000)
         {
             int length = Math.Min(1000, stub.Length - start);
-            PduFlags flags = (start == 0 ? PduFlags.First : 0) | (start + length == stub.Length ? PduFlags.Last : 0);
+            PduFlags flags =
+                (start == 0 ? PduFlags.First : 0) | (start + length == stub.Length ? PduFlags.Last : 0);
             answer.AddRange(server.Feed(Conversation.Fragment(stub.AsSpan(start, length), flags)));
         }
 
@@ -227,7 +231,8 @@ public static class ServerAssociationTests
 
     public static TheoryData<string> Disorders =>
     [
-        "last without first", "middle without first", "first twice", "another call between", "another context",
+        "last without first", "middle without first", "first twice", "another call between",
+        "another context",
         "another operation", "alter between", "other byte order",
     ];
 
@@ -244,9 +249,12 @@ public static class ServerAssociationTests
             "last without first" => last,
             "middle without first" => Conversation.Fragment(part, PduFlags.None),
             "first twice" => Conversation.Join(first, first),
-            "another call between" => Conversation.Join(first, Conversation.Fragment(part, PduFlags.Last, callId: 3)),
-            "another context" => Conversation.Join(first, Conversation.Fragment(part, PduFlags.Last, context: 1)),
-            "another operation" => Conversation.Join(first, Conversation.Fragment(part, PduFlags.Last, operation: 1)),
+            "another call between" =>
+                Conversation.Join(first, Conversation.Fragment(part, PduFlags.Last, callId: 3)),
+            "another context" =>
+                Conversation.Join(first, Conversation.Fragment(part, PduFlags.Last, context: 1)),
+            "another operation" =>
+                Conversation.Join(first, Conversation.Fragment(part, PduFlags.Last, operation: 1)),
             "alter between" => Conversation.Join(first, WireVector.Load("alter-context").Bytes),
             _ => Conversation.Join(first, otherOrder),
         };
@@ -265,7 +273,8 @@ public static class ServerAssociationTests
 
         Assert.Equal(PduType.Response, TypeOf(server.Feed(Conversation.Request(new byte[1000]))));
         Assert.Empty(server.Feed(Conversation.Fragment(stub.AsSpan(0, 1000), PduFlags.First)));
-        AssertFault(server.Feed(Conversation.Fragment(stub.AsSpan(1000), PduFlags.Last)), FaultStatus.TooBusy);
+        AssertFault(
+            server.Feed(Conversation.Fragment(stub.AsSpan(1000), PduFlags.Last)), FaultStatus.TooBusy);
         Assert.True(server.IsClosed());
     }
 
@@ -327,7 +336,8 @@ public static class ServerAssociationTests
     public static void A_call_without_interest_in_its_answer_is_run_and_not_answered()
     {
         using ServerAssociation server = Bound();
-        byte[] call = Conversation.Fragment(Conversation.RequestStub(Hello), PduFlags.Single | PduFlags.Maybe);
+        byte[] call =
+            Conversation.Fragment(Conversation.RequestStub(Hello), PduFlags.Single | PduFlags.Maybe);
 
         Assert.Empty(server.Feed(call));
 
@@ -362,7 +372,8 @@ public static class ServerAssociationTests
         }
 
         Assert.Equal(AssemblyState.Complete, state);
-        Assert.True(ExecStub.TryReadResponse(assembler.Stub, true, false, out ReadOnlyMemory<byte> payload, out _));
+        Assert.True(
+            ExecStub.TryReadResponse(assembler.Stub, true, false, out ReadOnlyMemory<byte> payload, out _));
         return payload.ToArray();
     }
 

@@ -16,7 +16,8 @@ public static class VerificationTrailerTests
     {
         Assert.True(IsServed([]));
         Assert.True(IsServed([.. Magic, .. Command(1 | End, [1, 0, 0, 0])]));
-        Assert.True(IsServed([.. Magic, .. Command(1, [0, 0, 0, 0]), .. Command(2, Syntaxes(Conversation.Service)),
+        Assert.True(
+            IsServed([.. Magic, .. Command(1, [0, 0, 0, 0]), .. Command(2, Syntaxes(Conversation.Service)),
             .. Command(3 | MustUnderstand | End, Header(2, 0, 0))]));
         Assert.True(IsServed([.. Magic, .. Command(99 | End, [1, 2, 3, 4, 5])]));
     }
@@ -43,7 +44,8 @@ public static class VerificationTrailerTests
     [Fact]
     public static void A_trailer_that_is_cut_or_has_no_end_is_denied()
     {
-        byte[] whole = [.. Magic, .. Command(1, [1, 0, 0, 0]), .. Command(2 | End, Syntaxes(Conversation.Service))];
+        byte[] whole =
+            [.. Magic, .. Command(1, [1, 0, 0, 0]), .. Command(2 | End, Syntaxes(Conversation.Service))];
         Assert.True(IsServed(whole));
         for (int length = Magic.Length; length < whole.Length; length++)
         {
@@ -60,7 +62,8 @@ public static class VerificationTrailerTests
     [InlineData(3)]
     public static void A_length_of_a_command_that_lies_is_denied(int type)
     {
-        byte[] value = type switch { 1 => [1, 0, 0, 0], 2 => Syntaxes(Conversation.Service), _ => Header(2, 0, 0) };
+        byte[] value =
+            type switch { 1 => [1, 0, 0, 0], 2 => Syntaxes(Conversation.Service), _ => Header(2, 0, 0) };
         for (int length = 0; length < value.Length; length++)
         {
             Assert.False(IsServed([.. Magic, .. Command(type | End, value[..length])]), $"{length} octets");

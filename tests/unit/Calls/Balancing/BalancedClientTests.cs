@@ -84,7 +84,8 @@ public static class BalancedClientTests
         {
             CancellationToken token = new(canceled: true);
             OperationCanceledException error = await Assert.ThrowsAnyAsync<OperationCanceledException>(
-                () => client.InvokeAsync<EchoReply>("Say", new EchoRequest { Text = "x" }, cancellation: token));
+                () => client.InvokeAsync<EchoReply>(
+                    "Say", new EchoRequest { Text = "x" }, cancellation: token));
 
             Assert.Equal(token, error.CancellationToken);
         }

@@ -70,7 +70,8 @@ public static class BadGrpcServerTests
         long start = Environment.TickCount64;
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
-            Schema.GetMethod("grpc.health.v1.Health/Check"), new HealthCheckRequest(), TimeSpan.FromSeconds(1)));
+            Schema.GetMethod("grpc.health.v1.Health/Check"), new HealthCheckRequest(),
+            TimeSpan.FromSeconds(1)));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
         Assert.InRange(Environment.TickCount64 - start, 900, 2500);

@@ -5,7 +5,8 @@ using ProtoRpc.Calls.Headers;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 
-/// <summary>Pings of gRPC servers that are none of ours, and what of health and reflection they have.</summary>
+/// <summary>Pings of gRPC servers that are none of ours,
+/// and what of health and reflection they have.</summary>
 public static class GrpcPingTests
 {
     private const int NotFound = 5;
@@ -18,7 +19,8 @@ public static class GrpcPingTests
     private static readonly byte[] Unknown = [0, 0, 0, 0, 2, 8, 3];
 
     // ServerReflectionResponse that lists the service a.B.
-    private static readonly byte[] Lists = [0, 0, 0, 0, 9, 0x32, 7, 0x0A, 5, 0x0A, 3, (byte)'a', (byte)'.', (byte)'B'];
+    private static readonly byte[] Lists =
+        [0, 0, 0, 0, 9, 0x32, 7, 0x0A, 5, 0x0A, 3, (byte)'a', (byte)'.', (byte)'B'];
 
     [Fact]
     public static async Task A_service_that_the_health_service_does_not_know_is_not_served()
@@ -121,7 +123,8 @@ public static class GrpcPingTests
             {
                 await connection.SendHeadersAsync(
                     stream, end: true,
-                    (":status", "200"), ("content-type", "application/grpc"), ("grpc-status", $"{answer[1]}"));
+                    (":status", "200"), ("content-type", "application/grpc"),
+                    ("grpc-status", $"{answer[1]}"));
                 return;
             }
 

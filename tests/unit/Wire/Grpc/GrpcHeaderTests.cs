@@ -59,7 +59,8 @@ public static class GrpcHeaderTests
     [InlineData("ää", 12, "%C3%A4%C3%A4")]
     [InlineData("ääa", 12, "%C3%A4...")]
     [InlineData("abc😀", 14, "abc...")]
-    public static void A_message_that_is_too_long_is_cut_between_characters(string text, int max, string escaped)
+    public static void A_message_that_is_too_long_is_cut_between_characters(
+        string text, int max, string escaped)
     {
         Assert.Equal(escaped, GrpcMessageText.Encode(text, max));
     }
