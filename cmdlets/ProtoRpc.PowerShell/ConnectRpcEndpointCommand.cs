@@ -1,9 +1,5 @@
 using System.Collections;
 using System.Management.Automation;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Raw;
-using ProtoRpc.Formats;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,9 +1,7 @@
 using System.Management.Automation;
 using System.Text;
-using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

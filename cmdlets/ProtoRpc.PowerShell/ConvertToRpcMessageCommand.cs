@@ -1,6 +1,4 @@
 using System.Management.Automation;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,7 +1,4 @@
 using System.Management.Automation;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,8 +1,4 @@
 using System.Management.Automation;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Raw;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,8 +1,6 @@
 using System.Collections;
 using System.Management.Automation;
-using ProtoRpc.Calls;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,7 +1,5 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

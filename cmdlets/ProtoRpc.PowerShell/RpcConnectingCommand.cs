@@ -4,7 +4,6 @@ using System.Net;
 using System.Reflection;
 using System.Security;
 using System.Security.Cryptography.X509Certificates;
-using ProtoRpc.Calls;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;

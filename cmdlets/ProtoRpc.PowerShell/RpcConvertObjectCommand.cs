@@ -1,6 +1,4 @@
 using System.Management.Automation;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

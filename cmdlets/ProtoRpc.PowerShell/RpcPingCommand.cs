@@ -1,8 +1,7 @@
 using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.PowerShell;
 
@@ -69,7 +68,7 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     /// <exception cref="RpcException">InvalidArgument: no message of that type.</exception>
     private protected static IMessage? ToRequest(RpcSchema? schema, object? message) => message is null
         ? null
-        : MapperFor(asHashtable: false).ToMessage(ServerPing.InfoIn(schema).RequestType, message);
+        : MapperFor(asHashtable: false).ToMessage(PingProtocol.InfoIn(schema).RequestType, message);
 
     /// <summary>Whether a server that answered is well:
     /// one that says that it does not serve is not.</summary>

@@ -1,11 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Security;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Interceptors;
-using ProtoRpc.Calls.Raw;
-using ProtoRpc.Schema;
-using ProtoRpc.Security;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,6 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell;
 

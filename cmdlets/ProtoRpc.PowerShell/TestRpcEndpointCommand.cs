@@ -1,7 +1,5 @@
 using System.Management.Automation;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

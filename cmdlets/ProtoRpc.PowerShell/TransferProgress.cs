@@ -1,7 +1,5 @@
 using System.Diagnostics;
 using System.Management.Automation;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,6 +1,6 @@
 using System.Security.Principal;
 
-namespace ProtoRpc.Hosting;
+namespace ProtoRpc;
 
 /// <summary>Finds out who calls, by what the caller presents.</summary>
 /// <typeparam name="TProof">What is presented.</typeparam>

@@ -3,7 +3,7 @@ using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
-using ProtoRpc.Transports;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting;
 

@@ -1,7 +1,7 @@
 using System.Collections.Concurrent;
 using System.Net;
 using Microsoft.AspNetCore.Connections;
-using ProtoRpc.Transports;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting;
 

@@ -1,8 +1,8 @@
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using ProtoRpc.Calls;
 using ProtoRpc.Hosting.Http;
 using ProtoRpc.Security;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting;
 

@@ -1,7 +1,7 @@
-using ProtoRpc.Calls;
+using ProtoRpc.Hosting;
 using ProtoRpc.Hosting.Grpc;
 
-namespace ProtoRpc.Hosting;
+namespace ProtoRpc;
 
 /// <summary>Brings HTTP and gRPC endpoints to a server.</summary>
 public static class HttpHosting

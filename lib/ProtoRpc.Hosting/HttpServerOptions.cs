@@ -1,6 +1,6 @@
 using System.Security.Cryptography.X509Certificates;
 
-namespace ProtoRpc.Hosting;
+namespace ProtoRpc;
 
 /// <summary>How a server's HTTP endpoints behave.</summary>
 public sealed record HttpServerOptions

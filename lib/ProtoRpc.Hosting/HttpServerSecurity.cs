@@ -1,7 +1,7 @@
 using System.Net;
 using System.Security.Cryptography.X509Certificates;
 
-namespace ProtoRpc.Hosting;
+namespace ProtoRpc;
 
 /// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints.
 /// When nothing is set in either, everybody.</summary>

@@ -11,8 +11,9 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
-using ProtoRpc.Calls;
 using ProtoRpc.Hosting.Pings;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Server;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting;

@@ -1,8 +1,8 @@
 using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using ProtoRpc.Calls;
 using ProtoRpc.Hosting.Grpc;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting;
 

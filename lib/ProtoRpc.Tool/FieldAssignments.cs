@@ -1,9 +1,7 @@
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Tool;
 
 /// <summary>Reads <c>--set outer.inner=value</c>
-/// into what <see cref="Messages.MessageMapper"/> takes.</summary>
+/// into what <see cref="MessageMapper"/> takes.</summary>
 internal static class FieldAssignments
 {
     public static object Read(RpcMessageInfo type, IEnumerable<string> assignments)

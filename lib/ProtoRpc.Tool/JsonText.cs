@@ -41,7 +41,7 @@ internal static class JsonText
         }
     }
 
-    /// <summary>Writes what <see cref="Messages.MessageMapper.ToObject"/> gives: bytes as base64, times in
+    /// <summary>Writes what <see cref="MessageMapper.ToObject"/> gives: bytes as base64, times in
     /// RFC 3339, durations in seconds.</summary>
     public static string Write(object? value, bool indented = true)
     {

@@ -1,7 +1,5 @@
 using Google.Protobuf;
 using ProtoRpc.Benchmarks.Messages;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks;
 

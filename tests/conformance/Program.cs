@@ -1,5 +1,5 @@
+using ProtoRpc;
 using ProtoRpc.Conformance;
-using ProtoRpc.Schema;
 
 // The testee of Protocol Buffers' conformance tests: requests on standard input, answers on standard output,
 // until the input ends. The messages are those beside the program;

@@ -1,5 +1,4 @@
 using System.Net;
-using ProtoRpc.Hosting;
 
 namespace ProtoRpc.Http.Tests;
 

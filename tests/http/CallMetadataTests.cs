@@ -1,8 +1,5 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc;
-using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests.Grpc;
-using ProtoRpc.Messages;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -75,7 +72,7 @@ public static class CallMetadataTests
     public static void A_failure_brings_its_details_and_trailers(string endpoint, string name)
     {
         using RpcServer server = Start(endpoint);
-        Assert.True(Formats.MessageFormats.TryFind(name, out Formats.MessageFormat? format));
+        Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
         using RpcClient client = RpcClient.Connect(
             server.Endpoints[0], WordsServer.Schema, new RpcClientOptions { Format = format });
 
@@ -106,7 +103,7 @@ public static class CallMetadataTests
         string endpoint, string text, string name = "Binary")
     {
         using RpcServer server = Start(endpoint);
-        Assert.True(Formats.MessageFormats.TryFind(name, out Formats.MessageFormat? format));
+        Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
         using RpcClient client = RpcClient.Connect(
             server.Endpoints[0], WordsServer.Schema, new RpcClientOptions { Format = format });
         RpcResponseInfo info = new();
@@ -216,7 +213,7 @@ public static class CallMetadataTests
         .AddEndpoint(endpoint)
         .StartListening();
 
-    private static DynamicMessage Say(RpcCallContext context, string text)
+    private static DynamicMessage Say(RpcServerCallContext context, string text)
     {
         context.ResponseTrailers.Add("x-last", "of all");
         if (text == "fail")

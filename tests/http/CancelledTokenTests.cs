@@ -1,11 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Calls.Raw;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 

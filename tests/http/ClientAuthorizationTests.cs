@@ -1,10 +1,6 @@
 using System.Net;
 using System.Security.Principal;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests.Grpc;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Http.Tests;
 

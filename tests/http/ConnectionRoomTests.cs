@@ -5,8 +5,6 @@ using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
 using System.Text;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;

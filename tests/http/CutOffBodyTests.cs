@@ -4,8 +4,6 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
 using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;

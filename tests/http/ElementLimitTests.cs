@@ -1,10 +1,5 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -1,8 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -2,11 +2,6 @@ using System.Collections.Concurrent;
 using System.Globalization;
 using System.Text;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -1,8 +1,5 @@
 using System.Net;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 

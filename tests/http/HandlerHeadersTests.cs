@@ -1,6 +1,4 @@
 using System.Net;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;

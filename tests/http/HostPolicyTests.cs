@@ -1,8 +1,5 @@
 using System.Net;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests.Grpc;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -1,6 +1,5 @@
 using System.Net;
 using System.Text;
-using ProtoRpc.Calls;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -3,11 +3,6 @@ using System.Net.Http.Headers;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Security;
 using ProtoRpc.Security.Ntlm;
 
 namespace ProtoRpc.Http.Tests;

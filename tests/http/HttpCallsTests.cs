@@ -2,9 +2,7 @@ using System.IO.Compression;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Headers;
-using ProtoRpc.Formats;
+using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Http.Tests;
 

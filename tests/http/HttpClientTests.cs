@@ -1,9 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Http.Tests;
 
 public static class HttpClientTests

@@ -2,12 +2,8 @@ using System.Buffers;
 using System.Net;
 using System.Text;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Formats;
 using ProtoRpc.Http.Tests.Grpc;
-using ProtoRpc.Messages;
-
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -189,7 +185,7 @@ public static class HttpStreamTests
         format.Write(body, WordsServer.Payload(300), FormatOptions.Default);
         format.WriteError(
             body,
-            new ProtoRpc.Calls.Headers.ErrorResult { Code = "aborted", ErrorText = "no" },
+            new ProtoRpc.Protocols.Headers.ErrorResult { Code = "aborted", ErrorText = "no" },
             FormatOptions.Default);
 
         for (int cut = 0; cut <= body.WrittenCount; cut++)

@@ -1,9 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Calls;
 using ProtoRpc.Http.Tests.Grpc;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
 using Google.Protobuf;
-using ProtoRpc.Calls;
 using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;
@@ -95,7 +94,7 @@ public static class LimitTests
         using RpcClient native = RpcClient.Connect(search.Server.Endpoints[1], SearchServer.Schema);
         RpcException error = Assert.Throws<RpcException>(() => native.Invoke(
             native.GetMethod("Wait"),
-            Formats.MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""")));
+            MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""")));
 
         Assert.Equal(HttpStatusCode.GatewayTimeout, withDeadline);
         Assert.Equal(HttpStatusCode.GatewayTimeout, without);

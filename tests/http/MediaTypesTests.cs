@@ -1,4 +1,3 @@
-using ProtoRpc.Formats;
 using ProtoRpc.Hosting.Http;
 
 namespace ProtoRpc.Http.Tests;

@@ -1,9 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Interceptors;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -135,9 +130,9 @@ public static class PingHandlerTests
     }
 
     private static ValueTask<IMessage> Answer(string json) => ValueTask.FromResult<IMessage>(
-        ProtoRpc.Formats.MessageFormats.Json.Read(Schema.GetMessage(Reply), json));
+        ProtoRpc.MessageFormats.Json.Read(Schema.GetMessage(Reply), json));
 
-    private static IMessage Ask(string region) => ProtoRpc.Formats.MessageFormats.Json.Read(
+    private static IMessage Ask(string region) => ProtoRpc.MessageFormats.Json.Read(
         Schema.GetMessage(Request), $$"""{"[pings.region]":"{{region}}"}""");
 
     private static string RegionOf(IMessage request) =>
@@ -147,7 +142,7 @@ public static class PingHandlerTests
     {
         public List<string> Regions { get; } = [];
 
-        public ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next)
+        public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next)
         {
             // The health service of a gRPC endpoint is asked before.
             if (context.Method.Name == "ping")

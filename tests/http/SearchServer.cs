@@ -1,10 +1,5 @@
 using System.Net;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests;
 

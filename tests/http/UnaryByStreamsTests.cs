@@ -1,9 +1,5 @@
 using System.Collections;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Interceptors;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -165,7 +161,7 @@ public static class UnaryByStreamsTests
         public List<string> Replies { get; } = [];
 
         public async ValueTask<IMessage> InvokeAsync(
-            RpcCallContext context, IMessage request, RpcHandler next)
+            RpcServerCallContext context, IMessage request, RpcHandler next)
         {
             if (SearchServer.TextOf(request) == "answer")
             {

@@ -3,11 +3,7 @@ using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests.Grpc;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -1,5 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests;
 
 namespace ProtoRpc.Interop;

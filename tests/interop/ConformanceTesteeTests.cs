@@ -1,8 +1,5 @@
 using System.Buffers.Binary;
 using ProtoRpc.Conformance;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Interop;
 

@@ -2,12 +2,7 @@ using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
 using ProtoRpc.Http.Tests;
-using ProtoRpc.Messages;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Interop;
 

@@ -1,6 +1,5 @@
 using System.Buffers;
-using ProtoRpc.Security;
-using ProtoRpc.Transports;
+using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Interop;
 

@@ -1,7 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Interop;
 
 /// <summary>What our client does with the gRPC servers of others beyond the official test cases.</summary>

@@ -1,6 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-
 namespace ProtoRpc.Interop;
 
 /// <summary>The official test cases of our client, against the servers of others and our own.</summary>

@@ -1,8 +1,5 @@
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Interop;
 

@@ -1,6 +1,5 @@
 using System.Net;
 using System.Text;
-using ProtoRpc.Security;
 using ProtoRpc.Security.Ntlm;
 
 namespace ProtoRpc.Interop;

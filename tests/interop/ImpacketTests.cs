@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Globalization;
-using ProtoRpc.Transports;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Interop;
 

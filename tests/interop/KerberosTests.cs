@@ -1,8 +1,7 @@
 using System.Buffers;
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Security;
-using ProtoRpc.Transports;
+using ProtoRpc.Client.Native;
 
 namespace ProtoRpc.Interop;
 

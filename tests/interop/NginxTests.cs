@@ -1,8 +1,6 @@
 using System.Net.Http.Headers;
 using System.Net.Sockets;
 using System.Text;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Interop;
 

@@ -1,8 +1,8 @@
 using System.Buffers;
 using System.Globalization;
 using System.Net;
+using ProtoRpc.Client.Native;
 using ProtoRpc.Security;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc.Interop;
 

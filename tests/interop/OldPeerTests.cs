@@ -1,7 +1,5 @@
 using System.Globalization;
 using System.Text;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Interop;
 

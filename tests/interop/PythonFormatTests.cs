@@ -1,7 +1,4 @@
 using System.Text.Json;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Interop;

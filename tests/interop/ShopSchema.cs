@@ -1,7 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Interop;
 
 /// <summary>The service that old peers and ours have in common: one method, with a text each way.</summary>
@@ -40,7 +36,7 @@ internal static class ShopSchema
         .GetMessage("google.protobuf.rpc_messages.RpcCallContext").FindField("[shop.tenant]")!;
 
     public static RpcServer Start(
-        Func<RpcCallContext, string, string> handler, RpcErrorDetail? detail = null) => RpcServer
+        Func<RpcServerCallContext, string, string> handler, RpcErrorDetail? detail = null) => RpcServer
             .Create(Schema, options: new RpcServerOptions { ErrorDetail = detail }, interfaceId: Interface)
             .Handle("Send", (context, request) => ValueTask.FromResult<Google.Protobuf.IMessage>(
                 Text(handler(context, TextOf(request)))))

@@ -1,8 +1,7 @@
 using System.Buffers;
 using System.Net;
-using ProtoRpc.Security;
+using ProtoRpc.Client.Native;
 using ProtoRpc.Security.Gss;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc.Interop;
 

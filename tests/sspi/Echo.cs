@@ -1,7 +1,6 @@
 using System.Buffers;
 using System.Net;
-using ProtoRpc.Security;
-using ProtoRpc.Transports;
+using ProtoRpc.Client.Native;
 
 namespace ProtoRpc.SspiPeer;
 

@@ -1,5 +1,4 @@
 using System.Collections;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,7 +1,6 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Management.Automation.Language;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

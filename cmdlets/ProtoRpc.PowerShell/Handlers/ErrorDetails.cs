@@ -1,8 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using Google.Protobuf;
-using ProtoRpc.Calls.Grpc;
-using ProtoRpc.Schema;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.PowerShell;
 

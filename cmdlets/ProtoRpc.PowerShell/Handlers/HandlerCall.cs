@@ -1,5 +1,3 @@
-using ProtoRpc.Calls;
-
 namespace ProtoRpc.PowerShell;
 
 /// <summary>One call on its way from a connection's thread to a worker and back.</summary>

@@ -1,5 +1,4 @@
 using System.Runtime.ExceptionServices;
-using ProtoRpc.Calls;
 
 namespace ProtoRpc.PowerShell;
 

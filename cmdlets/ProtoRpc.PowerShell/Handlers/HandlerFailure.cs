@@ -1,5 +1,4 @@
 using System.Management.Automation;
-using ProtoRpc.Calls;
 
 namespace ProtoRpc.PowerShell;
 
@@ -58,7 +57,7 @@ internal static class HandlerFailure
         return stack.Length == 0 ? text : $"{text}\n{stack}";
     }
 
-    private static string CallerOf(RpcCallContext context)
+    private static string CallerOf(RpcServerCallContext context)
     {
         string name = context.User.Name ?? "";
         return (name.Length, context.ClientAddress.Length) switch

@@ -1,8 +1,6 @@
 using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.PowerShell;
 
@@ -84,7 +82,7 @@ internal sealed class HandlerPool : IDisposable
 
     /// <summary>Runs a handler for a call, or a filter that passes it on.</summary>
     public ValueTask<IMessage> HandleAsync(
-        RpcCallContext context, IMessage request, ScriptSource script, RpcHandler? next = null)
+        RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next = null)
     {
         bool blocking = IsBlocking;
         MethodCall call = new(context, request, script, next, blocking);
@@ -94,7 +92,7 @@ internal sealed class HandlerPool : IDisposable
     }
 
     /// <summary>Runs a handler for a call of a method that streams.</summary>
-    public async ValueTask HandleAsync(RpcCallContext context, RpcServerStream stream, ScriptSource script)
+    public async ValueTask HandleAsync(RpcServerCallContext context, RpcServerStream stream, ScriptSource script)
     {
         bool blocking = IsBlocking;
         StreamCall call = new(context, stream, script, blocking);

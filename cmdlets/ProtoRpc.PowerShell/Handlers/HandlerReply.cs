@@ -2,8 +2,7 @@ using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.PowerShell;
 

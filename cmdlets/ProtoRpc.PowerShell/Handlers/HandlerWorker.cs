@@ -1,7 +1,6 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Management.Automation.Runspaces;
-using ProtoRpc.Calls;
 using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell;
@@ -324,7 +323,7 @@ internal sealed class HandlerWorker
         {
             if (failure is RpcException { Details.Count: > 0 } rpc)
             {
-                ErrorDetails.ToMessages(rpc, (call.Context as RpcCallContext)?.Method.Service.Schema);
+                ErrorDetails.ToMessages(rpc, (call.Context as RpcServerCallContext)?.Method.Service.Schema);
             }
 
             return failure;

@@ -3,8 +3,6 @@ using System.Management.Automation.Runspaces;
 using System.Net;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography.X509Certificates;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
 
 namespace ProtoRpc.PowerShell;
 

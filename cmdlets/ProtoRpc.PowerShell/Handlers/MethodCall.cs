@@ -1,8 +1,6 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell;
 
@@ -13,10 +11,10 @@ namespace ProtoRpc.PowerShell;
 /// <param name="next">What a filter passes the call on to; null for a handler.</param>
 /// <param name="blocking">Whether a thread waits for the reply, and not a task.</param>
 internal sealed class MethodCall(
-    RpcCallContext context, IMessage request, ScriptSource script, RpcHandler? next, bool blocking)
+    RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next, bool blocking)
     : HandlerCall<IMessage>(context, script, blocking)
 {
-    private readonly RpcCallContext _context = context;
+    private readonly RpcServerCallContext _context = context;
     private bool _passedStreamOn;
 
     /// <inheritdoc/>
@@ -39,7 +37,7 @@ internal sealed class MethodCall(
 
     /// <summary>What a script sees of a call: the same for a filter and the handler within it, so that each
     /// sees what the other did.</summary>
-    public static RpcMethodContext ContextOf(HandlerWorker worker, RpcCallContext context) =>
+    public static RpcMethodContext ContextOf(HandlerWorker worker, RpcServerCallContext context) =>
         worker.Shown as RpcMethodContext is { } outer && outer.IsOf(context)
             ? outer
             : new RpcMethodContext(context);

@@ -1,7 +1,6 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Security.Principal;
-using ProtoRpc.Calls;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,20 +1,17 @@
 using System.Collections;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Sessions;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 
 /// <summary>What a method's handler sees in <c>$RpcContext</c>.</summary>
 public sealed class RpcMethodContext : RpcHandlerContext
 {
-    private readonly RpcCallContext _context;
+    private readonly RpcServerCallContext _context;
     private IDictionary? _callContext;
     private IDictionary? _requestHeaders;
     private IDictionary? _responseHeaders;
     private IDictionary? _responseTrailers;
 
-    internal RpcMethodContext(RpcCallContext context)
+    internal RpcMethodContext(RpcServerCallContext context)
         : base(context)
     {
         _context = context;
@@ -62,7 +59,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
     }
 
     /// <summary>Whether it shows this call.</summary>
-    internal bool IsOf(RpcCallContext context) => ReferenceEquals(context, _context);
+    internal bool IsOf(RpcServerCallContext context) => ReferenceEquals(context, _context);
 
     /// <summary>Takes over the headers that the handler set, before the first reply.</summary>
     /// <exception cref="RpcException">Internal when that are no headers.</exception>

@@ -1,5 +1,3 @@
-using ProtoRpc.Calls.Raw;
-
 namespace ProtoRpc.PowerShell;
 
 /// <summary>What a handler of the raw layer sees in <c>$RpcContext</c>.</summary>

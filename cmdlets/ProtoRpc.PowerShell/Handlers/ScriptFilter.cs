@@ -1,7 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Interceptors;
-using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.PowerShell;
 
@@ -11,7 +8,7 @@ internal sealed class ScriptFilter(HandlerPool pool, ScriptSource script)
     : IRpcInterceptor, IRpcRawInterceptor
 {
     /// <inheritdoc/>
-    public ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next) =>
+    public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next) =>
         pool.HandleAsync(context, request, script, next);
 
     /// <inheritdoc/>

@@ -1,6 +1,5 @@
 using System.Management.Automation;
 using Google.Protobuf;
-using ProtoRpc.Calls;
 
 namespace ProtoRpc.PowerShell;
 
@@ -11,10 +10,10 @@ namespace ProtoRpc.PowerShell;
 /// <param name="script">The handler.</param>
 /// <param name="blocking">Whether a thread waits for the end, and not a task.</param>
 internal sealed class StreamCall(
-    RpcCallContext context, RpcServerStream stream, ScriptSource script, bool blocking)
+    RpcServerCallContext context, RpcServerStream stream, ScriptSource script, bool blocking)
     : HandlerCall<bool>(context, script, blocking)
 {
-    private readonly RpcCallContext _context = context;
+    private readonly RpcServerCallContext _context = context;
 
     /// <inheritdoc/>
     public override bool Execute(HandlerWorker worker)

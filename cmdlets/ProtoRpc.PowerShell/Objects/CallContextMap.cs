@@ -1,6 +1,4 @@
 using System.Collections;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

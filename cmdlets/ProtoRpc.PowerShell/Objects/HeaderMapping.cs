@@ -3,7 +3,7 @@ using System.Management.Automation;
 using System.Net;
 using System.Security;
 using System.Text;
-using ProtoRpc.Calls;
+using ProtoRpc.Client;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;

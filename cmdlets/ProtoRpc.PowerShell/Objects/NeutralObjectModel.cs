@@ -1,7 +1,5 @@
 using System.Collections;
 using System.Collections.Specialized;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

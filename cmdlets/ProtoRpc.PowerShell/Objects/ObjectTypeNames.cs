@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,6 +1,3 @@
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.PowerShell;
 
 /// <summary>Reads the shell's objects, and makes ordered hashtables (<c>-AsHashtable</c>).</summary>

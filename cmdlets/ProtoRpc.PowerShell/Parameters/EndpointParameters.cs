@@ -1,4 +1,4 @@
-using ProtoRpc.Calls;
+using ProtoRpc.Client;
 using ProtoRpc.Security;
 using ProtoRpc.Transports;
 

@@ -1,6 +1,5 @@
 using System.Collections;
 using System.Management.Automation;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell;
 

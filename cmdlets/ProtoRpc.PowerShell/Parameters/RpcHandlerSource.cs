@@ -1,6 +1,5 @@
 using System.Collections;
 using System.Management.Automation;
-using ProtoRpc.Calls;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;

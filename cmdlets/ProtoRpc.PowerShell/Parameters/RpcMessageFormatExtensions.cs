@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using ProtoRpc.Formats;
 
 namespace ProtoRpc.PowerShell;
 

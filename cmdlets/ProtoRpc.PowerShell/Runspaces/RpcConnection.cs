@@ -1,8 +1,5 @@
 using System.Collections;
 using System.Collections.Specialized;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Raw;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell;
 

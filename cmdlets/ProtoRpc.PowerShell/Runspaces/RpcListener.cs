@@ -1,7 +1,4 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Raw;
-using ProtoRpc.Calls.Sessions;
-using ProtoRpc.Schema;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.PowerShell;
 

@@ -1,5 +1,3 @@
-using ProtoRpc.Calls.Sessions;
-
 namespace ProtoRpc.PowerShell;
 
 /// <summary>What a listener keeps for a caller, as the shell shows it.</summary>

@@ -1,8 +1,7 @@
 using System.IO.Pipelines;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Calls;
-using ProtoRpc.Security;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 
@@ -26,14 +25,14 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
         PipeWriter output,
         GrpcResponse response)
     {
-        RpcCallContext? context = null;
+        RpcServerCallContext? context = null;
         GrpcServerStream? stream = null;
         bool failed = true;
         host.BeginCall();
         try
         {
             HttpRequest request = http.Request;
-            context = new RpcCallContext(
+            context = new RpcServerCallContext(
                 host,
                 method.Info,
                 endpoint,
@@ -77,7 +76,7 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
         }
     }
 
-    private async ValueTask InvokeAsync(ServerMethod method, RpcCallContext context, GrpcServerStream stream)
+    private async ValueTask InvokeAsync(ServerMethod method, RpcServerCallContext context, GrpcServerStream stream)
     {
         if (!method.Info.IsUnary)
         {

@@ -1,4 +1,4 @@
-using ProtoRpc.Calls;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 

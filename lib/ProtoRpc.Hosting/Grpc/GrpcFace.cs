@@ -1,7 +1,7 @@
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using ProtoRpc.Calls;
-using ProtoRpc.Security;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 
@@ -46,9 +46,9 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         }
 
         List<(string Path, ServerMethod Method)> further = [];
-        if (!IsServed(host, ServerPing.Info.Service.FullName))
+        if (!IsServed(host, PingProtocol.Info.Service.FullName))
         {
-            further.Add(($"/{ServerPing.Info.FullName}", ServerPing.MethodOf(host)));
+            further.Add(($"/{PingProtocol.Info.FullName}", ServerPing.MethodOf(host)));
         }
 
         if (options.EnableReflection && !IsServed(host, ReflectionName))

@@ -1,9 +1,7 @@
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc;
-using ProtoRpc.Wire.Grpc;
-using CallContextHeader = ProtoRpc.Calls.Headers.RpcCallContext;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Hosting.Grpc;
 
@@ -65,7 +63,7 @@ internal static class GrpcRequest
 
     /// <summary>The side channel; null where there is none.</summary>
     /// <exception cref="RpcException">Internal: not a call context.</exception>
-    public static CallContextHeader? ContextOf(HttpRequest request)
+    public static RpcCallContext? ContextOf(HttpRequest request)
     {
         string text = request.Headers[GrpcCallContext.HeaderName].ToString();
         return text.Length == 0

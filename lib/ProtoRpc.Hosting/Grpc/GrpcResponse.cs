@@ -2,9 +2,8 @@ using System.Globalization;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 
@@ -22,7 +21,7 @@ internal class GrpcResponse(HttpContext http)
     /// <summary>Prepares the first message.</summary>
     /// <exception cref="RpcException">Internal:
     /// the handler set a header that belongs to the protocol.</exception>
-    public void Begin(RpcCallContext context, bool compresses)
+    public void Begin(RpcServerCallContext context, bool compresses)
     {
         if (_hasBody)
         {
@@ -42,7 +41,7 @@ internal class GrpcResponse(HttpContext http)
     }
 
     /// <summary>Ends the reply of a call that succeeded.</summary>
-    public ValueTask SucceedAsync(RpcCallContext context)
+    public ValueTask SucceedAsync(RpcServerCallContext context)
     {
         ValueTask begun = BeginEmptyAsync(context);
         if (!begun.IsCompletedSuccessfully)
@@ -57,7 +56,7 @@ internal class GrpcResponse(HttpContext http)
     /// <summary>Ends the reply of a call that failed.</summary>
     /// <param name="failure">How it failed.</param>
     /// <param name="context">The call; null where there was none yet.</param>
-    public async Task FailAsync(CallFailure failure, RpcCallContext? context)
+    public async Task FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
         if (context is not null)
         {
@@ -108,7 +107,7 @@ internal class GrpcResponse(HttpContext http)
         Response.AppendTrailer(name, new StringValues(value));
 
     // Headers that the handler set are headers, also where nothing but trailers would follow.
-    private ValueTask BeginEmptyAsync(RpcCallContext context)
+    private ValueTask BeginEmptyAsync(RpcServerCallContext context)
     {
         if (_hasBody || context.SetHeaders is not { Count: > 0 })
         {
@@ -119,13 +118,13 @@ internal class GrpcResponse(HttpContext http)
         return new ValueTask(Response.StartAsync());
     }
 
-    private async ValueTask SucceedAfterAsync(ValueTask begun, RpcCallContext context)
+    private async ValueTask SucceedAfterAsync(ValueTask begun, RpcServerCallContext context)
     {
         await begun.ConfigureAwait(false);
         Succeed(context);
     }
 
-    private void Succeed(RpcCallContext context)
+    private void Succeed(RpcServerCallContext context)
     {
         AddContext(context);
         if (context.SetTrailers is { } trailers)
@@ -150,7 +149,7 @@ internal class GrpcResponse(HttpContext http)
         }
     }
 
-    private void AddContext(RpcCallContext context)
+    private void AddContext(RpcServerCallContext context)
     {
         if (context.ChangedContext() is { } changed)
         {

@@ -1,5 +1,5 @@
 using System.Collections.Frozen;
-using ProtoRpc.Calls;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 

@@ -1,9 +1,8 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 
@@ -12,7 +11,7 @@ namespace ProtoRpc.Hosting.Grpc;
 /// <see cref="CloseAsync"/> ends that first, for the connection uses its buffers again.</remarks>
 internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 {
-    private readonly RpcCallContext _context;
+    private readonly RpcServerCallContext _context;
     private readonly PipeReader _input;
     private readonly PipeWriter _output;
     private readonly GrpcResponse _response;
@@ -29,7 +28,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     /// <param name="output">The body of the reply.</param>
     /// <param name="response">What goes around the reply's messages.</param>
     public GrpcServerStream(
-        ServerMethod method, RpcCallContext context,
+        ServerMethod method, RpcServerCallContext context,
         PipeReader input, PipeWriter output, GrpcResponse response)
         : base(method)
     {

@@ -1,10 +1,10 @@
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc;
 using ProtoRpc.Hosting.Http;
+using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Security;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 

@@ -2,7 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using System.Text;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Hosting.Grpc;
 

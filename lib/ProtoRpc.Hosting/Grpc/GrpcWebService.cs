@@ -1,8 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Calls;
-using ProtoRpc.Security;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 

@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.Buffers.Text;
 using System.IO.Pipelines;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Hosting.Grpc;
 

@@ -1,8 +1,7 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc.Proto;
-using ProtoRpc.Schema;
-using Status = ProtoRpc.Calls.Grpc.Proto.HealthCheckResponse.Types.ServingStatus;
+using ProtoRpc.Protocols.Grpc.Proto;
+using ProtoRpc.Server;
+using Status = ProtoRpc.Protocols.Grpc.Proto.HealthCheckResponse.Types.ServingStatus;
 
 namespace ProtoRpc.Hosting.Grpc;
 
@@ -32,7 +31,7 @@ internal sealed class HealthService
 
     private Status Now => _stopping.Task.IsCompleted ? Status.NotServing : Status.Serving;
 
-    private ValueTask<IMessage> CheckAsync(RpcCallContext context, IMessage request)
+    private ValueTask<IMessage> CheckAsync(RpcServerCallContext context, IMessage request)
     {
         string service = ((HealthCheckRequest)request).Service;
         return _services.Contains(service)
@@ -41,7 +40,7 @@ internal sealed class HealthService
     }
 
     // A service that is not there now is never there: what a listener serves does not change.
-    private async ValueTask WatchAsync(RpcCallContext context, RpcServerStream stream)
+    private async ValueTask WatchAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         bool known = await stream.ReadAsync().ConfigureAwait(false) is HealthCheckRequest request
             && _services.Contains(request.Service);

@@ -1,8 +1,7 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc.Proto;
-using ProtoRpc.Schema;
+using ProtoRpc.Protocols.Grpc.Proto;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 
@@ -57,7 +56,7 @@ internal sealed class ReflectionService
     private static string Alpha(string type) =>
         type.Replace($".{Version1}.", ".grpc.reflection.v1alpha.", StringComparison.Ordinal);
 
-    private async ValueTask AnswerAsync(RpcCallContext context, RpcServerStream stream)
+    private async ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         while (await stream.ReadAsync().ConfigureAwait(false) is ServerReflectionRequest request)
         {

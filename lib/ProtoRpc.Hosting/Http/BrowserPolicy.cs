@@ -1,6 +1,6 @@
 using System.Collections.Frozen;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Calls.Http;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Hosting.Http;
 

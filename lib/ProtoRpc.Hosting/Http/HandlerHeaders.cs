@@ -1,8 +1,7 @@
 using System.Collections.Frozen;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Http;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -68,7 +67,7 @@ internal static class HandlerHeaders
 
     /// <summary>Writes the trailers of a reply that streamed:
     /// behind the body where HTTP has them there.</summary>
-    public static void EndStream(HttpResponse response, RpcCallContext context)
+    public static void EndStream(HttpResponse response, RpcServerCallContext context)
     {
         if (!response.HasStarted)
         {
@@ -87,7 +86,7 @@ internal static class HandlerHeaders
 
     /// <summary>Writes what the handler of a failed call set, but for what cannot be written: the failure
     /// itself is what counts.</summary>
-    public static void WriteOfFailure(HttpResponse response, RpcCallContext context)
+    public static void WriteOfFailure(HttpResponse response, RpcServerCallContext context)
     {
         try
         {

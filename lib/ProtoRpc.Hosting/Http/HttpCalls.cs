@@ -4,12 +4,10 @@ using System.Text;
 using System.Text.Json;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Formats;
-using ProtoRpc.Security;
-using ProtoRpc.Wire;
-using CallContextHeader = ProtoRpc.Calls.Headers.RpcCallContext;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -30,7 +28,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
     /// <summary>Runs a call and answers it, also when it fails.</summary>
     public async Task HandleAsync(HttpContext http, ServerMethod method, PeerIdentity peer)
     {
-        RpcCallContext? context = null;
+        RpcServerCallContext? context = null;
         bool failed = true;
         host.BeginCall();
         try
@@ -47,7 +45,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
                 stream is not null ? (stream.Format, stream.MediaType)
                 : connect is not null ? (connect.Format, connect.MediaType)
                 : WriterOf(http.Request, reader) ?? throw NotAcceptable(MediaTypes.Known);
-            context = new RpcCallContext(
+            context = new RpcServerCallContext(
                 host, method.Info, endpoint, peer,
                 IncomingContext(http.Request), DeadlineOf(http.Request), aborted)
             {
@@ -96,7 +94,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
     private async Task StreamAsync(
         HttpContext http,
         ServerMethod method,
-        RpcCallContext context,
+        RpcServerCallContext context,
         PeerIdentity peer,
         IMessage request,
         HttpStreamFormat format,
@@ -266,7 +264,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
                     $"{HttpNames.Timeout} is a number of milliseconds, of ten digits at most.");
     }
 
-    private static CallContextHeader? IncomingContext(HttpRequest request)
+    private static RpcCallContext? IncomingContext(HttpRequest request)
     {
         string text = request.Headers[HttpNames.CallContext].ToString();
         if (text.Length == 0)
@@ -276,18 +274,18 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
 
         try
         {
-            return CallContextHeader.Parser.ParseFrom(Convert.FromBase64String(text));
+            return RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(text));
         }
         catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
         {
             throw new HttpRefusal(
                 StatusCodes.Status400BadRequest,
                 RpcStatusCode.InvalidArgument,
-                $"{HttpNames.CallContext} is not an RpcCallContext in base64.");
+                $"{HttpNames.CallContext} is not an RpcServerCallContext in base64.");
         }
     }
 
-    private static void WriteHeaders(HttpResponse response, RpcCallContext context)
+    private static void WriteHeaders(HttpResponse response, RpcServerCallContext context)
     {
         HandlerHeaders.Write(response, context.SetHeaders);
         if (context.ChangedContext() is { } changed)

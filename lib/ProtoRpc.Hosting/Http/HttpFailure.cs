@@ -1,11 +1,11 @@
 using System.Text.Json;
 using Google.Protobuf.WellKnownTypes;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc;
-using ProtoRpc.Calls.Headers;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Calls.Native;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -40,7 +40,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
 
     /// <summary>The end of a stream of replies that succeeded and whose trailers have no other place, for a
     /// client that asked for it; else null.</summary>
-    public static ErrorResult? TrailersInBody(HttpContext http, Calls.RpcCallContext context) =>
+    public static ErrorResult? TrailersInBody(HttpContext http, RpcServerCallContext context) =>
         http.Response.HasStarted && !http.Response.SupportsTrailers()
             && http.Request.Headers.ContainsKey(HttpNames.AcceptTrailers)
             && NativeMetadata.TryWrite(context.SetTrailers ?? [], RpcLimits.Default) is { } trailers

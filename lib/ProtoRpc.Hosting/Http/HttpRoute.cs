@@ -1,5 +1,4 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Http;
 

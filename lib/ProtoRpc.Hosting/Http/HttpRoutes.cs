@@ -1,7 +1,6 @@
 using System.Collections.Frozen;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Http;
 

@@ -1,10 +1,9 @@
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Formats;
-using ProtoRpc.Wire;
-using ErrorResult = ProtoRpc.Calls.Headers.ErrorResult;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Server;
+using ErrorResult = ProtoRpc.Protocols.Headers.ErrorResult;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -36,7 +35,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     public HttpServerStream(
         HttpContext http,
         ServerMethod method,
-        RpcCallContext context,
+        RpcServerCallContext context,
         IMessage request,
         HttpStreamFormat format,
         FormatOptions options,

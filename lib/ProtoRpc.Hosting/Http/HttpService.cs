@@ -1,8 +1,8 @@
 using System.Text;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Calls;
 using ProtoRpc.Hosting.Grpc;
 using ProtoRpc.Security;
+using ProtoRpc.Server;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting.Http;

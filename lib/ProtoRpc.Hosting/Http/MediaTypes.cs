@@ -1,8 +1,7 @@
 using System.Collections.Frozen;
 using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
-using ProtoRpc.Calls.Http;
-using ProtoRpc.Formats;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Hosting.Http;
 

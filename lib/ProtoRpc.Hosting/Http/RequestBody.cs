@@ -1,7 +1,8 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Wire;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Hosting.Http;
 

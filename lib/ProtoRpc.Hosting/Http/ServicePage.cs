@@ -1,10 +1,7 @@
 using System.Net;
 using System.Security.Cryptography;
 using System.Text;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Http;
 

@@ -1,7 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tool.Demo;
 
@@ -41,7 +38,7 @@ internal static class HelloDemo
     }
 
     private static ValueTask<IMessage> Show(
-        ToolConsole console, RpcCallContext context, DynamicMessage request)
+        ToolConsole console, RpcServerCallContext context, DynamicMessage request)
     {
         string who = context.User.Name is { Length: > 0 } name ? name : "anonymous";
         object? text = request.Get(request.Type.FindField("message")!);

@@ -1,6 +1,5 @@
 using System.CommandLine;
 using System.Globalization;
-using ProtoRpc.Calls;
 
 namespace ProtoRpc.Tool.Verbs;
 

@@ -1,5 +1,4 @@
 using System.CommandLine;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tool.Verbs;
 

@@ -1,6 +1,3 @@
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Tool.Verbs;
 
 /// <summary>Replies with the request's fields, where the reply has a field of that name and type.</summary>

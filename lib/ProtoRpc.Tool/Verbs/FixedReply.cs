@@ -1,6 +1,3 @@
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Tool.Verbs;
 
 /// <summary>The same reply for every call of a method, made once.</summary>

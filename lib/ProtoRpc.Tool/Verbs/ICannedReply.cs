@@ -1,6 +1,3 @@
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Tool.Verbs;
 
 /// <summary>Makes the replies of <c>protorpc listen</c>.</summary>

@@ -1,7 +1,4 @@
 using System.CommandLine;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tool.Verbs;
 

@@ -1,8 +1,5 @@
 using System.CommandLine;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -82,7 +79,7 @@ internal static class ListenVerb
         };
 
     private static ValueTask<IMessage> Handle(
-        ToolConsole console, ICannedReply replies, RpcCallContext context, DynamicMessage request)
+        ToolConsole console, ICannedReply replies, RpcServerCallContext context, DynamicMessage request)
     {
         string who = context.User.Name is { Length: > 0 } name ? name : "anonymous";
         string from = context.ClientAddress.Length > 0 ? $" from {context.ClientAddress}" : "";

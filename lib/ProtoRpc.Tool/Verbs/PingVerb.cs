@@ -1,7 +1,5 @@
 using System.CommandLine;
 using System.Globalization;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tool.Verbs;
 

@@ -1,6 +1,4 @@
-using ProtoRpc.Schema;
-
-namespace ProtoRpc.Formats;
+namespace ProtoRpc;
 
 /// <summary>How a format reads and writes; each format leaves aside what is not said of it.</summary>
 public sealed record FormatOptions

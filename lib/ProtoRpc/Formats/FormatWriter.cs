@@ -1,6 +1,5 @@
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats;
 

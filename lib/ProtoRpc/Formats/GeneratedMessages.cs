@@ -1,8 +1,6 @@
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats;
 

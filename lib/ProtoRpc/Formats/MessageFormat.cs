@@ -1,10 +1,9 @@
 using System.Buffers;
 using System.Text;
 using Google.Protobuf;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
+using ProtoRpc.Formats;
 
-namespace ProtoRpc.Formats;
+namespace ProtoRpc;
 
 /// <summary>One way to write a message as bytes, and to read it.</summary>
 /// <remarks>

@@ -1,10 +1,11 @@
 using System.Diagnostics.CodeAnalysis;
+using ProtoRpc.Formats;
 using ProtoRpc.Formats.Form;
 using ProtoRpc.Formats.Json;
 using ProtoRpc.Formats.Text;
 using ProtoRpc.Formats.Xml;
 
-namespace ProtoRpc.Formats;
+namespace ProtoRpc;
 
 /// <summary>The formats that there are; a new one is a class and a line here.</summary>
 public static class MessageFormats

@@ -1,6 +1,5 @@
 using System.Globalization;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats;
 

@@ -1,7 +1,8 @@
 using Google.Protobuf;
+using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 
-namespace ProtoRpc.Messages;
+namespace ProtoRpc;
 
 // What Google.Protobuf wants of a message, so that its parsers, streams and collections take this one.
 public sealed partial class DynamicMessage

@@ -1,10 +1,10 @@
 using System.Buffers;
 using System.Runtime.CompilerServices;
 using Google.Protobuf.Reflection;
+using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Schema;
 
-namespace ProtoRpc.Messages;
+namespace ProtoRpc;
 
 /// <summary>A message of any type, without generated code.</summary>
 /// <remarks>Safe to read by many threads while none changes it. Lists, dictionaries, byte arrays and messages

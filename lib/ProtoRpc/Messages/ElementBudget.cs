@@ -1,5 +1,3 @@
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Messages;
 
 /// <summary>Counts what a message of a peer is made of,

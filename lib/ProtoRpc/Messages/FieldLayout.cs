@@ -1,6 +1,5 @@
 using System.Collections.Frozen;
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 

@@ -1,6 +1,5 @@
 using System.Collections;
 using System.Collections.ObjectModel;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 

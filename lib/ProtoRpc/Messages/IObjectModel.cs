@@ -1,8 +1,8 @@
 using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
-using ProtoRpc.Schema;
+using ProtoRpc.Messages;
 
-namespace ProtoRpc.Messages;
+namespace ProtoRpc;
 
 /// <summary>The host's objects: what a shell calls an object is more than its .NET type.</summary>
 public interface IObjectModel

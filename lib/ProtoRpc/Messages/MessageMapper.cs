@@ -1,7 +1,7 @@
+using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
-using ProtoRpc.Schema;
 
-namespace ProtoRpc.Messages;
+namespace ProtoRpc;
 
 /// <summary>Makes messages of objects and objects of messages.</summary>
 /// <remarks>

@@ -4,9 +4,9 @@ using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Reflection;
 using System.Runtime.CompilerServices;
-using ProtoRpc.Schema;
+using ProtoRpc.Messages;
 
-namespace ProtoRpc.Messages;
+namespace ProtoRpc;
 
 /// <summary>Plain .NET objects: dictionaries and public properties in, ordered dictionaries out.</summary>
 /// <remarks>The dictionaries compare names without regard to case, except for a message that has two names

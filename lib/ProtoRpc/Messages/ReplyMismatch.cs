@@ -1,6 +1,5 @@
 using System.Collections;
 using Google.Protobuf;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 

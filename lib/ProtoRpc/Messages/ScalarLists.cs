@@ -1,5 +1,3 @@
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Messages;
 
 /// <summary>Adds to the typed lists of repeated scalars.</summary>

@@ -1,5 +1,3 @@
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Messages;
 
 /// <summary>Scalars as 64 bits: integers and enums with their sign extended, floating point as its

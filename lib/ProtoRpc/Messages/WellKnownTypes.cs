@@ -1,5 +1,4 @@
 using System.Collections.Frozen;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 

@@ -1,9 +1,9 @@
 using Google.Protobuf.Reflection;
+using ProtoRpc.Schema;
 using ProtoRpc.Schema.Options;
-
 using static Google.Protobuf.Reflection.FeatureSet.Types;
 
-namespace ProtoRpc.Schema;
+namespace ProtoRpc;
 
 /// <summary>One field of a message, or an extension, with its features resolved for every syntax and edition.
 /// </summary>

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Schema;
+namespace ProtoRpc;
 
 /// <summary>The eighteen field types of Protocol Buffers, numbered as in descriptor.proto.</summary>
 public enum RpcFieldKind

@@ -2,7 +2,7 @@ using Google.Protobuf.Reflection;
 using ProtoRpc.Schema.Options;
 using ProtoRpc.Schema.Text;
 
-namespace ProtoRpc.Schema;
+namespace ProtoRpc;
 
 /// <summary>A method of a service.</summary>
 public sealed class RpcMethodInfo

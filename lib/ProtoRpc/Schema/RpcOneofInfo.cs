@@ -1,7 +1,7 @@
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema.Options;
 
-namespace ProtoRpc.Schema;
+namespace ProtoRpc;
 
 /// <summary>Fields of which one at most is set.</summary>
 public sealed class RpcOneofInfo

@@ -1,10 +1,12 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
+using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
-using ProtoRpc.Schema.Protoc;
+using ProtoRpc.Schema.Sources;
+using ProtoRpc.Schema.Sources.Protoc;
 using ProtoRpc.Schema.Text;
 
-namespace ProtoRpc.Schema;
+namespace ProtoRpc;
 
 /// <summary>A set of .proto files, linked: services, messages, enums and extensions by name.</summary>
 /// <remarks>

@@ -1,8 +1,9 @@
 using Google.Protobuf.Reflection;
+using ProtoRpc.Schema;
 using ProtoRpc.Schema.Options;
 using ProtoRpc.Schema.Text;
 
-namespace ProtoRpc.Schema;
+namespace ProtoRpc;
 
 /// <summary>A service.</summary>
 public sealed class RpcServiceInfo

@@ -1,7 +1,7 @@
 using System.Net;
 using ProtoRpc.Security.Ntlm;
 
-namespace ProtoRpc.Security;
+namespace ProtoRpc;
 
 /// <summary>An account of a listener that verifies NTLM by itself:
 /// a name and the NT hash of the password.</summary>

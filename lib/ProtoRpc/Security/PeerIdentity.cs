@@ -1,6 +1,6 @@
 using System.Security.Principal;
 
-namespace ProtoRpc.Security;
+namespace ProtoRpc;
 
 /// <summary>What is known of the other side.</summary>
 /// <param name="User">The user that the kernel names or who proved it, or the anonymous identity.</param>

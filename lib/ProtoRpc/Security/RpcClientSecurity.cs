@@ -1,6 +1,6 @@
 using System.Net;
 
-namespace ProtoRpc.Security;
+namespace ProtoRpc;
 
 /// <summary>As whom a client calls, and how that is proved and, on native endpoints, protected.</summary>
 public sealed record RpcClientSecurity

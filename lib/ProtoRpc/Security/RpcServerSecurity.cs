@@ -1,4 +1,4 @@
-namespace ProtoRpc.Security;
+namespace ProtoRpc;
 
 /// <summary>Whom a server's native endpoints let in.</summary>
 /// <remarks>Callers on local transports and pipes are known by the word of the kernel,

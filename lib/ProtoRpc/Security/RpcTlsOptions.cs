@@ -1,6 +1,6 @@
 using System.Security.Cryptography.X509Certificates;
 
-namespace ProtoRpc.Security;
+namespace ProtoRpc;
 
 /// <summary>How a client trusts and is trusted over TLS.</summary>
 public sealed record RpcTlsOptions

@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Calls;
 using ProtoRpc.Security;
 using ProtoRpc.Transports.Http;
 
@@ -18,14 +17,15 @@ internal static class HttpTransport
         new(endpoint.Uri.EndsWith('/') ? endpoint.Uri : endpoint.Uri + "/");
 
     /// <summary>Makes what sends requests to an endpoint.</summary>
-    public static HttpMessageInvoker Create(RpcEndpoint endpoint, RpcClientOptions options)
+    public static HttpMessageInvoker Create(
+        RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls)
     {
         SocketsHttpHandler handler = new()
         {
             AllowAutoRedirect = false,
             UseCookies = false,
-            ConnectTimeout = options.Limits.ConnectTimeout,
-            MaxConnectionsPerServer = options.Limits.MaxClientConnections,
+            ConnectTimeout = limits.ConnectTimeout,
+            MaxConnectionsPerServer = limits.MaxClientConnections,
             // The proxy of the environment is for others: it could not reach this machine's loopback.
             UseProxy = !IsLoopback(endpoint.Host),
             PreAuthenticate = true,
@@ -33,12 +33,12 @@ internal static class HttpTransport
             // A reply that is given up is not read to its end:
             // its server may drip, and the deadline has passed.
             MaxResponseDrainSize = 0,
-            Credentials = CredentialsOf(endpoint, options.Security),
+            Credentials = CredentialsOf(endpoint, security),
         };
-        TlsTrust trust = new(endpoint, options.Tls);
+        TlsTrust trust = new(endpoint, tls);
         handler.SslOptions = trust.Options;
         return new HttpMessageInvoker(
-            new DecompressingHandler(new DiagnosingHandler(handler, endpoint, trust, options.Tls.ServerName)),
+            new DecompressingHandler(new DiagnosingHandler(handler, endpoint, trust, tls.ServerName)),
             disposeHandler: true);
     }
 

@@ -1,5 +1,4 @@
 using System.Runtime.Versioning;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Transports;
 

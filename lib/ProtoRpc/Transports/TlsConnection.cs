@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Security;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Transports;
 

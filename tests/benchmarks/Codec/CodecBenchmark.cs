@@ -3,8 +3,6 @@ using System.Diagnostics;
 using System.Globalization;
 using Google.Protobuf;
 using ProtoRpc.Benchmarks.Messages;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Codec;
 

@@ -1,10 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
 using ProtoRpc.Benchmarks.Messages;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Grpc;
 

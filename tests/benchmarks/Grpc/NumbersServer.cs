@@ -1,8 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Benchmarks.Grpc;
 
 /// <summary>Sends a million small messages in one stream.</summary>

@@ -2,9 +2,6 @@ using System.Buffers.Text;
 using System.Net.Sockets;
 using System.Text;
 using ProtoRpc.Benchmarks.Transport;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Http;
 

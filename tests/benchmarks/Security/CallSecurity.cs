@@ -1,5 +1,4 @@
 using System.Net;
-using ProtoRpc.Security;
 
 namespace ProtoRpc.Benchmarks.Security;
 

@@ -1,8 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
 using ProtoRpc.Benchmarks.Transport;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Security;
 

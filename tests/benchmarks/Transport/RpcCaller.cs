@@ -1,9 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-using ProtoRpc.Security;
-
 namespace ProtoRpc.Benchmarks.Transport;
 
 /// <summary>Calls Benchmark.SampleService/Test with a message that was made before.</summary>

@@ -1,7 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Transport;
 

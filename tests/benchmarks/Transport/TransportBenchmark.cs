@@ -1,5 +1,4 @@
 using System.Globalization;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Transport;
 

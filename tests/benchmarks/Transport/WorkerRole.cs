@@ -3,8 +3,6 @@ using System.Globalization;
 using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Security;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Benchmarks.Transport;
 

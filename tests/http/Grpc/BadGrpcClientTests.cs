@@ -3,7 +3,6 @@ using System.IO.Compression;
 using System.Net;
 using System.Net.Sockets;
 using System.Text;
-using ProtoRpc.Calls;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 

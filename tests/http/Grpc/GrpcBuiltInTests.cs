@@ -1,11 +1,6 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc.Proto;
-using ProtoRpc.Calls.Interceptors;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-using Status = ProtoRpc.Calls.Grpc.Proto.HealthCheckResponse.Types.ServingStatus;
+using ProtoRpc.Protocols.Grpc.Proto;
+using Status = ProtoRpc.Protocols.Grpc.Proto.HealthCheckResponse.Types.ServingStatus;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 

@@ -1,5 +1,3 @@
-using ProtoRpc.Calls;
-
 namespace ProtoRpc.Http.Tests.Grpc;
 
 /// <summary>Calls to servers that are not there. Where it matters that a call surely did not run, the

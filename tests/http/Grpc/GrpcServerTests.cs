@@ -1,7 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Interceptors;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 

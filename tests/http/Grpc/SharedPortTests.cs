@@ -2,8 +2,6 @@ using System.Net;
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 

@@ -2,11 +2,6 @@ using System.Net;
 using System.Net.Http.Headers;
 using System.Text.Json;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 
@@ -100,7 +95,7 @@ internal sealed class WordsServer : IDisposable
 
     public void Dispose() => Server.Dispose();
 
-    private async ValueTask<IMessage> SayAsync(RpcCallContext context, IMessage request)
+    private async ValueTask<IMessage> SayAsync(RpcServerCallContext context, IMessage request)
     {
         string text = TextOf(request);
         switch (text.Split(' ')[0])
@@ -145,7 +140,7 @@ internal sealed class WordsServer : IDisposable
         }
     }
 
-    private async ValueTask SplitAsync(RpcCallContext context, RpcServerStream stream)
+    private async ValueTask SplitAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         IMessage request = (await stream.ReadAsync())!;
         foreach (string word in TextOf(request).Split(' ', StringSplitOptions.RemoveEmptyEntries))
@@ -170,7 +165,7 @@ internal sealed class WordsServer : IDisposable
         }
     }
 
-    private async ValueTask JoinAsync(RpcCallContext context, RpcServerStream stream)
+    private async ValueTask JoinAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         List<string> words = [];
         await foreach (IMessage request in stream.ReadAllAsync())
@@ -182,7 +177,7 @@ internal sealed class WordsServer : IDisposable
         await stream.WriteAsync(Text(string.Join(' ', words)));
     }
 
-    private async ValueTask ChatAsync(RpcCallContext context, RpcServerStream stream)
+    private async ValueTask ChatAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         while (await stream.ReadAsync() is { } request && TextOf(request) != "bye")
         {
@@ -190,7 +185,7 @@ internal sealed class WordsServer : IDisposable
         }
     }
 
-    private async Task<IMessage> WaitAsync(RpcCallContext context)
+    private async Task<IMessage> WaitAsync(RpcServerCallContext context)
     {
         Waiting.TrySetResult();
         try

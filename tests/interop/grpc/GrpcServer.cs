@@ -1,6 +1,4 @@
 using System.Globalization;
-using ProtoRpc.Calls;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Interop;
 

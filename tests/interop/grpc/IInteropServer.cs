@@ -1,5 +1,3 @@
-using ProtoRpc.Calls;
-
 namespace ProtoRpc.Interop;
 
 /// <summary>Somebody's server of the interoperability test service.</summary>

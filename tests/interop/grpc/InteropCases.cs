@@ -1,8 +1,5 @@
 using System.Reflection;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Interop;
 

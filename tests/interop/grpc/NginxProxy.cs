@@ -1,7 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
 
 namespace ProtoRpc.Interop;
 

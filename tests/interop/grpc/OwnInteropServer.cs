@@ -1,8 +1,5 @@
 using System.Threading.Channels;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Interop;
 
@@ -77,7 +74,7 @@ internal sealed class OwnInteropServer : IInteropServer
         }
     };
 
-    private static ValueTask<IMessage> UnaryCall(RpcCallContext context, IMessage request)
+    private static ValueTask<IMessage> UnaryCall(RpcServerCallContext context, IMessage request)
     {
         DynamicMessage asked = (DynamicMessage)request;
         Echo(context);
@@ -89,7 +86,7 @@ internal sealed class OwnInteropServer : IInteropServer
         return ValueTask.FromResult<IMessage>(Payload("SimpleResponse", (int)Value(asked, "response_size")!));
     }
 
-    private static async ValueTask ReplyAsync(RpcCallContext context, RpcServerStream stream)
+    private static async ValueTask ReplyAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         Echo(context);
         context.ResponseCompression = RpcCompression.Gzip;
@@ -108,7 +105,7 @@ internal sealed class OwnInteropServer : IInteropServer
         }
     }
 
-    private static async ValueTask SumAsync(RpcCallContext context, RpcServerStream stream)
+    private static async ValueTask SumAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         int sum = 0;
         while (await stream.ReadAsync() is DynamicMessage request)
@@ -123,7 +120,7 @@ internal sealed class OwnInteropServer : IInteropServer
             Message("StreamingInputCallResponse", new() { ["aggregated_payload_size"] = sum }));
     }
 
-    private static void Echo(RpcCallContext context)
+    private static void Echo(RpcServerCallContext context)
     {
         if (context.RequestHeaders.GetText(EchoInitial) is { } initial)
         {
@@ -138,7 +135,7 @@ internal sealed class OwnInteropServer : IInteropServer
 
     // The probe of the client_compressed cases: what was to come compressed and did not, or the reverse,
     // is refused.
-    private static void CheckCompression(RpcCallContext context, DynamicMessage request)
+    private static void CheckCompression(RpcServerCallContext context, DynamicMessage request)
     {
         if (Value(request, "expect_compressed") is DynamicMessage expected
             && (bool)Value(expected, "value")! != context.IsRequestCompressed)

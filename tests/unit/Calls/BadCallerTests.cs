@@ -1,10 +1,7 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Headers;
-using ProtoRpc.Calls.Sessions;
+using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Tests.Calls.Messages;
-using RpcCallContext = ProtoRpc.Calls.RpcCallContext;
-using Status = ProtoRpc.Calls.Headers.RpcMultiPartRequest.Types.RpcMessageStatus;
+using Status = ProtoRpc.Protocols.Headers.RpcMultiPartRequest.Types.RpcMessageStatus;
 
 namespace ProtoRpc.Tests.Calls;
 
@@ -245,7 +242,7 @@ public static class BadCallerTests
     }
 
     // A local endpoint, where the kernel says who calls, and TCP, where nobody does.
-    private static RpcServer Start(Action<RpcCallContext, EchoRequest> handler) =>
+    private static RpcServer Start(Action<RpcServerCallContext, EchoRequest> handler) =>
         RpcServer.Create(
             EchoServer.Schema, "calls.Echo", new RpcServerOptions { ErrorDetail = RpcErrorDetail.Message })
             .Handle<EchoRequest, EchoReply>("Say", (context, request) =>

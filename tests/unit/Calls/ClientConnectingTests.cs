@@ -1,11 +1,6 @@
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Raw;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-using ProtoRpc.Security;
 using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;

@@ -1,7 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Tests.Calls;
 
 /// <summary>A service whose schema extends the call context, with a handler that the test gives.</summary>
@@ -23,7 +19,7 @@ internal static class ContextServer
 
     public static RpcSchema Schema => Loaded.Value;
 
-    public static RpcServer Start(Action<RpcCallContext> handler, RpcServerOptions? options = null) =>
+    public static RpcServer Start(Action<RpcServerCallContext> handler, RpcServerOptions? options = null) =>
         RpcServer.Create(Schema, "side.Context", options)
             .Handle("Do", (context, _) =>
             {

@@ -1,6 +1,6 @@
 using Google.Protobuf;
-using ProtoRpc.Calls.Headers;
-using ProtoRpc.Calls.Native;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Tests.Calls;
 

@@ -1,11 +1,9 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Headers;
-using ProtoRpc.Calls.MultiPart;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Server.Native;
 using ProtoRpc.Tests.Calls.Messages;
-using Status = ProtoRpc.Calls.Headers.RpcMultiPartRequest.Types.RpcMessageStatus;
+using ProtoRpc.Transports;
+using Status = ProtoRpc.Protocols.Headers.RpcMultiPartRequest.Types.RpcMessageStatus;
 
 namespace ProtoRpc.Tests.Calls;
 

@@ -1,7 +1,7 @@
 using System.Buffers;
 using Google.Protobuf;
-using ProtoRpc.Calls.Headers;
-using ProtoRpc.Calls.Native;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Tests.Calls;
 

@@ -1,4 +1,4 @@
-using ProtoRpc.Calls;
+using ProtoRpc.Client;
 
 namespace ProtoRpc.Tests.Calls;
 

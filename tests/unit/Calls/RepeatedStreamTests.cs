@@ -1,7 +1,7 @@
 using System.Buffers;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc.Proto;
+using ProtoRpc.Client;
+using ProtoRpc.Protocols.Grpc.Proto;
 
 namespace ProtoRpc.Tests.Calls;
 

@@ -1,7 +1,5 @@
 using System.Collections;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Interceptors;
 using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
@@ -132,7 +130,7 @@ public static class RpcAuthorizationTests
     private sealed class Recorder(string name, List<string> seen) : IRpcInterceptor
     {
         public async ValueTask<IMessage> InvokeAsync(
-            RpcCallContext context, IMessage request, RpcHandler next)
+            RpcServerCallContext context, IMessage request, RpcHandler next)
         {
             seen.Add($"{name} in");
             IMessage reply = await next(context, request);

@@ -1,8 +1,5 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Interceptors;
-using ProtoRpc.Schema;
-using ProtoRpc.Security;
+using ProtoRpc.Server;
 using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
@@ -115,7 +112,7 @@ public static class RpcServerStreamTests
         Assert.Equal(("seen here", "seen here"), (blocking.Text, async.Text));
     }
 
-    private static async ValueTask CountAsync(RpcCallContext context, RpcServerStream stream)
+    private static async ValueTask CountAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         await foreach (IMessage request in stream.ReadAllAsync())
         {
@@ -142,7 +139,7 @@ public static class RpcServerStreamTests
     private static async Task InvokeAsync(ListStream stream, IReadOnlyList<IRpcInterceptor> interceptors)
     {
         ServerHost host = new([], new RpcServerOptions());
-        RpcCallContext context = new(
+        RpcServerCallContext context = new(
             host, stream.Method.Info, RpcEndpoint.Parse("grpc://127.0.0.1:1"),
             PeerIdentity.Anonymous(""), null, null, default);
         stream.Method.Intercept(interceptors);
@@ -172,7 +169,7 @@ public static class RpcServerStreamTests
 
     private sealed class Changing(string? text) : IRpcInterceptor
     {
-        public ValueTask<IMessage> InvokeAsync(RpcCallContext context, IMessage request, RpcHandler next) =>
+        public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next) =>
             text is null
                 ? ValueTask.FromResult<IMessage>(new EchoReply { Text = "mine" })
                 : next(context, new EchoRequest { Text = text });

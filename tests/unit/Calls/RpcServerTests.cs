@@ -1,8 +1,5 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Headers;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
+using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;

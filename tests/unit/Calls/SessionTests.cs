@@ -1,7 +1,4 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Sessions;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
+using ProtoRpc.Server.Sessions;
 
 namespace ProtoRpc.Tests.Calls;
 

@@ -1,7 +1,3 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Tests.Calls;
 
 public static class SideChannelTests

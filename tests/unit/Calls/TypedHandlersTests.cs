@@ -1,4 +1,3 @@
-using ProtoRpc.Calls;
 using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
@@ -25,7 +24,7 @@ public static class TypedHandlersTests
     public static void Types_of_lambda_parameters_are_enough()
     {
         using RpcServer server =
-            Start(s => s.Handle("Say", async (RpcCallContext context, EchoRequest request) =>
+            Start(s => s.Handle("Say", async (RpcServerCallContext context, EchoRequest request) =>
         {
             await Task.Yield();
             return new EchoReply { Text = request.Text };
@@ -49,13 +48,13 @@ public static class TypedHandlersTests
         Assert.Equal("later", error.Message);
         Assert.Equal("a", client.Invoke<EchoReply>("Say", new EchoRequest { Text = "a" }).Text);
 
-        static async Task<EchoReply> SayAsync(RpcCallContext context, EchoRequest request)
+        static async Task<EchoReply> SayAsync(RpcServerCallContext context, EchoRequest request)
         {
             await Task.Yield();
             return new EchoReply { Text = request.Text };
         }
 
-        static async ValueTask<EchoReply> FailAsync(RpcCallContext context, EchoRequest request)
+        static async ValueTask<EchoReply> FailAsync(RpcServerCallContext context, EchoRequest request)
         {
             await Task.Yield();
             throw new RpcException(RpcStatusCode.NotFound, request.Text);

@@ -1,9 +1,8 @@
 using System.Buffers;
 using Google.Protobuf;
-using ProtoRpc.Calls.Headers;
-using ProtoRpc.Calls.Native;
-using ProtoRpc.Calls.Raw;
-using HeaderContext = ProtoRpc.Calls.Headers.RpcCallContext;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+using HeaderContext = ProtoRpc.Protocols.Headers.RpcCallContext;
 
 namespace ProtoRpc.Tests.Calls;
 

@@ -1,6 +1,3 @@
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-
 namespace ProtoRpc.Tests.Formats;
 
 public static class FormFormatTests

@@ -1,6 +1,3 @@
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Messages;
 using ProtoRpc.Tests.Schema;
 

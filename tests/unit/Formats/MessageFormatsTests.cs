@@ -2,8 +2,6 @@ using System.Buffers;
 using System.Text;
 using Google.Protobuf.Reflection;
 using Google.Protobuf.WellKnownTypes;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Tests.Formats;

@@ -1,5 +1,3 @@
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Tests.Formats;

@@ -1,6 +1,4 @@
 using System.Text;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Tests.Formats;

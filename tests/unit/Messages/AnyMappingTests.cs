@@ -1,6 +1,4 @@
 using System.Collections;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;

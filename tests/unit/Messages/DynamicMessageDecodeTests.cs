@@ -1,7 +1,5 @@
 using System.Buffers;
 using System.Collections;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;

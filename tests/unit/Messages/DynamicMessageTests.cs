@@ -1,8 +1,6 @@
 using System.Buffers;
 using System.Collections;
 using Google.Protobuf;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 

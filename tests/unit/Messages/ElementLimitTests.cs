@@ -2,9 +2,7 @@ using System.Buffers;
 using System.Text;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Formats;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;

@@ -1,4 +1,3 @@
-using ProtoRpc.Messages;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;

@@ -1,5 +1,3 @@
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;

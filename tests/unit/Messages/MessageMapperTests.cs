@@ -2,8 +2,6 @@ using System.Collections;
 using System.Collections.Specialized;
 using System.Dynamic;
 using Google.Protobuf;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 

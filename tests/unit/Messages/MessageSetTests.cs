@@ -2,9 +2,6 @@ using System.Collections;
 using System.Text;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 

@@ -1,7 +1,5 @@
 using System.Collections;
 using System.Collections.Specialized;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
@@ -186,9 +184,9 @@ public static class MessageToObjectTests
         Assert.Empty((IDictionary)template["struct"]!);
         Assert.Empty((IEnumerable)template["list_value"]!);
         Assert.Equal(
-            """{}""", ProtoRpc.Formats.MessageFormats.Json.ToText((DynamicMessage)message.Get("any")!));
+            """{}""", ProtoRpc.MessageFormats.Json.ToText((DynamicMessage)message.Get("any")!));
         Assert.Equal(
-            """{}""", ProtoRpc.Formats.MessageFormats.Json.ToText((DynamicMessage)message.Get("struct")!));
+            """{}""", ProtoRpc.MessageFormats.Json.ToText((DynamicMessage)message.Get("struct")!));
     }
 
     private static IDictionary Show(DynamicMessage message) => (IDictionary)Mapper.ToObject(message);

@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using ProtoRpc.Schema.Protoc;
+using ProtoRpc.Schema.Sources.Protoc;
 using ProtoRpc.Tests.Schema;
 
 namespace ProtoRpc.Tests.Messages;

@@ -1,7 +1,4 @@
 using System.Text;
-using ProtoRpc.Formats;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
 
 namespace ProtoRpc.Tests.Messages;

@@ -1,6 +1,4 @@
 using System.Text;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Messages;
 

@@ -1,6 +1,4 @@
 using System.Collections;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
 
 namespace ProtoRpc.Tests.Messages;
@@ -381,5 +379,5 @@ public sealed class RowMappingTests : IDisposable
         Mapper.ToRecord(message).ToDictionary();
 
     private static string Json(DynamicMessage message) =>
-        ProtoRpc.Formats.MessageFormats.Json.ToText(message);
+        ProtoRpc.MessageFormats.Json.ToText(message);
 }

@@ -1,7 +1,6 @@
 using System.Collections;
 using System.Numerics;
 using Google.Protobuf;
-using ProtoRpc.Messages;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;

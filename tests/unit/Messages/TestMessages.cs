@@ -1,5 +1,3 @@
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Schema;
 
 namespace ProtoRpc.Tests.Messages;

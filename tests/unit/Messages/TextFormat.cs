@@ -1,8 +1,6 @@
 using System.Collections;
 using System.Globalization;
 using System.Text;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Messages;
 

@@ -1,7 +1,5 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using Google.Protobuf.WellKnownTypes;
-using ProtoRpc.Schema;
 using Label = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Label;
 using Type = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Type;
 

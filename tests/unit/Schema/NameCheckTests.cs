@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Schema;
 

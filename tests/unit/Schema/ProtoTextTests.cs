@@ -1,8 +1,7 @@
 using System.Diagnostics;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Schema;
-using ProtoRpc.Schema.Protoc;
+using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Tests.Schema;
 

@@ -1,5 +1,5 @@
 using System.Runtime.Versioning;
-using ProtoRpc.Schema.Protoc;
+using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Tests.Schema;
 

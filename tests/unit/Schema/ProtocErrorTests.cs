@@ -1,6 +1,5 @@
 using System.Text;
-using ProtoRpc.Schema;
-using ProtoRpc.Schema.Protoc;
+using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Tests.Schema;
 

@@ -1,5 +1,3 @@
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Tests.Schema;
 
 public static class RpcSchemaLoadTests

@@ -1,5 +1,3 @@
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Schema;
 

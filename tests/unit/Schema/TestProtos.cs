@@ -1,5 +1,3 @@
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Tests.Schema;
 
 /// <summary>The .proto files of the tests.</summary>

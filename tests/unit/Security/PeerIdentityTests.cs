@@ -1,6 +1,5 @@
-using ProtoRpc.Security;
+using ProtoRpc.Client.Native;
 using ProtoRpc.Tests.Transports;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Security;
 

@@ -1,4 +1,4 @@
-using ProtoRpc.Transports;
+using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Tests.Transports;
 

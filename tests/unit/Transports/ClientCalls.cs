@@ -1,5 +1,5 @@
 using System.Buffers;
-using ProtoRpc.Transports;
+using ProtoRpc.Client.Native;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -1,8 +1,9 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Security;
-using ProtoRpc.Transports;
-using ProtoRpc.Wire;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Server;
+using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Tests.Transports;
 

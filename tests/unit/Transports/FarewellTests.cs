@@ -1,9 +1,10 @@
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
-using ProtoRpc.Security;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Server.Native;
 using ProtoRpc.Tests.Wire;
 using ProtoRpc.Transports;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using System.Net.Sockets;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Tests.Wire;
-using ProtoRpc.Transports;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using ProtoRpc.Client.Native;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Transports;

@@ -1,5 +1,6 @@
 using System.Buffers;
-using ProtoRpc.Transports;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -1,9 +1,8 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Security;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Tests.Wire;
-using ProtoRpc.Transports;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -1,7 +1,8 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Transports;
-using ProtoRpc.Wire;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Tests.Transports;
 

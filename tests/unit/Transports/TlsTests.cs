@@ -1,9 +1,8 @@
 using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
-using ProtoRpc.Calls.Raw;
-using ProtoRpc.Security;
-using ProtoRpc.Transports;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -1,9 +1,9 @@
 using System.Net;
-using ProtoRpc.Security;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Server.Native;
 using ProtoRpc.Tests.Security.Ntlm;
 using ProtoRpc.Tests.Wire;
-using ProtoRpc.Transports;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Transports;
 

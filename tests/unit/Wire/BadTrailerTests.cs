@@ -1,8 +1,8 @@
 using System.Buffers.Binary;
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Security;
 using ProtoRpc.Security.Ntlm;
 using ProtoRpc.Tests.Security.Ntlm;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Wire;
 

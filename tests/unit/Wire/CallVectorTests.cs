@@ -1,5 +1,5 @@
 using System.Text.Json;
-using ProtoRpc.Wire;
+using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Wire;
 

@@ -1,4 +1,5 @@
-using ProtoRpc.Wire;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Wire;
 

@@ -1,6 +1,6 @@
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Security;
 using ProtoRpc.Tests.Security.Ntlm;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Wire;
 

@@ -1,6 +1,6 @@
 using System.Buffers;
 using System.Buffers.Binary;
-using ProtoRpc.Wire;
+using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Wire;
 

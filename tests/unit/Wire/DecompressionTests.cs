@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.IO.Compression;
-using ProtoRpc.Wire;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Tests.Wire;
 

@@ -1,8 +1,9 @@
 using System.Buffers;
 using System.Net;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Security;
 using ProtoRpc.Tests.Security.Ntlm;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Wire;
 

@@ -1,4 +1,4 @@
-using ProtoRpc.Wire;
+using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Wire;
 

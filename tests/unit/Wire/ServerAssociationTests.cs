@@ -1,5 +1,5 @@
 using System.Buffers;
-using ProtoRpc.Wire;
+using ProtoRpc.Protocols.Dce;
 using static ProtoRpc.Tests.Wire.ServerAnswers;
 
 namespace ProtoRpc.Tests.Wire;

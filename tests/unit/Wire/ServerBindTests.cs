@@ -1,4 +1,4 @@
-using ProtoRpc.Wire;
+using ProtoRpc.Protocols.Dce;
 using static ProtoRpc.Tests.Wire.ServerAnswers;
 
 namespace ProtoRpc.Tests.Wire;

@@ -1,7 +1,7 @@
 using System.Net;
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Security;
 using ProtoRpc.Tests.Security.Ntlm;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Wire;
 

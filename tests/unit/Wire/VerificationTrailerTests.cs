@@ -1,7 +1,7 @@
 using System.Buffers.Binary;
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Security;
 using ProtoRpc.Tests.Security.Ntlm;
-using ProtoRpc.Wire;
 
 namespace ProtoRpc.Tests.Wire;
 
@@ -133,7 +133,7 @@ public static class VerificationTrailerTests
     private static byte[] Syntaxes(Guid service)
     {
         byte[] value = new byte[2 * SyntaxId.Size];
-        WireWriter writer = new(value, 0);
+        PduWriter writer = new(value, 0);
         writer.WriteSyntax(SyntaxId.Interface(service));
         writer.WriteSyntax(SyntaxId.Ndr);
         return value;
@@ -143,7 +143,7 @@ public static class VerificationTrailerTests
     {
         byte[] value = new byte[16];
         value[4] = 0x10;
-        WireWriter writer = new(value, 8);
+        PduWriter writer = new(value, 8);
         writer.WriteUInt32(callId);
         writer.WriteUInt16(context);
         writer.WriteUInt16(operation);

@@ -1,7 +1,5 @@
 using System.Globalization;
 using System.Text;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Form;
 

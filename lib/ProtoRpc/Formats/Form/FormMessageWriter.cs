@@ -3,7 +3,6 @@ using System.Collections;
 using System.Net;
 using System.Text;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Form;
 

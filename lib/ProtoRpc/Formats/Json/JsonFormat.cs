@@ -1,7 +1,6 @@
 using System.Buffers;
 using System.Text.Encodings.Web;
 using System.Text.Json;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Json;
 

@@ -1,7 +1,6 @@
 using System.Runtime.InteropServices;
 using System.Text.Json;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Json;
 

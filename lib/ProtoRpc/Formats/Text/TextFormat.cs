@@ -1,5 +1,4 @@
 using System.Buffers;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;
 

@@ -1,7 +1,6 @@
 using System.Runtime.InteropServices;
 using System.Text;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Text;
 

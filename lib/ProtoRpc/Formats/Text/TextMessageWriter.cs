@@ -4,7 +4,6 @@ using System.Globalization;
 using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Text;
 

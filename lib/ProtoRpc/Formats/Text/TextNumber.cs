@@ -1,7 +1,6 @@
 using System.Globalization;
 using System.Text;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Text;
 

@@ -1,7 +1,6 @@
 using System.Buffers;
 using System.Text;
 using System.Xml;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Xml;
 

@@ -1,7 +1,6 @@
 using System.Text;
 using System.Xml;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Xml;
 

@@ -2,7 +2,6 @@ using System.Collections;
 using System.Text;
 using System.Xml;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Xml;
 

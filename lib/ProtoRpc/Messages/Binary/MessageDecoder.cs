@@ -1,7 +1,6 @@
 using System.Runtime.CompilerServices;
 using System.Text;
 using System.Text.Unicode;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Binary;
 

@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Binary;
 

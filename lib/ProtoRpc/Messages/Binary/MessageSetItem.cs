@@ -1,3 +1,4 @@
+
 namespace ProtoRpc.Messages.Binary;
 
 /// <summary>What a MessageSet holds, on the wire: the group 1 of the extension's number as field 2 and its

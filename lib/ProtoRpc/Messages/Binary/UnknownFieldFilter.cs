@@ -1,3 +1,4 @@
+
 namespace ProtoRpc.Messages.Binary;
 
 /// <summary>Gives a message back the unknown fields of the message that its object was made of.</summary>

@@ -1,7 +1,6 @@
 using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
 using System.Text.Json;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Mapping;
 

@@ -1,5 +1,4 @@
 using System.Collections.Specialized;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Mapping;
 

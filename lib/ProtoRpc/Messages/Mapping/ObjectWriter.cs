@@ -1,5 +1,4 @@
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Mapping;
 

@@ -1,6 +1,6 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Schema.Protoc;
+using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Schema.Linking;
 

@@ -1,6 +1,6 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Calls.Headers;
+using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Schema.Linking;
 

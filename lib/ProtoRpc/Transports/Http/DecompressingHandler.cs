@@ -1,5 +1,5 @@
 using System.Net.Http.Headers;
-using ProtoRpc.Wire;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Transports.Http;
 

@@ -1,4 +1,4 @@
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 

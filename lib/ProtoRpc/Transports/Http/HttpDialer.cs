@@ -1,7 +1,6 @@
 using System.Net.Security;
 using System.Net.Sockets;
-using ProtoRpc.Security;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 

@@ -1,5 +1,5 @@
 using System.Security.Authentication;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 

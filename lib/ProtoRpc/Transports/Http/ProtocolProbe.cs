@@ -2,8 +2,8 @@ using System.Net.Security;
 using System.Net.Sockets;
 using System.Security.Authentication;
 using System.Text;
-using ProtoRpc.Wire;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 

@@ -1,6 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Calls.Balancing;
+using ProtoRpc.Client.Balancing;
 
 namespace ProtoRpc.Tests.Calls.Balancing;
 

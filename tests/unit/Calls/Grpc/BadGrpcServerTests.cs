@@ -1,9 +1,7 @@
 using System.Buffers.Binary;
 using System.IO.Compression;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc.Proto;
-using ProtoRpc.Schema;
+using ProtoRpc.Protocols.Grpc.Proto;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 

@@ -1,6 +1,4 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc.Proto;
-using ProtoRpc.Schema;
+using ProtoRpc.Protocols.Grpc.Proto;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 

@@ -1,7 +1,5 @@
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc.Proto;
-using ProtoRpc.Schema;
+using ProtoRpc.Protocols.Grpc.Proto;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 

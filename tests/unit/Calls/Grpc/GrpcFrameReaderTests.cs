@@ -1,5 +1,5 @@
-using ProtoRpc.Calls.Grpc;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Client.Grpc;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 

@@ -1,7 +1,6 @@
 using System.Net;
 using Google.Protobuf;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Headers;
+using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 

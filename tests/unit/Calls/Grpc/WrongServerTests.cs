@@ -2,10 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
-using ProtoRpc.Calls;
-using ProtoRpc.Calls.Grpc.Proto;
-using ProtoRpc.Schema;
-using ProtoRpc.Security;
+using ProtoRpc.Protocols.Grpc.Proto;
 
 namespace ProtoRpc.Tests.Calls.Grpc;
 

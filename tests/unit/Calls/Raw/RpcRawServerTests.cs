@@ -1,6 +1,4 @@
 using System.Collections;
-using ProtoRpc.Calls.Interceptors;
-using ProtoRpc.Calls.Raw;
 
 namespace ProtoRpc.Tests.Calls.Raw;
 

@@ -1,5 +1,4 @@
 using System.Net;
-using ProtoRpc.Security;
 using ProtoRpc.Security.Ntlm;
 using ProtoRpc.Tests.Wire;
 

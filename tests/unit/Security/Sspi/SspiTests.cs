@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using ProtoRpc.Security;
 using ProtoRpc.Security.Sspi;
 
 #pragma warning disable CA1416 // Numbers and layouts are the same everywhere; nothing is called.

@@ -1,5 +1,5 @@
 using System.Buffers;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Tests.Wire.Grpc;
 

@@ -1,5 +1,4 @@
-using ProtoRpc.Calls;
-using ProtoRpc.Wire.Grpc;
+using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Tests.Wire.Grpc;
 

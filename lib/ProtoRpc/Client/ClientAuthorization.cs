@@ -1,0 +1,99 @@
+using System.Net;
+using System.Text;
+using ProtoRpc.Security;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client;
+
+/// <summary>What of a client's security goes as the header Authorization: bearer tokens, and passwords over
+/// gRPC, which has no challenge that HTTP's client could answer.</summary>
+internal static class ClientAuthorization
+{
+    private const string Header = "authorization";
+
+    /// <summary>Whether what is sent to an endpoint can be read by that endpoint alone,
+    /// or by this machine.</summary>
+    public static bool IsPrivate(RpcEndpoint endpoint) =>
+        endpoint.IsTls || endpoint.IsLocalOnly || HttpTransport.IsLoopback(endpoint.Host);
+
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented: it cannot be sent there.</exception>
+    public static void Check(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        RpcClientSecurity security = options.Security;
+        switch (security.Authentication)
+        {
+            case RpcClientAuthentication.Bearer when endpoint.IsNative:
+                throw ClientSecurityErrors.NoTokens(endpoint);
+            case RpcClientAuthentication.Self when endpoint.IsGrpc:
+            case RpcClientAuthentication.User when endpoint.IsGrpc
+                && security.Mechanism != RpcMechanism.Default:
+                throw ClientSecurityErrors.NotNative(endpoint);
+            case RpcClientAuthentication.Bearer when !IsPrivate(endpoint):
+                throw ClientSecurityErrors.Readable(endpoint, "The token");
+            case RpcClientAuthentication.User when endpoint.IsGrpc && !IsPrivate(endpoint):
+                throw ClientSecurityErrors.Readable(endpoint, "The password");
+        }
+    }
+
+    /// <summary>Puts the header into the options, where the endpoint gets one.</summary>
+    /// <exception cref="RpcException">InvalidArgument:
+    /// it cannot be sent, or the headers have one already.</exception>
+    public static RpcClientOptions Apply(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        if (HeaderOf(endpoint, options.Security) is not { } value)
+        {
+            return options;
+        }
+
+        if (options.Headers.GetAll(Header).Count > 0)
+        {
+            throw ClientSecurityErrors.NotSendable(
+                endpoint,
+                "the headers have an Authorization already. Leave it out, or the token or credential");
+        }
+
+        RpcMetadata headers = new();
+        headers.Add(Header, value);
+        foreach ((string name, object other) in options.Headers)
+        {
+            if (other is byte[] bytes)
+            {
+                headers.Add(name, bytes);
+            }
+            else
+            {
+                headers.Add(name, (string)other);
+            }
+        }
+
+        return options with { Headers = headers };
+    }
+
+    private static string? HeaderOf(RpcEndpoint endpoint, RpcClientSecurity security) =>
+        security.Authentication switch
+        {
+            RpcClientAuthentication.Bearer when !endpoint.IsNative =>
+                $"Bearer {TokenOf(endpoint, security.Token!)}",
+            RpcClientAuthentication.User when endpoint.IsGrpc =>
+                $"Basic {BasicOf(endpoint, security.Credential!)}",
+            _ => null,
+        };
+
+    // RFC 6750, section 2.1: a token has no spaces and nothing that needs quoting.
+    private static string TokenOf(RpcEndpoint endpoint, string token) => token.All(c => c is > ' ' and <= '~')
+        ? token
+        : throw ClientSecurityErrors.NotSendable(
+            endpoint,
+            "the token has a space, or a character beyond ASCII. Give the token alone, without 'Bearer'");
+
+    // RFC 7617: the user's name ends at the first colon.
+    private static string BasicOf(RpcEndpoint endpoint, NetworkCredential credential)
+    {
+        string user = string.IsNullOrEmpty(credential.Domain)
+            ? credential.UserName
+            : $@"{credential.Domain}\{credential.UserName}";
+        return user.Contains(':')
+            ? throw ClientSecurityErrors.NotSendable(endpoint, $"the user name '{user}' has a colon")
+            : Convert.ToBase64String(Encoding.UTF8.GetBytes($"{user}:{credential.Password}"));
+    }
+}

@@ -1,0 +1,40 @@
+using ProtoRpc.Client.Native;
+using ProtoRpc.Security;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client;
+
+/// <summary>Finds options that mean nothing to an endpoint, before anything is sent there.</summary>
+internal static class ClientOptionsCheck
+{
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented.</exception>
+    public static void Check(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        if (options.MultiPartThreshold < MultiPartSender.MinThreshold)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; "
+                + $"use {MultiPartSender.MinThreshold} or more.");
+        }
+
+        if (options.UseTls && endpoint.Transport != RpcTransport.Tcp)
+        {
+            throw EndpointErrors.NoTls(endpoint);
+        }
+
+        ClientLogin.Check(options.Security);
+        if (endpoint.IsGrpc && options.Compression == RpcCompression.Brotli)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.")
+            {
+                ErrorId = "CompressionNotSupported",
+                Endpoint = endpoint,
+            };
+        }
+
+        ClientAuthorization.Check(endpoint, options);
+    }
+}

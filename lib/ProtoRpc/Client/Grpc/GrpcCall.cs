@@ -1,0 +1,329 @@
+using System.Buffers;
+using System.Diagnostics;
+using System.Net;
+using System.Net.Http.Headers;
+using System.Text;
+using Google.Protobuf;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Grpc;
+
+/// <summary>One call: an HTTP/2 request whose body and reply are streams of messages.</summary>
+internal sealed class GrpcCall : IRpcStream
+{
+    private const int QuotedBytes = 200;
+
+    private readonly GrpcChannel _channel;
+    private readonly TimeSpan _timeout;
+    private readonly RpcResponseInfo? _info;
+    private readonly bool _compresses;
+    private readonly CancellationToken _caller;
+    private readonly CancellationTokenSource _end;
+    private readonly HttpRequestMessage _request;
+    private readonly GrpcRequestContent? _content;
+    private readonly GrpcMessageContent? _single;
+    private readonly long _started = Stopwatch.GetTimestamp();
+    private readonly Task<HttpResponseMessage> _sending;
+
+    private MessageBuffer? _frame;
+    private HttpResponseMessage? _response;
+    private GrpcFrameReader? _reader;
+    private string? _encoding;
+    private bool _over;
+
+    /// <summary>Begins a call.</summary>
+    /// <param name="channel">Where to.</param>
+    /// <param name="path">The method: <c>package.Service/Method</c>.</param>
+    /// <param name="timeout">How long it may take, sent to the server and kept here.</param>
+    /// <param name="options">Headers and the like.</param>
+    /// <param name="only">The request of a method that takes one, if it is there already.</param>
+    /// <param name="streamsRequests">Whether the method takes a stream of requests.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    public GrpcCall(
+        GrpcChannel channel,
+        string path,
+        TimeSpan timeout,
+        RpcCallOptions? options,
+        IMessage? only,
+        bool streamsRequests,
+        CancellationToken cancellation)
+    {
+        _channel = channel;
+        _timeout = timeout;
+        _info = options?.Response;
+        _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
+        _caller = cancellation;
+        _request = channel.NewRequest(path);
+        _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
+            : only is null ? _single = new GrpcMessageContent(_end.Token)
+            : _single = new GrpcMessageContent(only, _compresses);
+        GrpcHeaders.Add(_request, channel.Options.Headers);
+        if (options?.Headers is { } headers)
+        {
+            GrpcHeaders.Add(_request, headers);
+        }
+
+        GrpcHeaders.AddStandard(_request.Headers, timeout, _compresses);
+        if (channel.Context.CalculateSize() > 0)
+        {
+            _request.Headers.TryAddWithoutValidation(
+                GrpcCallContext.HeaderName, GrpcCallContext.Write(channel.Context));
+        }
+
+        if (timeout != Timeout.InfiniteTimeSpan)
+        {
+            _end.CancelAfter(timeout);
+        }
+
+        if (options is { WaitForReady: true } && streamsRequests)
+        {
+            _request.Options.Set(GrpcChannel.WaitsUntil, _end.Token);
+        }
+
+        _sending = channel.Http.SendAsync(_request, _end.Token);
+    }
+
+    /// <inheritdoc/>
+    public ReadOnlySequence<byte> Current { get; private set; }
+
+    /// <inheritdoc/>
+    public async ValueTask<bool> SendAsync(IMessage message, bool compress)
+    {
+        if (_content is not { } content)
+        {
+            return SendOnly(message, compress);
+        }
+
+        if (!content.Opened.IsCompleted)
+        {
+            await Task.WhenAny(content.Opened, _sending).ConfigureAwait(false);
+        }
+
+        if (_over || !content.Opened.IsCompletedSuccessfully)
+        {
+            return false;
+        }
+
+        try
+        {
+            Stream stream = content.Opened.Result;
+            MessageBuffer frame = _frame ??= new MessageBuffer(0, int.MaxValue, "request");
+            frame.Reset();
+            GrpcFrameWriter.Write(frame, message, _compresses && compress);
+            await stream.WriteAsync(frame.Whole[..frame.Length], _end.Token).ConfigureAwait(false);
+            await stream.FlushAsync(_end.Token).ConfigureAwait(false);
+            return true;
+        }
+        catch (Exception e) when (e is IOException or HttpRequestException or OperationCanceledException
+            or ObjectDisposedException or InvalidOperationException)
+        {
+            // The server ended the call, or it was cancelled: the reading side knows why.
+            return false;
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask CompleteAsync()
+    {
+        _content?.Complete();
+        _single?.Complete();
+        return ValueTask.CompletedTask;
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask<bool> ReadAsync()
+    {
+        if (_over)
+        {
+            return false;
+        }
+
+        try
+        {
+            GrpcFrameReader reader = _reader ?? await StartReadingAsync().ConfigureAwait(false);
+            if (!await reader.ReadAsync(_end.Token).ConfigureAwait(false))
+            {
+                int left = reader.Left;
+                reader.Release();
+                return Finish(left);
+            }
+
+            GrpcFrame frame = reader.Current;
+            if (_info is not null)
+            {
+                _info.IsCompressed = frame.IsCompressed;
+            }
+
+            Current = frame.IsCompressed
+                ? new(GrpcEncoding.Decompress(frame.Body, _encoding, _channel.MaxMessageBytes))
+                : frame.Body;
+            return true;
+        }
+        catch (Exception e)
+        {
+            RpcException failure = _over ? Cancelled() : Explain(e);
+            _over = true;
+            try
+            {
+                await _end.CancelAsync().ConfigureAwait(false);
+            }
+            catch (ObjectDisposedException)
+            {
+                // By who disposes of the call while it is read, which ends it as well.
+            }
+
+            // Cancelling ends the wait for a message; this ends the stream.
+            _response?.Dispose();
+            throw failure;
+        }
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask DisposeAsync()
+    {
+        bool finished = _over;
+        _over = true;
+        if (!finished)
+        {
+            await _end.CancelAsync().ConfigureAwait(false);
+        }
+
+        if (_response is null)
+        {
+            // A response that comes in spite of all is disposed of when it comes.
+            _ = _sending.ContinueWith(
+                static sent => sent.Result.Dispose(),
+                CancellationToken.None,
+                TaskContinuationOptions.OnlyOnRanToCompletion,
+                TaskScheduler.Default);
+            _ = _sending.ContinueWith(
+                static sent => sent.Exception,
+                CancellationToken.None,
+                TaskContinuationOptions.OnlyOnFaulted,
+                TaskScheduler.Default);
+        }
+
+        _response?.Dispose();
+        _request.Dispose();
+        _end.Dispose();
+    }
+
+    private bool SendOnly(IMessage message, bool compress)
+    {
+        if (_over || _sending.IsFaulted || _sending.IsCanceled)
+        {
+            return false;
+        }
+
+        return _single is { } content && content.TrySet(message, _compresses && compress)
+            ? true
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument, "The method takes one request, and it was sent already.");
+    }
+
+    private async Task<GrpcFrameReader> StartReadingAsync()
+    {
+        HttpResponseMessage response = _response = await _sending.ConfigureAwait(false);
+        string? type = response.Content.Headers.ContentType?.MediaType;
+        bool isGrpc = type is not null
+            && (type == GrpcHeaders.ContentType
+                || type.StartsWith($"{GrpcHeaders.ContentType}+", StringComparison.Ordinal));
+
+        // A status tells more than how it came.
+        if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null
+            && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
+        {
+            throw GrpcStatus.OfHttp(
+                response.StatusCode, type, await QuoteAsync(response).ConfigureAwait(false));
+        }
+
+        _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
+        if (_info is not null)
+        {
+            _info.Headers = GrpcHeaders.Read(response.Headers);
+        }
+
+        Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);
+        return _reader = new GrpcFrameReader(body, _channel.MaxMessageBytes);
+    }
+
+    // The start of what a proxy or web server says, in one line.
+    private async Task<string> QuoteAsync(HttpResponseMessage response)
+    {
+        try
+        {
+            byte[] bytes = new byte[QuotedBytes];
+            Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);
+            int count = await body.ReadAtLeastAsync(
+                bytes, bytes.Length, throwOnEndOfStream: false, _end.Token).ConfigureAwait(false);
+            string[] words = Encoding.UTF8.GetString(bytes, 0, count).Split(
+                [' ', '\r', '\n', '\t', '\0'], StringSplitOptions.RemoveEmptyEntries);
+            return string.Join(' ', words);
+        }
+        catch (Exception e) when (e is IOException or HttpRequestException)
+        {
+            return "";
+        }
+    }
+
+    private bool Finish(int left)
+    {
+        HttpResponseMessage response = _response!;
+        bool onlyTrailers = GrpcHeaders.Find(response.TrailingHeaders, GrpcHeaders.Status) is null
+            && GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is not null;
+        HttpHeaders trailing = onlyTrailers ? response.Headers : response.TrailingHeaders;
+        RpcMetadata trailers = GrpcHeaders.Read(trailing);
+        if (_info is not null)
+        {
+            _info.Trailers = trailers;
+        }
+
+        if (GrpcCallContext.Read(GrpcHeaders.Find(trailing, GrpcCallContext.HeaderName)) is { } changed)
+        {
+            _channel.Context = changed;
+        }
+
+        if (GrpcStatus.Read(trailing, trailers) is { } failure)
+        {
+            throw failure;
+        }
+
+        _over = left == 0
+            ? true
+            : throw GrpcDefects.BadFrame(
+                $"the stream ends in the middle of a message, {left:N0} bytes after its start");
+        _content?.Complete();
+        _single?.Complete();
+        return false;
+    }
+
+    private RpcException Explain(Exception exception)
+    {
+        // In this order: what the server says of a call that was given up here is of no interest.
+        if (_caller.IsCancellationRequested && exception is not RpcException { MayHaveExecuted: true })
+        {
+            return Cancelled();
+        }
+
+        if (IsLate && exception is not RpcException)
+        {
+            return CallErrors.TimedOut(_channel.Endpoint, _timeout, MayBeSent);
+        }
+
+        // The HTTP client also cancels what it sends when the server ends the call.
+        return exception is OperationCanceledException && _end.IsCancellationRequested
+            ? Cancelled()
+            : _channel.Explain(exception, isAnswered: _response is not null);
+    }
+
+    private RpcException Cancelled() => CallErrors.Cancelled(_channel.Endpoint, MayBeSent);
+
+    private bool MayBeSent => _content?.Opened.IsCompleted ?? _single!.IsSent;
+
+    // The timer that cancels may be a little earlier than the clock, and what it cancelled later than both.
+    private bool IsLate => _timeout != Timeout.InfiniteTimeSpan
+        && (_end.IsCancellationRequested || Stopwatch.GetElapsedTime(_started) >= _timeout);
+}

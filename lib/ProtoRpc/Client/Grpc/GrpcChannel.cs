@@ -1,0 +1,214 @@
+using System.Net;
+using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
+
+namespace ProtoRpc.Client.Grpc;
+
+/// <summary>Calls services over gRPC: HTTP/2 with messages in frames.</summary>
+internal sealed class GrpcChannel : IRpcChannel
+{
+    private static readonly TimeSpan KeepAliveTimeout = TimeSpan.FromSeconds(20);
+
+    // A connection that was made to find out who is there serves the first call, unless it has waited for
+    // long: servers close those that say nothing.
+    private static readonly TimeSpan FreshFor = TimeSpan.FromSeconds(5);
+
+    // Between tries of a call that waits for the server.
+    private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
+
+    private readonly Uri _address;
+    private DialedConnection? _fresh;
+    private RpcException? _refusal;
+    private long _freshUntil;
+
+    /// <summary>A channel that connects with its first call.</summary>
+    public GrpcChannel(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        Endpoint = endpoint;
+        Options = options;
+        _address = new UriBuilder(
+            endpoint.IsTls ? "https" : "http",
+            endpoint.Transport == RpcTransport.GrpcUnix ? "localhost" : endpoint.Host,
+            endpoint.Transport == RpcTransport.GrpcUnix ? 80 : endpoint.Port).Uri;
+        SocketsHttpHandler handler = new()
+        {
+            AllowAutoRedirect = false,
+            UseCookies = false,
+            UseProxy = false,
+            ActivityHeadersPropagator = null,
+            EnableMultipleHttp2Connections = true,
+            // Dialling has a time of its own, and may go on as long as a call waits.
+            ConnectTimeout = Timeout.InfiniteTimeSpan,
+            PooledConnectionIdleTimeout = options.Limits.IdleTimeout,
+            ConnectCallback = (context, cancellation) => ConnectAsync(
+                context.InitialRequestMessage, cancellation),
+        };
+        if (options.KeepAlive is { } interval)
+        {
+            handler.KeepAlivePingDelay = interval;
+            handler.KeepAlivePingTimeout = KeepAliveTimeout;
+            handler.KeepAlivePingPolicy = HttpKeepAlivePingPolicy.WithActiveRequests;
+        }
+
+        Http = new HttpMessageInvoker(handler, disposeHandler: true);
+    }
+
+    /// <summary>On a stream of requests that waits for a server that is not there: for as long as this is not
+    /// cancelled. It cannot be sent again, so its connection waits; other calls are made again.</summary>
+    public static HttpRequestOptionsKey<CancellationToken> WaitsUntil { get; } = new("ProtoRpc.WaitsUntil");
+
+    /// <summary>The side channel, which goes with every call and comes
+    /// back from servers of our own.</summary>
+    public RpcCallContext Context { get; set; } = new();
+
+    public RpcEndpoint Endpoint { get; }
+
+    public RpcClientOptions Options { get; }
+
+    public int MaxMessageBytes => Options.Limits.MaxMessageBytes;
+
+    public HttpMessageInvoker Http { get; }
+
+    /// <summary>The status of what went wrong below a call.</summary>
+    /// <param name="exception">What went wrong.</param>
+    /// <param name="isAnswered">Whether a reply had begun.</param>
+    public RpcException Explain(Exception exception, bool isAnswered)
+    {
+        RpcException explained = GrpcFailures.Translate(exception, Endpoint, isAnswered);
+        return !isAnswered && exception is HttpRequestException
+            && explained.ErrorId == CallErrors.ConnectionLostId
+            ? _refusal ?? explained
+            : explained;
+    }
+
+    /// <summary>Connects once, so that a server that is not there, or not trusted,
+    /// is found out now.</summary>
+    public void Connect(CancellationToken cancellation)
+    {
+        DialedConnection fresh = DialAsync(cancellation).GetAwaiter().GetResult();
+        _freshUntil = Environment.TickCount64 + (long)FreshFor.TotalMilliseconds;
+        Interlocked.Exchange(ref _fresh, fresh)?.Dispose();
+    }
+
+    /// <summary>A request to a method, without body.</summary>
+    public HttpRequestMessage NewRequest(string path)
+    {
+        HttpRequestMessage request = new(HttpMethod.Post, new Uri(_address, $"/{path}"))
+        {
+            Version = HttpVersion.Version20,
+            VersionPolicy = HttpVersionPolicy.RequestVersionExact,
+        };
+        if (Options.Tls.ServerName is { } name)
+        {
+            request.Headers.Host = name;
+        }
+
+        return request;
+    }
+
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        InvokeAsync(call, request, read, cancellation).GetAwaiter().GetResult();
+
+    public Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RpcMethodInfo method = call.Method;
+        return method.IsUnary
+            ? CallAsync(method.FullName, call.Timeout, call.Options, request, read, cancellation)
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
+                + $"{nameof(RpcClient.InvokeStreamAsync)}.");
+    }
+
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"gRPC sends a message in one piece. Send {call.Method.FullName} a stream of smaller ones, "
+            + "or use a native endpoint.");
+
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new GrpcCall(
+        this, call.Method.FullName, call.Timeout, call.Options, only: null, call.Method.IsClientStreaming,
+        cancellation);
+
+    public RpcSchema FetchSchema(CancellationToken cancellation) =>
+        new GrpcReflection(this).Read(cancellation);
+
+    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        FetchSchema(cancellation);
+
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
+        new GrpcPing(this, ping, cancellation).Run();
+
+    /// <summary>Makes one call with one message each way.</summary>
+    public async Task<TReply> CallAsync<TReply>(
+        string path,
+        TimeSpan timeout,
+        RpcCallOptions? options,
+        IMessage request,
+        ReplyReader<TReply> read,
+        CancellationToken cancellation)
+    {
+        await using GrpcCall call = new(
+            this, path, timeout, options, request, streamsRequests: false, cancellation);
+        if (!await call.ReadAsync().ConfigureAwait(false))
+        {
+            throw NotOne("no reply, though it says that the call succeeded");
+        }
+
+        TReply reply = read(call.Current.FirstSpan);
+        return await call.ReadAsync().ConfigureAwait(false) ? throw NotOne("more than one reply") : reply;
+    }
+
+    public void Dispose()
+    {
+        Http.Dispose();
+        Interlocked.Exchange(ref _fresh, null)?.Dispose();
+    }
+
+    private static RpcException NotOne(string what) => new(
+        RpcStatusCode.Internal, $"The server sent {what}. Does its schema differ from this one?")
+    {
+        ErrorId = "BadReply",
+        MayHaveExecuted = true,
+    };
+
+    private async ValueTask<Stream> ConnectAsync(HttpRequestMessage request, CancellationToken cancellation)
+    {
+        DialedConnection? fresh = Interlocked.Exchange(ref _fresh, null);
+        if (fresh is not null && Environment.TickCount64 < _freshUntil && !fresh.HasEnded)
+        {
+            return fresh.Stream;
+        }
+
+        fresh?.Dispose();
+        TimeSpan pause = FirstPause;
+        while (true)
+        {
+            try
+            {
+                return (await DialAsync(cancellation).ConfigureAwait(false)).Stream;
+            }
+            catch (RpcException e) when (CallErrors.IsAbsent(e)
+                && request.Options.TryGetValue(WaitsUntil, out CancellationToken patience)
+                && !patience.IsCancellationRequested)
+            {
+                await Task.Delay(pause, cancellation).ConfigureAwait(false);
+                pause = pause * 2 < LongestPause ? pause * 2 : LongestPause;
+            }
+        }
+    }
+
+    private async Task<DialedConnection> DialAsync(CancellationToken cancellation)
+    {
+        _refusal = null;
+        return await HttpDialer.DialAsync(
+            Endpoint, Options.Tls, Options.Limits.ConnectTimeout, why => _refusal = why,
+            cancellation).ConfigureAwait(false);
+    }
+}

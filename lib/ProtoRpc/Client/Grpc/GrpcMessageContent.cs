@@ -1,0 +1,96 @@
+using System.Net;
+using Google.Protobuf;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Grpc;
+
+namespace ProtoRpc.Client.Grpc;
+
+/// <summary>The body of a call that sends one message, at once or when it is there.</summary>
+/// <remarks>Written when it is sent, and again when the handler sends it again: only the one who sends knows
+/// when the memory is free for others.</remarks>
+internal sealed class GrpcMessageContent : HttpContent
+{
+    private readonly TaskCompletionSource? _come;
+    private readonly CancellationToken _end;
+    private IMessage? _message;
+    private bool _compress;
+    private volatile bool _isSent;
+
+    /// <param name="message">The message.</param>
+    /// <param name="compress">Whether it goes compressed.</param>
+    public GrpcMessageContent(IMessage message, bool compress)
+    {
+        _message = message;
+        _compress = compress;
+        Headers.ContentType = GrpcHeaders.MediaType;
+    }
+
+    /// <param name="end">The end of the call, with or without a message.</param>
+    public GrpcMessageContent(CancellationToken end)
+    {
+        _come = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        _end = end;
+        Headers.ContentType = GrpcHeaders.MediaType;
+    }
+
+    /// <summary>Whether a connection took the call, so that the server may have it.</summary>
+    public bool IsSent => _isSent;
+
+    /// <summary>Gives the message. Not thread-safe.</summary>
+    /// <returns>False when there is one already.</returns>
+    public bool TrySet(IMessage message, bool compress)
+    {
+        if (_message is not null)
+        {
+            return false;
+        }
+
+        _compress = compress;
+        _message = message;
+        _come?.TrySetResult();
+        return true;
+    }
+
+    /// <summary>Ends the body, without a message where none was given.</summary>
+    public void Complete() => _come?.TrySetResult();
+
+    protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
+        SerializeToStreamAsync(stream, context, CancellationToken.None);
+
+    protected override async Task SerializeToStreamAsync(
+        Stream stream, TransportContext? context, CancellationToken cancellationToken)
+    {
+        _isSent = true;
+        if (_come is { Task.IsCompleted: false })
+        {
+            // Lets the headers go before the message.
+            try
+            {
+                await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
+            }
+            catch (OperationCanceledException) when (!_end.IsCancellationRequested)
+            {
+                // The server ended the call; the response says how, unless this fails before it.
+            }
+
+            // Not until the handler cancels: the call would fail as cancelled,
+            // and not with what the server says.
+            await _come.Task.WaitAsync(_end).ConfigureAwait(false);
+        }
+
+        if (_message is not { } message)
+        {
+            return;
+        }
+
+        using MessageBuffer frame = new(0, int.MaxValue, "request");
+        GrpcFrameWriter.Write(frame, message, _compress);
+        await stream.WriteAsync(frame.Whole[..frame.Length], cancellationToken).ConfigureAwait(false);
+    }
+
+    protected override bool TryComputeLength(out long length)
+    {
+        length = 0;
+        return false;
+    }
+}

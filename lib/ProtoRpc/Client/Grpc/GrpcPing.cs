@@ -1,0 +1,118 @@
+using System.Diagnostics;
+using Google.Protobuf;
+using ProtoRpc.Protocols.Grpc.Proto;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Grpc;
+
+/// <summary>Pings a gRPC server: its health service says how it is, and our own ping or the reflection
+/// service what it serves. A server that has none of them has answered all the same.</summary>
+internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationToken cancellation)
+{
+    private const string CheckPath = "grpc.health.v1.Health/Check";
+
+    private readonly long _start = Stopwatch.GetTimestamp();
+
+    /// <exception cref="RpcException">It did not answer, or does not serve the service.</exception>
+    public RpcPingResult Run()
+    {
+        string health = Check(ping.Service ?? "", out bool isUnknown);
+        TimeSpan latency = Stopwatch.GetElapsedTime(_start);
+        RpcPingResponse? reply = ping.IsAsking ? Ask(Left).GetAwaiter().GetResult() : Try(Ask);
+        ServerFacts? facts = PingProtocol.FactsOf(reply);
+        IReadOnlyList<string>? listed = facts is null
+            ? Try(left => new GrpcReflection(channel).ListAsync(left, cancellation))
+            : [.. facts.Services];
+        string[]? services = listed is null ? null : PingResults.Names(listed);
+        if (ping.Service is { } service && (isUnknown || health.Length == 0))
+        {
+            // Many servers tell their health service nothing of the single services.
+            if (services is null && IsLate)
+            {
+                throw CallErrors.TimedOut(channel.Endpoint, ping.Timeout, sent: false);
+            }
+
+            bool isServed = services?.Contains(service) ?? !isUnknown;
+            if (!isServed)
+            {
+                throw PingResults.NotServed(channel.Endpoint, service, services ?? []);
+            }
+
+            health = isUnknown ? Check("", out _) : health;
+        }
+
+        return PingResults.ResultOf(channel.Endpoint, latency, reply) with
+        {
+            Services = services ?? [],
+            Health = health,
+        };
+    }
+
+    private Task<RpcPingResponse> Ask(TimeSpan left) => channel.CallAsync(
+        PingProtocol.Info.FullName, left, null, ping.Message, PingProtocol.Read, cancellation);
+
+    private bool IsLate =>
+        ping.Timeout != Timeout.InfiniteTimeSpan && Stopwatch.GetElapsedTime(_start) >= ping.Timeout;
+
+    private TimeSpan Left => ping.Timeout == Timeout.InfiniteTimeSpan
+        ? ping.Timeout
+        : ping.Timeout - Stopwatch.GetElapsedTime(_start) is { Ticks: > 0 } left
+        ? left
+        : TimeSpan.FromMilliseconds(1);
+
+    // Empty where there is no health service. One that does not know the service says
+    // so in either of two ways.
+    private string Check(string service, out bool isUnknown)
+    {
+        isUnknown = false;
+        try
+        {
+            HealthCheckResponse reply = channel.CallAsync(
+                CheckPath, Left, null, new HealthCheckRequest { Service = service }, Parse, cancellation)
+                .GetAwaiter().GetResult();
+            isUnknown = reply.Status == HealthCheckResponse.Types.ServingStatus.ServiceUnknown;
+            return reply.Status.ToString();
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != "NotGrpc")
+        {
+            return "";
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.NotFound && e.MayHaveExecuted)
+        {
+            isUnknown = true;
+            return "";
+        }
+    }
+
+    // What the server need not have; it has answered already.
+    private TResult? Try<TResult>(Func<TimeSpan, Task<TResult>> ask)
+        where TResult : class?
+    {
+        try
+        {
+            return ask(Left).GetAwaiter().GetResult();
+        }
+        catch (RpcException) when (!cancellation.IsCancellationRequested)
+        {
+            return null;
+        }
+    }
+
+    private static HealthCheckResponse Parse(ReadOnlySpan<byte> body)
+    {
+        try
+        {
+            return HealthCheckResponse.Parser.ParseFrom(body);
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The reply to {CheckPath} cannot be read: {e.Message}", e)
+            {
+                ErrorId = "BadReply",
+            };
+        }
+    }
+}

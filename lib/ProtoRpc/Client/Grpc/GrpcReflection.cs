@@ -1,0 +1,213 @@
+using Google.Protobuf;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Grpc.Proto;
+using ProtoRpc.Schema;
+using ProtoRpc.Schema.Linking;
+using ProtoRpc.Schema.Sources.Protoc;
+
+namespace ProtoRpc.Client.Grpc;
+
+/// <summary>Reads a server's schema from its reflection service, version 1 or, where that is not served,
+/// v1alpha.</summary>
+internal sealed class GrpcReflection(GrpcChannel channel)
+{
+    // What a server tells is bounded, for it may be a hostile or a broken one.
+    private const int MaxServices = 10_000;
+    private const int MaxFiles = 10_000;
+    private const long MaxBytes = 64 * 1024 * 1024;
+
+    private const string OwnPackage = "grpc.reflection.";
+    private static readonly string[] Versions = ["v1", "v1alpha"];
+
+    private readonly Dictionary<string, DescriptorFile> _files = new(StringComparer.Ordinal);
+    private readonly List<string> _warnings = [];
+    private long _bytes;
+
+    /// <summary>The schema of all services but those of reflection itself.</summary>
+    public RpcSchema Read(CancellationToken cancellation) => ReadAsync(cancellation).GetAwaiter().GetResult();
+
+    /// <summary>The full names of the services but those of reflection itself.</summary>
+    /// <exception cref="RpcException">Unimplemented where the server serves no reflection.</exception>
+    public Task<IReadOnlyList<string>> ListAsync(TimeSpan timeout, CancellationToken cancellation) =>
+        AskAsync<IReadOnlyList<string>>(
+            async call =>
+            {
+                IReadOnlyList<string> services = await ListServicesAsync(call).ConfigureAwait(false);
+                await call.CompleteAsync().ConfigureAwait(false);
+                return services;
+            },
+            timeout,
+            cancellation);
+
+    private Task<RpcSchema> ReadAsync(CancellationToken cancellation) =>
+        AskAsync(ReadAsync, channel.Options.Limits.CallTimeout, cancellation);
+
+    private async Task<TResult> AskAsync<TResult>(
+        Func<GrpcCall, Task<TResult>> ask, TimeSpan timeout, CancellationToken cancellation)
+    {
+        RpcException? refusal = null;
+        foreach (string version in Versions)
+        {
+            try
+            {
+                await using GrpcCall call = new(
+                    channel, $"{OwnPackage}{version}.ServerReflection/ServerReflectionInfo",
+                    timeout, null, only: null, streamsRequests: true, cancellation);
+                return await ask(call).ConfigureAwait(false);
+            }
+            catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != "NotGrpc")
+            {
+                refusal = e;
+            }
+        }
+
+        throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"'{channel.Endpoint}' does not tell its schema: it serves no reflection. "
+            + "Give its .proto files or a descriptor set as -Schema.",
+            refusal)
+        {
+            ErrorId = "NoReflection",
+            Endpoint = channel.Endpoint,
+        };
+    }
+
+    private async Task<RpcSchema> ReadAsync(GrpcCall call)
+    {
+        _files.Clear();
+        List<string> roots = [];
+        foreach (string service in await ListServicesAsync(call).ConfigureAwait(false))
+        {
+            if (await FindServiceAsync(call, service).ConfigureAwait(false) is { } file
+                && !roots.Contains(file))
+            {
+                roots.Add(file);
+            }
+        }
+
+        await ReadImportsAsync(call).ConfigureAwait(false);
+        await call.CompleteAsync().ConfigureAwait(false);
+        return new RpcSchema(DescriptorLinker.Link([.. _files.Values]), roots, _warnings);
+    }
+
+    private async Task<IReadOnlyList<string>> ListServicesAsync(GrpcCall call)
+    {
+        ServerReflectionResponse reply = await AskAsync(
+            call, new ServerReflectionRequest { ListServices = "*" })
+            .ConfigureAwait(false);
+        if (reply.MessageResponseCase
+            != ServerReflectionResponse.MessageResponseOneofCase.ListServicesResponse)
+        {
+            throw Nonsense("it answers another question than which services there are", reply);
+        }
+
+        return reply.ListServicesResponse.Service.Count <= MaxServices
+            ? [.. reply.ListServicesResponse.Service.Select(s => s.Name)
+                .Where(name => !name.StartsWith(OwnPackage, StringComparison.Ordinal))
+                .Distinct(StringComparer.Ordinal)]
+            : throw Nonsense($"it lists more than {MaxServices:N0} services", null);
+    }
+
+    // The name of the file that declares a service; null, and a warning, when the server cannot show it.
+    private async Task<string?> FindServiceAsync(GrpcCall call, string service)
+    {
+        if (FileOf(service) is { } known)
+        {
+            return known;
+        }
+
+        ServerReflectionResponse reply = await AskAsync(
+            call, new ServerReflectionRequest { FileContainingSymbol = service }).ConfigureAwait(false);
+        if (reply.ErrorResponse is { } error)
+        {
+            _warnings.Add($"{channel.Endpoint} lists {service}, but does not show it: {error.ErrorMessage}");
+            return null;
+        }
+
+        AddFiles(reply);
+        return FileOf(service) ?? throw Nonsense(
+            $"the files that it sends for {service} do not declare it", reply);
+    }
+
+    private async Task ReadImportsAsync(GrpcCall call)
+    {
+        HashSet<string> asked = new(StringComparer.Ordinal);
+        while (_files.Values.SelectMany(f => f.Proto.Dependency).FirstOrDefault(
+            name => !_files.ContainsKey(name) && asked.Add(name)) is { } missing)
+        {
+            ServerReflectionResponse reply = await AskAsync(
+                call, new ServerReflectionRequest { FileByFilename = missing }).ConfigureAwait(false);
+            if (reply.ErrorResponse is null)
+            {
+                AddFiles(reply);
+            }
+
+            // The linker adds the names of rpc_messages.proto.
+            if (!_files.ContainsKey(missing) && !AddWellKnown(missing)
+                && !RpcMessageFiles.Names.Contains(missing))
+            {
+                throw Nonsense($"it does not show '{missing}', which its own files import", reply);
+            }
+        }
+    }
+
+    private async Task<ServerReflectionResponse> AskAsync(GrpcCall call, ServerReflectionRequest request)
+    {
+        await call.SendAsync(request, compress: true).ConfigureAwait(false);
+        if (!await call.ReadAsync().ConfigureAwait(false))
+        {
+            throw Nonsense("it ends the conversation in the middle", null);
+        }
+
+        try
+        {
+            return ServerReflectionResponse.Parser.ParseFrom(call.Current);
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw Nonsense($"its reply cannot be read ({e.Message})", null, e);
+        }
+    }
+
+    private void AddFiles(ServerReflectionResponse reply)
+    {
+        if (reply.MessageResponseCase
+            != ServerReflectionResponse.MessageResponseOneofCase.FileDescriptorResponse)
+        {
+            throw Nonsense("it answers another question than which file was asked for", reply);
+        }
+
+        foreach (ByteString bytes in reply.FileDescriptorResponse.FileDescriptorProto)
+        {
+            _bytes += bytes.Length;
+            if (_bytes > MaxBytes || _files.Count >= MaxFiles)
+            {
+                throw Nonsense(
+                    $"it sends more than {MaxFiles:N0} files or {MaxBytes:N0} bytes of schema", null);
+            }
+
+            DescriptorFile file = DescriptorFile.Parse(bytes, $"the reflection of {channel.Endpoint}");
+            _files.TryAdd(file.Name, file);
+        }
+    }
+
+    private bool AddWellKnown(string name) =>
+        WellKnownFiles.Contains(name) && GrpcWellKnown.Find(name) is { } file && _files.TryAdd(name, file);
+
+    private string? FileOf(string service) => _files.Values.FirstOrDefault(file => file.Proto.Service.Any(s =>
+        service == (file.Proto.Package.Length == 0 ? s.Name : $"{file.Proto.Package}.{s.Name}")))?.Name;
+
+    private RpcException Nonsense(string what, ServerReflectionResponse? reply, Exception? inner = null)
+    {
+        string said = reply?.ErrorResponse is { } error ? $" (it says: {error.ErrorMessage})" : "";
+        return new RpcException(
+            RpcStatusCode.Internal,
+            $"The reflection of '{channel.Endpoint}' makes no sense: {what}{said}. "
+            + "Give the schema as files (-Schema).",
+            inner)
+        {
+            ErrorId = "BadReflection",
+            Endpoint = channel.Endpoint,
+        };
+    }
+}

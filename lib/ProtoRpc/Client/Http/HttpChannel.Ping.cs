@@ -1,0 +1,98 @@
+using System.Diagnostics;
+using System.Net.Http.Headers;
+using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+
+namespace ProtoRpc.Client.Http;
+
+// What the server is asked of itself: whether it is there, what it is and serves, and its schema.
+internal sealed partial class HttpChannel
+{
+    /// <summary>Loads the schema from the file that the endpoint's address names.</summary>
+    public RpcSchema FetchSchema(CancellationToken cancellation) => IsFile
+        ? RpcHttpSchema.Fetch(new Uri(_address.AbsoluteUri.TrimEnd('/')), _options, cancellation)
+        : throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"'{_endpoint}' does not say what it serves. "
+            + "Give a schema; a listener of ours has it at /FILE.proto below.");
+
+    /// <summary>Loads the schema from the file of the first service that the server has under the name that
+    /// the client knows.</summary>
+    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
+    {
+        Uri root = IsFile ? new Uri(_address, "../") : _address;
+        foreach (string file in services.Select(service => service.File.Name).Distinct())
+        {
+            try
+            {
+                return RpcHttpSchema.Fetch(new Uri(root, file), _options, cancellation);
+            }
+            catch (RpcException e) when (e.Code == RpcStatusCode.NotFound)
+            {
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>Asks whether an HTTP server is there, whatever it says of the address, and what it is and
+    /// serves; only our own servers say so.</summary>
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
+    {
+        long start = Stopwatch.GetTimestamp();
+        using CallTime time = new(ping.Timeout, cancellation);
+        string product = Reach(time);
+        TimeSpan latency = Stopwatch.GetElapsedTime(start);
+        TimeSpan left = ping.Timeout == Timeout.InfiniteTimeSpan ? ping.Timeout
+            : ping.Timeout > latency ? ping.Timeout - latency
+            : TimeSpan.FromMilliseconds(1);
+        RpcPingResponse? reply = Ask(ping, left, cancellation);
+        RpcPingResult result = PingResults.ResultOf(_endpoint, latency, reply).Require(ping.Service);
+        return reply is null ? result with { Product = product } : result;
+    }
+
+    // What the server says it is, in a header.
+    private string Reach(CallTime time)
+    {
+        using HttpRequestMessage message = new(HttpMethod.Options, _address);
+        AddHeaders(message, null);
+        try
+        {
+            using HttpResponseMessage response = _http.Send(message, time.Token);
+            return PingResults.Plain(response.Headers.Server.ToString());
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException)
+        {
+            throw time.Explain(_endpoint, e);
+        }
+    }
+
+    // Null from a server that is not one of ours. A proxy without a server behind it is none. One that does
+    // not answer in time has not said that it serves what is asked for.
+    private RpcPingResponse? Ask(PingSpec ping, TimeSpan timeout, CancellationToken cancellation)
+    {
+        CallSpec call = new(PingProtocol.Info, timeout);
+        using ByteArrayContent content = new(ping.Message.ToByteArray());
+        content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
+        using HttpRequestMessage message = new(
+            HttpMethod.Post, new Uri(_address, $"{(IsFile ? "../" : "")}{PingProtocol.Info.FullName}"))
+        {
+            Content = content,
+        };
+        AddHeaders(message, null);
+        message.Headers.Accept.Clear();
+        message.Headers.Accept.ParseAdd(MessageFormats.Binary.MediaType);
+        try
+        {
+            return Run(call, message, PingProtocol.Read, cancellation);
+        }
+        catch (RpcException e) when (!cancellation.IsCancellationRequested
+            && !ping.IsAsking
+            && e.Code is not (RpcStatusCode.Unauthenticated or RpcStatusCode.Unavailable)
+            && !(ping.Service is not null && e.Code == RpcStatusCode.DeadlineExceeded))
+        {
+            return null;
+        }
+    }
+}

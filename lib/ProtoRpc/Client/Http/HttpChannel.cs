@@ -1,0 +1,388 @@
+using System.Buffers;
+using System.Globalization;
+using System.Net.Http.Headers;
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Http;
+
+/// <summary>Calls services over HTTP: a POST for each call, in the format that was chosen.</summary>
+internal sealed partial class HttpChannel : IRpcChannel
+{
+    private readonly RpcEndpoint _endpoint;
+    private readonly RpcLimits _limits;
+    private readonly RpcClientOptions _options;
+    private readonly Uri _address;
+    private readonly HttpMessageInvoker _http;
+    private readonly FormatOptions _format;
+    private RpcCallContext _context = new();
+
+    /// <summary>A channel that connects with its first call.</summary>
+    public HttpChannel(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        _endpoint = endpoint;
+        _limits = options.Limits;
+        _options = options;
+        _address = HttpTransport.AddressOf(endpoint);
+        _format = new FormatOptions
+        {
+            MaxDepth = _limits.MaxDepth,
+            MaxElements = _limits.MaxMessageElements,
+            IgnoreUnknownFields = true,
+        };
+        _http = HttpTransport.Create(
+            endpoint, options.Limits, options.Security, options.Tls);
+    }
+
+    public void Connect(CancellationToken cancellation)
+    {
+        using CallTime time = new(_limits.ConnectTimeout, cancellation);
+        Reach(time);
+    }
+
+    public RpcEndpoint Endpoint => _endpoint;
+
+    public int MaxMessageBytes => _limits.MaxMessageBytes;
+
+    // Never changed in place, so calls at the same time see one or the other.
+    public RpcCallContext Context
+    {
+        get => Volatile.Read(ref _context);
+        set => Volatile.Write(ref _context, value);
+    }
+
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        return Run(call, Body(call, request), read, cancellation);
+    }
+
+    public async Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        using HttpRequestMessage message = Request(call, Body(call, request));
+        using CallTime time = new(call.Timeout, cancellation);
+        try
+        {
+            using HttpResponseMessage response = await _http.SendAsync(message, time.Token)
+                .ConfigureAwait(false);
+            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
+            await ReadAsync(response, body, time.Token).ConfigureAwait(false);
+            return ReadReply(call, response, body, read);
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
+            or InvalidDataException)
+        {
+            throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
+        }
+    }
+
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        long total = request.Length - request.Position;
+        StreamContent content = new(request);
+        content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
+        TReply reply = Run(call, content, read, cancellation);
+        call.Progress?.Report(new RpcProgress(total, total));
+        return reply;
+    }
+
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
+        ? throw Streams(call.Method)
+        : new HttpCall(this, call, cancellation);
+
+    /// <summary>Sends the request of a call whose reply is read as it comes.</summary>
+    public async Task<HttpResponseMessage> SendAsync(
+        CallSpec call, IMessage request, CallTime time)
+    {
+        using HttpRequestMessage message = Request(call, Body(call, request));
+        try
+        {
+            return await _http.SendAsync(message, time.Token).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException)
+        {
+            throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
+        }
+    }
+
+    public void Dispose() => _http.Dispose();
+
+    // A header of the body, such as Content-Type, takes the place of the client's own.
+    private static void TryAdd(HttpRequestMessage message, string name, string value)
+    {
+        if (!message.Headers.TryAddWithoutValidation(name, value) && message.Content is { } content)
+        {
+            content.Headers.Remove(name);
+            content.Headers.TryAddWithoutValidation(name, value);
+        }
+    }
+
+    private static void RefuseStreams(RpcMethodInfo method)
+    {
+        if (!method.IsUnary)
+        {
+            throw Streams(method);
+        }
+    }
+
+    private static RpcException Streams(RpcMethodInfo method) => new(
+        RpcStatusCode.Unimplemented,
+        method.IsClientStreaming
+            ? $"{method.FullName} streams its requests, and a call over HTTP has one. Use a grpc:// endpoint."
+            : $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
+                + $"{nameof(RpcClient.InvokeStreamAsync)}.");
+
+    private bool IsFile => _address.AbsolutePath.EndsWith(".proto/", StringComparison.OrdinalIgnoreCase);
+
+    private string AcceptedOf(RpcMethodInfo method) => method.IsUnary ? _options.Format.MediaTypes[0]
+        : ReferenceEquals(_options.Format, MessageFormats.Binary) ? HttpStreamFormat.Delimited.MediaTypes[0]
+        : HttpStreamFormat.Lines.MediaTypes[0];
+
+    // With the address of a file, its methods are below it; else they are below their services.
+    private Uri AddressOf(RpcMethodInfo method) => new(
+        _address,
+        IsFile
+            ? method.Name
+            : $"{method.Service.FullName}/{method.Name}");
+
+    private ByteArrayContent Body(CallSpec call, IMessage request)
+    {
+        MessageFormat format = _options.Format;
+        byte[] bytes = ReferenceEquals(format, MessageFormats.Binary)
+            ? request.ToByteArray()
+            : format.ToArray(request, _format with { Schema = call.Method.Service.Schema });
+        MessageChecks.RequireSize(bytes.Length, _limits.MaxMessageBytes, "request");
+        ByteArrayContent content = HttpCompression.Compress(
+            bytes, call.Options?.Compression ?? _options.Compression);
+        content.Headers.ContentType = MediaTypeHeaderValue.Parse(format.MediaType);
+        return content;
+    }
+
+    private HttpRequestMessage Request(CallSpec call, HttpContent content)
+    {
+        HttpRequestMessage message = new(HttpMethod.Post, AddressOf(call.Method))
+        {
+            Content = new WatchedContent(content),
+        };
+        if (call.Timeout != Timeout.InfiniteTimeSpan)
+        {
+            long milliseconds = (long)Math.Clamp(call.Timeout.TotalMilliseconds, 1, int.MaxValue);
+            message.Headers.Add(HttpNames.Timeout, milliseconds.ToString(CultureInfo.InvariantCulture));
+        }
+
+        if (Context.CalculateSize() > 0)
+        {
+            message.Headers.Add(HttpNames.CallContext, Convert.ToBase64String(Context.ToByteArray()));
+        }
+
+        if (!call.Method.IsUnary)
+        {
+            message.Headers.Add(HttpNames.AcceptTrailers, "body");
+        }
+
+        AddHeaders(message, call.Options?.Headers);
+        if (message.Headers.Accept.Count == 0)
+        {
+            message.Headers.TryAddWithoutValidation("Accept", AcceptedOf(call.Method));
+        }
+
+        return message;
+    }
+
+    private void AddHeaders(HttpRequestMessage message, RpcMetadata? ofCall)
+    {
+        foreach ((string name, object value) in _options.Headers.Concat(ofCall ?? []))
+        {
+            if (HttpNames.IsFraming(name))
+            {
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"The header '{name}' cannot be sent: the name belongs to the protocol. Use another one.")
+                {
+                    ErrorId = "InvalidHeader",
+                };
+            }
+
+            TryAdd(message, name, value as string ?? Convert.ToBase64String((byte[])value));
+        }
+    }
+
+    private TReply Run<TReply>(
+        CallSpec call, HttpContent content, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        using HttpRequestMessage message = Request(call, content);
+        return Run(call, message, read, cancellation);
+    }
+
+    private TReply Run<TReply>(
+        CallSpec call, HttpRequestMessage message, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        using CallTime time = new(call.Timeout, cancellation);
+        try
+        {
+            using HttpResponseMessage response = _http.Send(message, time.Token);
+            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
+            using Stream stream = response.Content.ReadAsStream(time.Token);
+
+            // A read that waits is only ended by the end of its connection.
+            using CancellationTokenRegistration ends = time.Token.UnsafeRegister(
+                static s => ((Stream)s!).Dispose(), stream);
+            int count;
+            while ((count = stream.Read(body.GetSpan())) > 0)
+            {
+                body.Advance(count);
+            }
+
+            // A read that was ended so can look like the end of the body.
+            time.Token.ThrowIfCancellationRequested();
+            return ReadReply(call, response, body, read);
+        }
+        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
+            or InvalidDataException
+            || (e is ObjectDisposedException && time.Token.IsCancellationRequested))
+        {
+            throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
+        }
+    }
+
+    /// <summary>Takes what stands before the replies of a call that streams them.</summary>
+    /// <returns>How they are put.</returns>
+    /// <exception cref="RpcException">It is a failure, or no such answer.</exception>
+    public async Task<HttpStreamFormat> BeginRepliesAsync(
+        CallSpec call, HttpResponseMessage response, CancellationToken cancellation)
+    {
+        string mediaType = ReadHead(call, response);
+        if (!response.IsSuccessStatusCode)
+        {
+            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
+            await ReadAsync(response, body, cancellation).ConfigureAwait(false);
+            throw HttpErrorReader.Read(
+                call.Method.FullName, (int)response.StatusCode, mediaType, body.Whole[..body.Length],
+                HttpResponseMetadata.TrailersOf(response));
+        }
+
+        return HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
+    }
+
+    /// <summary>The binary form of a reply.</summary>
+    public ReadOnlySequence<byte> ToBinary(
+        RpcMethodInfo method, MessageFormat format, in ReadOnlySequence<byte> reply) =>
+        ReferenceEquals(format, MessageFormats.Binary)
+            ? reply
+            : new(ReadText(
+                method,
+                format,
+                reply.IsSingleSegment ? reply.First : reply.ToArray(),
+                static bytes => bytes.ToArray()));
+
+    private static async Task ReadAsync(
+        HttpResponseMessage response, MessageBuffer body, CancellationToken cancellation)
+    {
+        await using Stream stream = await response.Content.ReadAsStreamAsync(cancellation)
+            .ConfigureAwait(false);
+        int count;
+        while ((count = await stream.ReadAsync(body.GetMemory(), cancellation).ConfigureAwait(false)) > 0)
+        {
+            body.Advance(count);
+        }
+    }
+
+    // What it says of the call, and the media type of its body.
+    private string ReadHead(CallSpec call, HttpResponseMessage response)
+    {
+        ReadContext(response);
+        if (call.Options?.Response is { } info)
+        {
+            info.Headers = HttpResponseMetadata.HeadersOf(response);
+            info.Trailers = HttpResponseMetadata.TrailersOf(response);
+        }
+
+        return response.Content.Headers.ContentType?.MediaType ?? "";
+    }
+
+    private RpcException NotAMessage(RpcMethodInfo method, string mediaType) => new(
+        RpcStatusCode.Internal,
+        $"The reply to {method.FullName} is '{mediaType}' and not a message; "
+        + $"is '{_address}' the address of the service?")
+    {
+        ErrorId = "BadReply",
+        MayHaveExecuted = true,
+    };
+
+    private TReply ReadReply<TReply>(
+        CallSpec call, HttpResponseMessage response, MessageBuffer body, ReplyReader<TReply> read)
+    {
+        RpcMethodInfo method = call.Method;
+        ReadOnlyMemory<byte> bytes = body.Whole[..body.Length];
+        string mediaType = ReadHead(call, response);
+        if (!response.IsSuccessStatusCode)
+        {
+            throw HttpErrorReader.Read(
+                method.FullName, (int)response.StatusCode, mediaType, bytes,
+                HttpResponseMetadata.TrailersOf(response));
+        }
+
+        if (!MessageFormats.TryFind(mediaType, out MessageFormat? format) && bytes.Length > 0)
+        {
+            throw NotAMessage(method, mediaType);
+        }
+
+        return format is null || ReferenceEquals(format, MessageFormats.Binary)
+            ? read(bytes.Span)
+            : ReadText(method, format, bytes, read);
+    }
+
+    private TReply ReadText<TReply>(
+        RpcMethodInfo method, MessageFormat format, ReadOnlyMemory<byte> bytes, ReplyReader<TReply> read)
+    {
+        DynamicMessage reply;
+        try
+        {
+            reply = format.Read(method.ReplyType, bytes, _format with { Schema = method.Service.Schema });
+        }
+        catch (RpcException e)
+        {
+            // The caller is not at fault, so the status is not the reader's.
+            throw new RpcException(
+                e.Code == RpcStatusCode.ResourceExhausted ? e.Code : RpcStatusCode.Internal,
+                $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {e.Message}", e)
+            {
+                ErrorId = "BadReply",
+                MayHaveExecuted = true,
+            };
+        }
+
+        return reply is TReply wanted ? wanted : read(reply.ToByteArray());
+    }
+
+    private void ReadContext(HttpResponseMessage response)
+    {
+        if (!response.Headers.TryGetValues(HttpNames.CallContext, out IEnumerable<string>? values))
+        {
+            return;
+        }
+
+        try
+        {
+            Context = RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(values.First()));
+        }
+        catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The reply's {HttpNames.CallContext} cannot be read.", e)
+            {
+                ErrorId = "BadHeader",
+                MayHaveExecuted = true,
+            };
+        }
+    }
+}

@@ -1,0 +1,147 @@
+using System.Text.Json;
+using Google.Protobuf;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Native;
+
+namespace ProtoRpc.Client.Http;
+
+/// <summary>Makes an exception of an HTTP answer that is not a reply: our own ErrorResult in any format,
+/// the error of the Connect protocol, or what a proxy says.</summary>
+internal static class HttpErrorReader
+{
+    private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
+
+    public static RpcException Read(
+        string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body,
+        RpcMetadata? trailers = null)
+    {
+        ErrorResult error = Parse(mediaType, body) ?? new ErrorResult
+        {
+            ErrorText = $"{method} was answered with HTTP status {httpStatus}"
+                + (mediaType.Length > 0 ? $" and '{mediaType}' instead of an error." : "."),
+        };
+        return new RpcException(
+            ConnectCodes.CodeOf(error.Code) ?? RpcStatusTable.OfHttpStatus(httpStatus), error.ErrorText)
+        {
+            FieldPath = error.HasFieldPath ? error.FieldPath : null,
+            CorrelationId = CorrelationIds.Accept(error.CorrelationId),
+            Details = GrpcStatusDetails.Unpack(
+                error.Details.Select(detail => GrpcStatusDetails.Pack(detail.Type, detail.Value))),
+            Trailers = TrailersOf(error, trailers).ToText(),
+            Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
+
+            // 4xx refuses before anything runs, but for the statuses that handlers give. A 503 is a handler's
+            // Unavailable as well as that of a proxy.
+            MayHaveExecuted = httpStatus
+                is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431),
+        };
+    }
+
+    /// <summary>The trailers of a stream of replies that succeeded; null for an error.</summary>
+    public static RpcMetadata? ReadEnd(string mediaType, ReadOnlyMemory<byte> body) =>
+        Parse(mediaType, body) is { } end && end.Code == ConnectCodes.NameOf(RpcStatusCode.OK)
+            ? TrailersOf(end, null)
+            : null;
+
+    // At the end of a stream the message has them.
+    private static RpcMetadata TrailersOf(ErrorResult error, RpcMetadata? received)
+    {
+        RpcMetadata trailers = received ?? new RpcMetadata();
+        foreach (KeyValuePair<string, object> entry in NativeMetadata.Read(
+            error.Trailers, "trailers", RpcStatusCode.Internal, RpcLimits.Default))
+        {
+            if (entry.Value is byte[] bytes)
+            {
+                trailers.Add(entry.Key, bytes);
+            }
+            else
+            {
+                trailers.Add(entry.Key, (string)entry.Value);
+            }
+        }
+
+        return trailers;
+    }
+
+    private static ErrorResult? Parse(string mediaType, ReadOnlyMemory<byte> body)
+    {
+        try
+        {
+            if (!MessageFormats.TryFind(mediaType, out MessageFormat? format))
+            {
+                return null;
+            }
+
+            return ReferenceEquals(format, MessageFormats.Json)
+                ? ParseJson(body)
+                : ParseMessage(format, body);
+        }
+        catch (Exception e) when (e is RpcException or JsonException or InvalidOperationException)
+        {
+            // Something in between answered; the status has to do.
+            return null;
+        }
+    }
+
+    private static ErrorResult? ParseMessage(MessageFormat format, ReadOnlyMemory<byte> body)
+    {
+        ErrorResult error = new();
+        format.Read(new(body), error, Lenient);
+        return error;
+    }
+
+    // Connect calls the text message; ours is a message like others.
+    private static ErrorResult? ParseJson(ReadOnlyMemory<byte> body)
+    {
+        using JsonDocument json = JsonDocument.Parse(body);
+        if (json.RootElement.TryGetProperty("error_text", out _))
+        {
+            return ParseMessage(MessageFormats.Json, body);
+        }
+
+        if (!json.RootElement.TryGetProperty("code", out JsonElement code))
+        {
+            return null;
+        }
+
+        string name = code.GetString() ?? "";
+        string? text = json.RootElement.TryGetProperty("message", out JsonElement message)
+            ? message.GetString()
+            : null;
+        ErrorResult result = new()
+        {
+            Code = name,
+            ErrorText = string.IsNullOrEmpty(text) ? $"The call failed with {name}." : text,
+        };
+        if (json.RootElement.TryGetProperty("details", out JsonElement details)
+            && details.ValueKind == JsonValueKind.Array)
+        {
+            result.Details.AddRange(
+                details.EnumerateArray().Select(ConnectDetail).OfType<ErrorResult.Types.Detail>());
+        }
+
+        return result;
+    }
+
+    // Its base64 comes without padding. A detail that cannot be read is left out.
+    private static ErrorResult.Types.Detail? ConnectDetail(JsonElement detail)
+    {
+        if (detail.ValueKind != JsonValueKind.Object
+            || !detail.TryGetProperty("type", out JsonElement type)
+            || !detail.TryGetProperty("value", out JsonElement value)
+            || type.GetString() is not { } name
+            || value.GetString() is not { } text)
+        {
+            return null;
+        }
+
+        byte[] bytes = new byte[text.Length];
+        return Convert.TryFromBase64String(
+            text.PadRight((text.Length + 3) / 4 * 4, '='), bytes, out int count)
+            ? new ErrorResult.Types.Detail { Type = name, Value = ByteString.CopyFrom(bytes, 0, count) }
+            : null;
+    }
+}

@@ -1,0 +1,75 @@
+using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc.Client;
+
+/// <summary>One way for a client to reach an endpoint: the native protocol, HTTP, gRPC.</summary>
+internal interface IRpcChannel : IDisposable
+{
+    /// <summary>The side channel: sent with every call, and replaced by what a reply brings.</summary>
+    RpcCallContext Context { get; set; }
+
+    /// <summary>Reaches the server, so that it is found out now when it is not there. Without, the first call
+    /// connects.</summary>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, and what the server refuses.</exception>
+    void Connect(CancellationToken cancellation);
+
+    /// <summary>Makes one call and blocks for the reply.</summary>
+    TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
+
+    /// <summary>Makes one call without holding a thread.</summary>
+    Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
+
+    /// <summary>Makes one call whose request's bytes come from a stream.</summary>
+    TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation);
+
+    /// <summary>Begins a call whose messages go and come one at a time.</summary>
+    IRpcStream Open(CallSpec call, CancellationToken cancellation);
+
+    /// <summary>Asks the server what it serves.</summary>
+    /// <exception cref="RpcException">Unimplemented where it cannot tell.</exception>
+    RpcSchema FetchSchema(CancellationToken cancellation);
+
+    /// <summary>Asks the server for its own declaration of services that the client knows.</summary>
+    /// <returns>A schema that may have some of them; null where the server cannot tell.</returns>
+    RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation);
+
+    /// <summary>Pings the server.</summary>
+    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service
+    /// that is asked for.</exception>
+    RpcPingResult Ping(PingSpec ping, CancellationToken cancellation);
+}
+
+/// <summary>What a ping asks.</summary>
+/// <param name="Through">The service that native endpoints are pinged through; null asks only whether a
+/// server is there.</param>
+/// <param name="Service">The full name of the service that the server must have; null for any.</param>
+/// <param name="Timeout">How long the caller waits.</param>
+internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Service, TimeSpan Timeout)
+{
+    /// <summary>What the server's ping handlers are sent; null for nothing.</summary>
+    public IMessage? Request { get; init; }
+
+    /// <summary>Whether the caller wants an answer of the ping handlers,
+    /// and so is told why there is none.</summary>
+    public bool IsAsking => Request is not null;
+
+    /// <summary>The message that is sent.</summary>
+    public IMessage Message => Request ?? new RpcPingRequest();
+}
+
+/// <summary>What is called, and how long the caller waits.</summary>
+internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout)
+{
+    /// <summary>Told how far a large request has come, or null.</summary>
+    public IProgress<RpcProgress>? Progress { get; init; }
+
+    /// <summary>Headers, compression and what else the caller asked for; null for nothing.</summary>
+    public RpcCallOptions? Options { get; init; }
+}
+
+/// <summary>Reads a reply's body.</summary>
+internal delegate TReply ReplyReader<out TReply>(ReadOnlySpan<byte> body);

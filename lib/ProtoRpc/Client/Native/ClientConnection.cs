@@ -1,0 +1,434 @@
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Native;
+
+/// <summary>One connection of a client, bound to its interface: one call at a time.</summary>
+internal sealed class ClientConnection : IDisposable
+{
+    private readonly Lock _gate = new();
+    private readonly NativeClient _client;
+    private readonly TransportConnection _transport;
+    private readonly ClientAssociation _association;
+    private readonly Timer _timer;
+    private long _timerDue = long.MaxValue;
+    private long _deadline;
+    private long _lastUse;
+    private uint _sentCall;
+    private bool _inCall;
+    private bool _mustClose;
+    private RpcStatusCode _ended;
+    private TimeSpan _timeout;
+
+    private ClientConnection(NativeClient client, TransportConnection transport)
+    {
+        _client = client;
+        _transport = transport;
+        _association = new ClientAssociation(client.Endpoint, client.InterfaceId, client.Limits)
+        {
+            InterfaceName = client.InterfaceName,
+            DebugLog = client.DebugLog,
+            Security = client.Login is { } login ? new ClientSecurity(client.Endpoint, login) : null,
+        };
+        _timer = new Timer(
+            static state => ((ClientConnection)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
+    }
+
+    /// <summary>The reply's payload, until the next call.</summary>
+    public ReadOnlyMemory<byte> Reply => _association.Reply;
+
+    /// <summary>The group that the server put this connection in.</summary>
+    public uint AssociationGroup => _association.AssociationGroup;
+
+    /// <summary>Connects and binds, blocking.</summary>
+    public static ClientConnection Open(NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+    {
+        long start = Environment.TickCount64;
+        ClientConnection connection = Dial(client, timeout, cancellation);
+        using BindProbe probe = connection.NewProbe();
+        try
+        {
+            using (connection.Watch(timeout, start, cancellation))
+            {
+                connection._transport.Send(connection._association.Bind(client.AssociationGroup));
+                connection.ReceiveUntil(ClientStep.Bound);
+                connection.SendOutput();
+            }
+
+            connection.EndWatch();
+            return connection;
+        }
+        catch (Exception e)
+        {
+            connection.Dispose();
+            throw connection.BindFailure(e, probe);
+        }
+    }
+
+    /// <summary>Connects and binds; what blocks does so on the thread pool.</summary>
+    public static async Task<ClientConnection> OpenAsync(
+        NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+    {
+        long start = Environment.TickCount64;
+        ClientConnection connection = await Task.Run(
+            () => Dial(client, timeout, cancellation), CancellationToken.None).ConfigureAwait(false);
+        using BindProbe probe = connection.NewProbe();
+        try
+        {
+            using (connection.Watch(timeout, start, cancellation))
+            {
+                byte[] bind = connection._association.Bind(client.AssociationGroup);
+                await connection._transport.SendAsync(bind, default).ConfigureAwait(false);
+                await connection.ReceiveUntilAsync(ClientStep.Bound).ConfigureAwait(false);
+                await connection.SendOutputAsync().ConfigureAwait(false);
+            }
+
+            connection.EndWatch();
+            return connection;
+        }
+        catch (Exception e)
+        {
+            connection.Dispose();
+            throw connection.BindFailure(e, probe);
+        }
+    }
+
+    /// <summary>Whether the connection still stands after a rest;
+    /// a server that was restarted shows here.</summary>
+    public bool IsUsable()
+    {
+        // Between the calls of a busy caller nothing is asked, for it costs a system call.
+        const long RestMilliseconds = 1;
+        Span<byte> one = stackalloc byte[1];
+        return !_mustClose
+            && (Environment.TickCount64 - _lastUse <= RestMilliseconds || _transport.Peek(one) < 0);
+    }
+
+    /// <summary>Sends a request and blocks for its answer,
+    /// until the timeout has passed since the start.</summary>
+    /// <returns>False when the connection broke before the server can have the request.</returns>
+    /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
+    public bool Execute(
+        MessageBuffer request, TimeSpan timeout, long start,
+        CancellationToken cancellation, out uint returnCode)
+    {
+        returnCode = 0;
+        bool sent = false;
+        try
+        {
+            using (Watch(timeout, start, cancellation))
+            {
+                _association.BeginCall(request);
+                SendOutput();
+                sent = true;
+                Volatile.Write(ref _sentCall, _association.CallId);
+                ReceiveUntil(ClientStep.Reply);
+            }
+
+            returnCode = _association.ReturnCode;
+            EndCall();
+            return true;
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            FailCall(e, sent);
+            return false;
+        }
+        catch (RpcException)
+        {
+            // Many servers close after a fault, at once or a little later:
+            // the next call had better not meet that.
+            EndCall();
+            _mustClose = true;
+            throw;
+        }
+    }
+
+    /// <summary>The same without holding a thread.</summary>
+    public async ValueTask<(bool Sent, uint ReturnCode)> ExecuteAsync(
+        MessageBuffer request, TimeSpan timeout, long start, CancellationToken cancellation)
+    {
+        bool sent = false;
+        try
+        {
+            using (Watch(timeout, start, cancellation))
+            {
+                _association.BeginCall(request);
+                await SendOutputAsync().ConfigureAwait(false);
+                sent = true;
+                Volatile.Write(ref _sentCall, _association.CallId);
+                await ReceiveUntilAsync(ClientStep.Reply).ConfigureAwait(false);
+            }
+
+            uint returnCode = _association.ReturnCode;
+            EndCall();
+            return (true, returnCode);
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            FailCall(e, sent);
+            return (false, 0);
+        }
+        catch (RpcException)
+        {
+            // Many servers close after a fault, at once or a little later:
+            // the next call had better not meet that.
+            EndCall();
+            _mustClose = true;
+            throw;
+        }
+    }
+
+    /// <summary>Forgets the reply, so that its memory is free.</summary>
+    public void Release() => _association.EndCall();
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        _timer.Dispose();
+        _transport.Dispose();
+        _association.Dispose();
+    }
+
+    private static ClientConnection Dial(
+        NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+    {
+        TransportConnection transport =
+            NativeTransports.Of(client.Endpoint).Connect(client.Endpoint, timeout, cancellation);
+        if (client.Tls is { } tls)
+        {
+            transport = TlsConnection.ForClient(transport, client.Endpoint, tls);
+        }
+
+        try
+        {
+            return new ClientConnection(client, transport);
+        }
+        catch
+        {
+            transport.Dispose();
+            throw;
+        }
+    }
+
+    private void ReceiveUntil(ClientStep wanted)
+    {
+        while (!Reached(wanted))
+        {
+            SendOutput();
+            int count = _transport.Receive(_association.GetFreeMemory());
+            Receive(count);
+        }
+    }
+
+    private async ValueTask ReceiveUntilAsync(ClientStep wanted)
+    {
+        while (!Reached(wanted))
+        {
+            await SendOutputAsync().ConfigureAwait(false);
+            int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default)
+                .ConfigureAwait(false);
+            Receive(count);
+        }
+    }
+
+    private void SendOutput()
+    {
+        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+        {
+            _transport.Send(bytes);
+        }
+    }
+
+    private async ValueTask SendOutputAsync()
+    {
+        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+        {
+            await _transport.SendAsync(bytes, default).ConfigureAwait(false);
+        }
+    }
+
+    private void Receive(int count)
+    {
+        if (count == 0)
+        {
+            throw new IOException("the peer closed the connection");
+        }
+
+        _association.Advance(count);
+    }
+
+    private bool Reached(ClientStep wanted)
+    {
+        ClientStep step = _association.Step();
+        switch (step)
+        {
+            case ClientStep.Shutdown:
+                // The answer may still come; the next call takes another connection.
+                _mustClose = true;
+                return false;
+            case ClientStep.Fault:
+                throw _association.FaultToException();
+            case ClientStep.Receive or ClientStep.Send:
+                return false;
+            default:
+                return step == wanted;
+        }
+    }
+
+    // Begins to watch deadline and token. The timer is not touched when it fires early enough anyway,
+    // and looks at the deadline when it fires: so a busy caller never sets it.
+    private CancellationTokenRegistration Watch(TimeSpan timeout, long start, CancellationToken cancellation)
+    {
+        long now = Environment.TickCount64;
+        lock (_gate)
+        {
+            _inCall = true;
+            _ended = RpcStatusCode.OK;
+            _sentCall = 0;
+            _timeout = timeout;
+            _deadline = timeout == Timeout.InfiniteTimeSpan
+                ? long.MaxValue
+                : start + (long)timeout.TotalMilliseconds;
+            if (_deadline < _timerDue)
+            {
+                SetTimer(now);
+            }
+        }
+
+        return cancellation.UnsafeRegister(static state => ((ClientConnection)state!).OnCancelled(), this);
+    }
+
+    private void SetTimer(long now)
+    {
+        _timerDue = _deadline;
+        _timer.Change(Math.Clamp(_deadline - now, 0, int.MaxValue), Timeout.Infinite);
+    }
+
+    private void OnTimer()
+    {
+        lock (_gate)
+        {
+            _timerDue = long.MaxValue;
+            if (!_inCall || _deadline == long.MaxValue || _ended != RpcStatusCode.OK)
+            {
+                return;
+            }
+
+            long now = Environment.TickCount64;
+            if (now < _deadline)
+            {
+                SetTimer(now);
+                return;
+            }
+
+            _ended = RpcStatusCode.DeadlineExceeded;
+        }
+
+        CutOff();
+    }
+
+    private void OnCancelled()
+    {
+        lock (_gate)
+        {
+            if (!_inCall || _ended != RpcStatusCode.OK)
+            {
+                return;
+            }
+
+            _ended = RpcStatusCode.Cancelled;
+        }
+
+        CutOff();
+    }
+
+    // Tells the server, and wakes whoever waits for it here.
+    private void CutOff()
+    {
+        uint call = Volatile.Read(ref _sentCall);
+        if (call != 0)
+        {
+            _transport.TrySendNow(PduHeader.HeaderOnly(PduType.Orphaned, call));
+        }
+
+        _transport.Abort();
+    }
+
+    private RpcStatusCode EndWatch()
+    {
+        lock (_gate)
+        {
+            _inCall = false;
+            _lastUse = Environment.TickCount64;
+            _mustClose |= _ended != RpcStatusCode.OK;
+            return _ended;
+        }
+    }
+
+    // The connection is at rest again; one that still has something to say is out of step.
+    private void EndCall()
+    {
+        EndWatch();
+        _mustClose |= _association.HasInput;
+    }
+
+    private void FailCall(Exception cause, bool sent)
+    {
+        RpcStatusCode ended = EndWatch();
+        _mustClose = true;
+        RpcEndpoint endpoint = _client.Endpoint;
+        if (ended != RpcStatusCode.OK)
+        {
+            throw ended == RpcStatusCode.Cancelled
+                ? CallErrors.Cancelled(endpoint, sent)
+                : CallErrors.TimedOut(endpoint, _timeout, sent);
+        }
+
+        if (sent)
+        {
+            throw CallErrors.ConnectionLost(endpoint, cause);
+        }
+
+        ReadFaultOfUnsentCall();
+    }
+
+    // A server that refuses a request in the middle says why before it closes.
+    private void ReadFaultOfUnsentCall()
+    {
+        try
+        {
+            Span<byte> one = stackalloc byte[1];
+            while (_transport.Peek(one) > 0 && !Reached(ClientStep.Reply))
+            {
+                Receive(_transport.Receive(_association.GetFreeMemory()));
+            }
+
+            Reached(ClientStep.Reply);
+        }
+        catch (Exception e) when (TransportConnection.IsBroken(e))
+        {
+            // It said nothing.
+        }
+    }
+
+    private BindProbe NewProbe() => new(_client.Endpoint, _client.Tls is not null, _transport.Abort);
+
+    private Exception BindFailure(Exception e, BindProbe probe)
+    {
+        RpcStatusCode ended = EndWatch();
+        RpcEndpoint endpoint = _client.Endpoint;
+        if (probe.Explain(e, isOver: ended != RpcStatusCode.OK) is { } other)
+        {
+            return other;
+        }
+
+        return ended switch
+        {
+            RpcStatusCode.Cancelled => EndpointErrors.ConnectCancelled(endpoint, e),
+            RpcStatusCode.DeadlineExceeded => CallErrors.BindTimedOut(endpoint, _timeout),
+            _ => TransportConnection.IsBroken(e) ? CallErrors.BindLost(endpoint, e) : e,
+        };
+    }
+}

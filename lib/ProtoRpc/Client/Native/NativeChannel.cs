@@ -1,0 +1,402 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Schema;
+using ProtoRpc.Security;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Native;
+
+/// <summary>Calls services over DCE/RPC: each service is an interface with connections of its own.</summary>
+internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options) : IRpcChannel
+{
+    private const int MessageIdBytes = 16;
+    private static readonly TimeSpan CloseTimeout = TimeSpan.FromSeconds(1);
+
+    private readonly RpcLimits _limits = options.Limits;
+    private readonly ConcurrentDictionary<string, Guid> _interfaceIds = new(StringComparer.Ordinal);
+    private readonly Dictionary<Guid, NativeClient> _clients = [];
+    private readonly Lock _gate = new();
+    private RpcServiceInfo? _first;
+    private RpcCallContext _context = new();
+    private bool _disposed;
+
+    // Never changed in place, so calls at the same time see one or the other.
+    public RpcCallContext Context
+    {
+        get => Volatile.Read(ref _context);
+        set => Volatile.Write(ref _context, value);
+    }
+
+    /// <summary>A channel that connects with its first call.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="service">The service that <see cref="Connect"/> binds to; null for none.</param>
+    /// <param name="options">How the client behaves; its interface id is that of the service.</param>
+    public static NativeChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options)
+    {
+        NativeChannel channel = new(endpoint, options);
+        if (service is not null)
+        {
+            channel._first = service;
+            channel._interfaceIds[service.FullName] = options.InterfaceId ?? service.InterfaceId;
+        }
+
+        return channel;
+    }
+
+    /// <summary>Connects and binds to the interface of the first service.</summary>
+    public void Connect(CancellationToken cancellation)
+    {
+        if (_first is { } service)
+        {
+            ClientOf(service).Reach(_limits.ConnectTimeout, cancellation);
+        }
+    }
+
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        if (GoesInParts(request))
+        {
+            using SpillStream body = new(_limits.TransferMemoryBytes);
+            request.WriteTo(body);
+            body.Position = 0;
+            return Upload(call, body, read, cancellation);
+        }
+
+        NativeClient client = ClientOf(call.Method.Service);
+        return Call(
+            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation,
+            call.Options);
+    }
+
+    public async Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        if (GoesInParts(request))
+        {
+            return await Task.Run(() => Invoke(call, request, read, cancellation), CancellationToken.None)
+                .ConfigureAwait(false);
+        }
+
+        using NativeExchange exchange = ClientOf(call.Method.Service).Begin(cancellation);
+        ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout, call.Options);
+        int code = await exchange.ExecuteAsync(call.Timeout, cancellation).ConfigureAwait(false);
+        return ReadReply(exchange, id, code, call.Method.FullName, read, call.Options);
+    }
+
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RefuseStreams(call.Method);
+        NativeClient client = ClientOf(call.Method.Service);
+        MultiPartSender sender = new(
+            options.MultiPartThreshold ?? _limits.MaxMessageBytes,
+            part => Call(
+                client, BuiltInNames.Multi, call.Method.FullName,
+                part, call.Timeout, ParseMultiPart, cancellation, call.Options));
+        return read(sender.Send(call.Method.Name, request, call.Progress).Span);
+    }
+
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
+        throw NativeStreaming.Refusal(call.Method, endpoint);
+
+    public RpcSchema FetchSchema(CancellationToken cancellation) => throw new RpcException(
+        RpcStatusCode.Unimplemented,
+        $"The native protocol cannot tell a schema. Give the .proto files of '{endpoint}' as -Schema.")
+    {
+        ErrorId = "NoSchema",
+        Endpoint = endpoint,
+    };
+
+    public RpcSchema? FetchSchema(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) => null;
+
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
+    {
+        if (ping.Through is { } service)
+        {
+            NativeClient client = ClientOf(service);
+            client.Reach(Within(ping.Timeout).ConnectTimeout, cancellation);
+            return Ping(client, service.FullName, ping, cancellation);
+        }
+
+        return ping.Service is { } name ? PingByName(name, ping, cancellation) : Probe(ping, cancellation);
+    }
+
+    public void Dispose()
+    {
+        CloseSession();
+        lock (_gate)
+        {
+            _disposed = true;
+            foreach (NativeClient client in _clients.Values)
+            {
+                client.Dispose();
+            }
+
+            _clients.Clear();
+        }
+    }
+
+    private RpcPingResult Ping(
+        NativeClient client, string service, PingSpec ping, CancellationToken cancellation)
+    {
+        long start = Stopwatch.GetTimestamp();
+        RpcPingResponse reply = Call(
+            client,
+            BuiltInNames.Ping,
+            $"{service}/{BuiltInNames.Ping}",
+            ping.Message,
+            ping.Timeout,
+            PingProtocol.Read,
+            cancellation);
+        return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply).Require(ping.Service);
+    }
+
+    // Servers of ours say which services they have, but for those of other listeners on the same endpoint.
+    // Else the id is the one that is derived from the name.
+    private RpcPingResult PingByName(string service, PingSpec ping, CancellationToken cancellation)
+    {
+        RpcLimits within = Within(ping.Timeout);
+        IReadOnlyList<string> known = [];
+        if (options.InterfaceId is null)
+        {
+            RpcPingResult result = PingBuiltIn(ping, cancellation);
+            if (result.Services.Contains(service))
+            {
+                return result;
+            }
+
+            known = result.Services;
+        }
+
+        Guid id = options.InterfaceId ?? InterfaceIds.OfName(InterfaceIds.Namespace, service);
+        try
+        {
+            using NativeClient client = NativeClient.Connect(
+                endpoint, id, within, options.Security, Tls, cancellation);
+            return Ping(client, service, ping, cancellation);
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented)
+        {
+            throw known.Count > 0 ? PingResults.NotServed(endpoint, service, known) : new RpcException(
+                RpcStatusCode.NotFound,
+                $"The server at '{endpoint}' does not serve the interface {id} of '{service}'. Check "
+                + "the name; a service whose .proto file sets interface_id needs a schema or that id.",
+                e)
+            {
+                ErrorId = "ServiceNotServed",
+                Endpoint = endpoint,
+            };
+        }
+    }
+
+    // The system's connecting has no other bound than this one.
+    private RpcLimits Within(TimeSpan timeout) =>
+        timeout == Timeout.InfiniteTimeSpan || timeout > _limits.ConnectTimeout
+            ? _limits
+            : _limits with { ConnectTimeout = timeout };
+
+    // A server that refuses an interface that nobody serves is a server. Who calls, it is not told like that.
+    private RpcPingResult Probe(PingSpec ping, CancellationToken cancellation)
+    {
+        if (options.Security.Authentication > RpcClientAuthentication.Anonymous)
+        {
+            throw ClientSecurityErrors.NothingToCall(endpoint);
+        }
+
+        if (options.InterfaceId is not { } id)
+        {
+            return PingBuiltIn(ping, cancellation);
+        }
+
+        long start = Stopwatch.GetTimestamp();
+        NativeClient.Connect(
+            endpoint, id, Within(ping.Timeout), options.Security, Tls, cancellation).Dispose();
+        return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
+    }
+
+    // A server that refuses the interface, or the caller, is a server.
+    private RpcPingResult PingBuiltIn(PingSpec ping, CancellationToken cancellation)
+    {
+        long start = Stopwatch.GetTimestamp();
+        try
+        {
+            using NativeClient client = NativeClient.Connect(
+                endpoint, PingProtocol.InterfaceId, Within(ping.Timeout), options.Security, Tls, cancellation);
+            return Ping(client, PingProtocol.Info.Service.FullName, ping with { Service = null }, cancellation);
+        }
+        catch (RpcException e) when (!ping.IsAsking && e.Code is RpcStatusCode.Unimplemented
+            or RpcStatusCode.Unauthenticated or RpcStatusCode.PermissionDenied)
+        {
+            return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
+        }
+    }
+
+    // Tells the server that the session is not needed any more.
+    // It would expire anyway, so nobody waits for long.
+    private void CloseSession()
+    {
+        NativeClient? client;
+        lock (_gate)
+        {
+            client = _disposed || !Context.HasSessionId ? null : _clients.Values.FirstOrDefault();
+        }
+
+        if (client is null)
+        {
+            return;
+        }
+
+        try
+        {
+            Call(
+                client, BuiltInNames.Close, BuiltInNames.Close,
+                new RpcVoid(), CloseTimeout, static _ => true, default);
+            Context = new RpcCallContext();
+        }
+        catch (RpcException)
+        {
+            // The server may be gone, and the session with it.
+        }
+    }
+
+    // One call of the wire: a method or a built-in one.
+    private TReply Call<TReply>(
+        NativeClient client,
+        string name,
+        string fullName,
+        IMessage request,
+        TimeSpan timeout,
+        ReplyReader<TReply> read,
+        CancellationToken cancellation,
+        RpcCallOptions? callOptions = null)
+    {
+        using NativeExchange exchange = client.Begin(cancellation);
+        ByteString id = WriteRequest(exchange, name, request, timeout, callOptions);
+        int code = exchange.Execute(timeout, cancellation);
+        return ReadReply(exchange, id, code, fullName, read, callOptions);
+    }
+
+    private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
+
+    private bool GoesInParts(IMessage request) =>
+        options.MultiPartThreshold is { } threshold && request.CalculateSize() >= threshold;
+
+    private static RpcMultiPartResponse ParseMultiPart(ReadOnlySpan<byte> body) =>
+        RpcMultiPartResponse.Parser.ParseFrom(body);
+
+    private void RefuseStreams(RpcMethodInfo method)
+    {
+        if (!method.IsUnary)
+        {
+            throw NativeStreaming.Refusal(method, endpoint);
+        }
+    }
+
+    // One client for each interface id. It connects with its first call, within the call's time:
+    // under the lock, one server that does not answer would hold up the calls of all.
+    private NativeClient ClientOf(RpcServiceInfo service)
+    {
+        Guid id = _interfaceIds.GetOrAdd(service.FullName, static (_, s) => s.InterfaceId, service);
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_disposed, this);
+            if (!_clients.TryGetValue(id, out NativeClient? client))
+            {
+                client = NativeClient.Create(
+                    endpoint, id, _limits, options.Security, Tls, options.DebugLog);
+                client.InterfaceName = service.FullName;
+                _clients.Add(id, client);
+            }
+
+            return client;
+        }
+    }
+
+    private ByteString WriteRequest(
+        NativeExchange exchange, string method, IMessage request, TimeSpan timeout,
+        RpcCallOptions? callOptions)
+    {
+        MessageChecks.RequireSize(request, _limits.MaxMessageBytes, "request");
+        Span<byte> id = stackalloc byte[MessageIdBytes];
+        Guid.NewGuid().TryWriteBytes(id);
+        RpcRequestHeader header = new()
+        {
+            // The default, which the original's clients write all the same.
+            Version = 1,
+            MethodName = method,
+            MessageId = ByteString.CopyFrom(id),
+            CallContext = Context,
+        };
+        if (timeout != Timeout.InfiniteTimeSpan)
+        {
+            header.SetExtension(
+                ProtorpcTransportExtensions.TimeoutMs,
+                (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue));
+        }
+
+        if (NativeMetadata.Write(
+            options.Headers.Concat(callOptions?.Headers ?? []),
+            "headers", RpcStatusCode.InvalidArgument, _limits) is { } headers)
+        {
+            header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
+        }
+
+        NativeHeaders.Write(exchange.Request, header, request);
+        return header.MessageId;
+    }
+
+    // In the original's order: the id first, then the exception, then success and the body.
+    private TReply ReadReply<TReply>(
+        NativeExchange exchange, ByteString id, int code, string method, ReplyReader<TReply> read,
+        RpcCallOptions? callOptions)
+    {
+        if (code != 0)
+        {
+            throw NativeFault.OfReturnCode(endpoint, method, (uint)code);
+        }
+
+        RpcResponseHeader header = NativeHeaders.Read(
+            NativeHeaders.ResponseParser, exchange.Reply.Span, out ReadOnlySpan<byte> body);
+        bool failed = header.Exception is not null || !header.Success;
+        if (header.MessageId != id && !(failed && !header.HasMessageId))
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The reply to {method} carries the id of another call; the connection is not to be trusted.")
+            {
+                ErrorId = "BadHeader",
+                MayHaveExecuted = true,
+            };
+        }
+
+        if (header.CallContext is { } context)
+        {
+            Context = context;
+        }
+
+        RpcMetadata trailers = NativeMetadata.Read(
+            header.GetExtension(ProtorpcTransportExtensions.ResponseTrailers),
+            "trailers", RpcStatusCode.Internal, _limits);
+        if (callOptions?.Response is { } info)
+        {
+            info.Headers = NativeMetadata.Read(
+                header.GetExtension(ProtorpcTransportExtensions.ResponseHeaders),
+                "headers", RpcStatusCode.Internal, _limits);
+            info.Trailers = trailers;
+        }
+
+        return failed
+            ? throw NativeFailures.Of(header, method, trailers, options.ExceptionTypes)
+            : read(body);
+    }
+}

@@ -1,0 +1,190 @@
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Security;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Native;
+
+/// <summary>A client of one interface on one native endpoint: as many connections as there are calls at the
+/// same time, kept for the next ones. Safe for use by many threads.</summary>
+internal sealed class NativeClient : IDisposable
+{
+    private readonly Lock _gate = new();
+    private readonly Stack<ClientSlot> _idle = new();
+    private readonly SemaphoreSlim _free;
+    private int _connections;
+    private bool _isDisposed;
+
+    private NativeClient(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, ClientLogin? login)
+    {
+        Login = login;
+        Endpoint = endpoint;
+        InterfaceId = interfaceId;
+        Limits = limits;
+        _free = new SemaphoreSlim(limits.MaxClientConnections);
+    }
+
+    /// <summary>The endpoint.</summary>
+    public RpcEndpoint Endpoint { get; }
+
+    /// <summary>Connections now open.</summary>
+    public int ConnectionCount => Volatile.Read(ref _connections);
+
+    internal Guid InterfaceId { get; }
+
+    internal RpcLimits Limits { get; }
+
+    internal ClientLogin? Login { get; }
+
+    internal RpcTlsOptions? Tls { get; init; }
+
+    /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
+    internal string? InterfaceName { get; set; }
+
+    internal Action<string>? DebugLog { get; init; }
+
+    /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
+    internal uint AssociationGroup { get; private set; }
+
+    /// <summary>Connects and binds as nobody, so that a wrong endpoint or interface shows at once.</summary>
+    /// <exception cref="RpcException">Unavailable (refused, no such pipe), DeadlineExceeded, Unimplemented
+    /// (the interface is not served there), Internal (the peer does not speak DCE/RPC).</exception>
+    public static NativeClient Connect(
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, CancellationToken cancellation = default) =>
+        Connect(endpoint, interfaceId, limits, RpcClientSecurity.Anonymous, cancellation);
+
+    /// <summary>Connects, binds and proves who calls. A proof that the server does not accept may show with
+    /// the first call only.</summary>
+    /// <exception cref="RpcException">As above, and Unauthenticated, InvalidArgument or Unimplemented for
+    /// what cannot be proved.</exception>
+    public static NativeClient Connect(
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
+        CancellationToken cancellation = default) =>
+        Connect(endpoint, interfaceId, limits, security, tls: null, cancellation);
+
+    /// <summary>The same over TLS, where something is said of it.</summary>
+    /// <exception cref="RpcException">As above, Unavailable for a server that is not trusted, and
+    /// InvalidArgument for TLS on another transport than TCP.</exception>
+    public static NativeClient Connect(
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
+        RpcTlsOptions? tls,
+        CancellationToken cancellation)
+    {
+        NativeClient client = Create(endpoint, interfaceId, limits, security, tls);
+        try
+        {
+            client.Reach(limits.ConnectTimeout, cancellation);
+            return client;
+        }
+        catch
+        {
+            client.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>A client that connects with its first call.</summary>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented for what cannot be proved, and for TLS
+    /// on another transport than TCP.</exception>
+    public static NativeClient Create(
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
+        RpcTlsOptions? tls = null,
+        Action<string>? debugLog = null)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        ArgumentNullException.ThrowIfNull(security);
+        NativeLimits.Check(limits);
+        if (tls is not null && endpoint.Transport != RpcTransport.Tcp)
+        {
+            throw EndpointErrors.NoTls(endpoint);
+        }
+
+        return new NativeClient(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
+        {
+            Tls = tls,
+            DebugLog = debugLog,
+        };
+    }
+
+    /// <summary>Connects and binds, unless a connection is there.</summary>
+    /// <exception cref="RpcException">As
+    /// of <see cref="Connect(RpcEndpoint, Guid, RpcLimits, CancellationToken)"/>.
+    /// </exception>
+    public void Reach(TimeSpan timeout, CancellationToken cancellation = default)
+    {
+        using NativeExchange exchange = Begin(cancellation);
+        exchange.Connect(timeout, cancellation);
+    }
+
+    /// <summary>Begins a call. When as many calls run as there may be connections,
+    /// waits for one to end.</summary>
+    /// <exception cref="RpcException">ResourceExhausted when none ended within the limit's call timeout,
+    /// Cancelled, FailedPrecondition after <see cref="Dispose"/>.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
+    public NativeExchange Begin(CancellationToken cancellation = default)
+    {
+        cancellation.ThrowIfCancellationRequested();
+        try
+        {
+            if (!_free.Wait(Limits.CallTimeout, cancellation))
+            {
+                throw CallErrors.AllBusy(Endpoint, Limits.MaxClientConnections);
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false);
+        }
+
+        lock (_gate)
+        {
+            if (!_isDisposed)
+            {
+                return new NativeExchange(
+                    this, _idle.TryPop(out ClientSlot? slot) ? slot : new ClientSlot(this));
+            }
+        }
+
+        _free.Release();
+        throw CallErrors.Closed(Endpoint);
+    }
+
+    /// <summary>Closes the idle connections at once, and the others when their calls end.</summary>
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _isDisposed = true;
+            while (_idle.TryPop(out ClientSlot? slot))
+            {
+                slot.Dispose();
+            }
+        }
+    }
+
+    internal ClientConnection Adopt(ClientConnection connection)
+    {
+        Interlocked.Increment(ref _connections);
+        AssociationGroup = connection.AssociationGroup;
+        return connection;
+    }
+
+    internal void Forget() => Interlocked.Decrement(ref _connections);
+
+    internal void Return(ClientSlot slot)
+    {
+        slot.Reset();
+        lock (_gate)
+        {
+            if (_isDisposed)
+            {
+                slot.Dispose();
+            }
+            else
+            {
+                _idle.Push(slot);
+            }
+        }
+
+        _free.Release();
+    }
+}

@@ -1,0 +1,152 @@
+using System.Buffers;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Native;
+
+/// <summary>One call of the raw layer on the client:
+/// write the request, execute, read the reply, dispose.</summary>
+internal sealed class NativeExchange : IDisposable
+{
+    private readonly NativeClient _client;
+    private ClientSlot? _slot;
+    private ClientConnection? _used;
+    private bool _isExecuted;
+
+    internal NativeExchange(NativeClient client, ClientSlot slot)
+    {
+        _client = client;
+        _slot = slot;
+    }
+
+    /// <summary>Where the request is written, before <see cref="Execute"/>.</summary>
+    public IBufferWriter<byte> Request => Slot.Request;
+
+    /// <summary>The reply, after <see cref="Execute"/> and until this is disposed.</summary>
+    public ReadOnlyMemory<byte> Reply => _used is { } used && _slot is not null ? used.Reply : default;
+
+    private ClientSlot Slot => _slot ?? throw new ObjectDisposedException(nameof(NativeExchange));
+
+    /// <summary>Connects, so that a server that is not there is found out before
+    /// there is a request.</summary>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled,
+    /// and what the server refuses.</exception>
+    internal void Connect(TimeSpan timeout, CancellationToken cancellation) =>
+        Slot.GetBlocking(timeout, cancellation, out _);
+
+    /// <summary>Sends the request and blocks for the reply.</summary>
+    /// <param name="timeout">How long to wait, connecting included; InfiniteTimeSpan for ever.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <returns>The interface's return code, 0 for success.</returns>
+    /// <exception cref="RpcException">A fault by its status; Unavailable when the connection broke, with
+    /// <see cref="RpcException.MayHaveExecuted"/>; DeadlineExceeded; Cancelled.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled;
+    /// nothing is sent.</exception>
+    public int Execute(TimeSpan timeout, CancellationToken cancellation = default)
+    {
+        ClientSlot slot = BeginExecution(timeout, cancellation);
+        long start = Environment.TickCount64;
+        while (true)
+        {
+            ClientConnection connection =
+                slot.GetBlocking(ConnectTime(timeout, start), cancellation, out bool isFresh);
+            try
+            {
+                if (connection.Execute(slot.Request, timeout, start, cancellation, out uint returnCode))
+                {
+                    _used = connection;
+                    return (int)returnCode;
+                }
+            }
+            catch (RpcException)
+            {
+                slot.Drop(connection);
+                throw;
+            }
+
+            GiveUpIfFresh(slot, connection, isFresh);
+        }
+    }
+
+    /// <summary>The same without holding a thread.</summary>
+    public async ValueTask<int> ExecuteAsync(TimeSpan timeout, CancellationToken cancellation = default)
+    {
+        ClientSlot slot = BeginExecution(timeout, cancellation);
+        long start = Environment.TickCount64;
+        while (true)
+        {
+            (ClientConnection connection, bool isFresh) =
+                await slot.GetAsync(ConnectTime(timeout, start), cancellation).ConfigureAwait(false);
+            try
+            {
+                (bool sent, uint returnCode) = await connection
+                    .ExecuteAsync(slot.Request, timeout, start, cancellation).ConfigureAwait(false);
+                if (sent)
+                {
+                    _used = connection;
+                    return (int)returnCode;
+                }
+            }
+            catch (RpcException)
+            {
+                slot.Drop(connection);
+                throw;
+            }
+
+            GiveUpIfFresh(slot, connection, isFresh);
+        }
+    }
+
+    /// <summary>Gives the connection back; one whose call did not end is closed.</summary>
+    public void Dispose()
+    {
+        if (Interlocked.Exchange(ref _slot, null) is { } slot)
+        {
+            _used = null;
+            _client.Return(slot);
+        }
+    }
+
+    private ClientSlot BeginExecution(TimeSpan timeout, CancellationToken cancellation)
+    {
+        ClientSlot slot = Slot;
+        if (_isExecuted)
+        {
+            throw new InvalidOperationException("An exchange is executed once. Begin another one.");
+        }
+
+        _isExecuted = true;
+        cancellation.ThrowIfCancellationRequested();
+        if (timeout <= TimeSpan.Zero && timeout != Timeout.InfiniteTimeSpan)
+        {
+            throw CallErrors.TimedOut(_client.Endpoint, timeout, sent: false);
+        }
+
+        return slot;
+    }
+
+    private TimeSpan ConnectTime(TimeSpan timeout, long start)
+    {
+        TimeSpan connect = _client.Limits.ConnectTimeout;
+        if (timeout == Timeout.InfiniteTimeSpan)
+        {
+            return connect;
+        }
+
+        double spent = Math.Min(Environment.TickCount64 - start, Math.Max(0, timeout.TotalMilliseconds - 1));
+        TimeSpan left = timeout - TimeSpan.FromMilliseconds(spent);
+        return connect < left ? connect : left;
+    }
+
+    private void GiveUpIfFresh(ClientSlot slot, ClientConnection connection, bool isFresh)
+    {
+        slot.Drop(connection);
+
+        // A connection from the pool may have been closed in the meantime,
+        // and the request did not get through:
+        // that is the one case in which it is sent again.
+        if (isFresh)
+        {
+            throw CallErrors.NotSent(_client.Endpoint);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+using System.Buffers;
+using Google.Protobuf;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Client;
+
+/// <summary>Reads replies. The caller is not at fault when one is wrong,
+/// so the status is never the parser's.</summary>
+internal static class ReplyParser
+{
+    /// <exception cref="RpcException">Internal: not a reply of the method, and why; ResourceExhausted: of
+    /// more elements than the limit.</exception>
+    public static DynamicMessage Parse(RpcMethodInfo method, ReadOnlySpan<byte> body, RpcLimits limits)
+    {
+        try
+        {
+            return DynamicMessage.Parse(method.ReplyType, body, limits.MaxMessageElements);
+        }
+        catch (RpcException e)
+        {
+            throw BadReply(method, e);
+        }
+    }
+
+    /// <inheritdoc cref="Parse(RpcMethodInfo, ReadOnlySpan{byte}, RpcLimits)"/>
+    public static DynamicMessage Parse(
+        RpcMethodInfo method, in ReadOnlySequence<byte> body, RpcLimits limits)
+    {
+        try
+        {
+            return DynamicMessage.Parse(method.ReplyType, body, limits.MaxMessageElements);
+        }
+        catch (RpcException e)
+        {
+            throw BadReply(method, e);
+        }
+    }
+
+    /// <summary>The same for a generated class.</summary>
+    public static TReply Parse<TReply>(RpcMethodInfo method, ReadOnlySpan<byte> body)
+        where TReply : class, IMessage<TReply>, new()
+    {
+        try
+        {
+            TReply reply = Generated<TReply>.Parser.ParseFrom(body);
+            MessageChecks.RequireInitialized(reply, method.ReplyType);
+            return reply;
+        }
+        catch (Exception e) when (e is InvalidProtocolBufferException or RpcException)
+        {
+            throw BadReply(method, e);
+        }
+    }
+
+    private static RpcException BadReply(RpcMethodInfo method, Exception why) => new(
+        why is RpcException { Code: RpcStatusCode.ResourceExhausted }
+            ? RpcStatusCode.ResourceExhausted
+            : RpcStatusCode.Internal,
+        $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {why.Message}",
+        why)
+    {
+        ErrorId = "BadReply",
+        MayHaveExecuted = true,
+    };
+
+    private static class Generated<TReply>
+        where TReply : class, IMessage<TReply>, new()
+    {
+        public static readonly MessageParser<TReply> Parser = new(() => new TReply());
+    }
+}

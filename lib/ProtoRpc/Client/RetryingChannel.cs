@@ -1,0 +1,89 @@
+using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc.Client;
+
+/// <summary>A channel whose calls are made again when the server surely did not take them: as often as the
+/// client's options say, or until the call's time is over where it waits for the server.</summary>
+/// <param name="inner">The channel.</param>
+/// <param name="endpoint">For errors.</param>
+/// <param name="retries">How often; 0 for never.</param>
+internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, int retries) : IRpcChannel
+{
+    public RpcCallContext Context
+    {
+        get => inner.Context;
+        set => inner.Context = value;
+    }
+
+    public void Connect(CancellationToken cancellation) =>
+        new CallRetries(endpoint, retries, waits: false, Timeout.InfiniteTimeSpan, cancellation).Run(_ =>
+        {
+            inner.Connect(cancellation);
+            return true;
+        });
+
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        IsRepeated(call)
+            ? Retries(call, cancellation).Run(
+                left => inner.Invoke(call with { Timeout = left }, request, read, cancellation))
+            : inner.Invoke(call, request, read, cancellation);
+
+    public Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        IsRepeated(call)
+            ? Retries(call, cancellation).RunAsync(
+                left => inner.InvokeAsync(call with { Timeout = left }, request, read, cancellation))
+            : inner.InvokeAsync(call, request, read, cancellation);
+
+    // The time of an upload is that of each part; what was read of a source that cannot go back is gone.
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        if (!IsRepeated(call) || !request.CanSeek)
+        {
+            return inner.Upload(call, request, read, cancellation);
+        }
+
+        long start = request.Position;
+        return Retries(call, cancellation).Run(_ =>
+        {
+            request.Position = start;
+            return inner.Upload(call, request, read, cancellation);
+        });
+    }
+
+    // A stream of requests is sent once: what was sent of it is gone.
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation)
+    {
+        if (!IsRepeated(call) || call.Method.IsClientStreaming)
+        {
+            return inner.Open(call, cancellation);
+        }
+
+        CallRetries retrying = Retries(call, cancellation);
+        return new RepeatedStream(
+            inner.Open(call, cancellation),
+            async failure =>
+            {
+                TimeSpan left = await retrying.WaitAsync(failure).ConfigureAwait(false);
+                return inner.Open(call with { Timeout = left }, cancellation);
+            });
+    }
+
+    public RpcSchema FetchSchema(CancellationToken cancellation) => inner.FetchSchema(cancellation);
+
+    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        inner.FetchSchema(services, cancellation);
+
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
+        inner.Ping(ping, cancellation);
+
+    public void Dispose() => inner.Dispose();
+
+    private bool IsRepeated(CallSpec call) => retries > 0 || call.Options is { WaitForReady: true };
+
+    private CallRetries Retries(CallSpec call, CancellationToken cancellation) =>
+        new(endpoint, retries, call.Options is { WaitForReady: true }, call.Timeout, cancellation);
+}

@@ -1,0 +1,71 @@
+using System.Net;
+using ProtoRpc.Client.Balancing;
+using ProtoRpc.Client.Grpc;
+using ProtoRpc.Client.Http;
+using ProtoRpc.Client.Native;
+
+namespace ProtoRpc.Client;
+
+/// <summary>Which channel reaches which kind of endpoint.</summary>
+internal static class RpcChannels
+{
+    /// <summary>Makes a channel, which connects with its first call.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="service">The service that is called first, or null.</param>
+    /// <param name="options">How the client behaves.</param>
+    public static IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        new RetryingChannel(CreateSingle(endpoint, service, options), endpoint, options.RetryCount);
+
+    /// <summary>Makes a channel over several servers of the same kind.</summary>
+    /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
+    /// <param name="policy">Which server gets a call.</param>
+    /// <param name="service">The service that is called first, or null.</param>
+    /// <param name="options">How the client behaves.</param>
+    public static IRpcChannel CreateBalanced(
+        IReadOnlyList<RpcEndpoint> endpoints,
+        RpcLoadBalancing policy,
+        RpcServiceInfo? service,
+        RpcClientOptions options)
+    {
+        BalancedChannel channel = new(
+            policy,
+            new AddressResolver(endpoints, Dns.GetHostAddresses),
+            resolved => CreateSingle(resolved.Endpoint, service, ForHost(options, resolved)));
+        return new RetryingChannel(channel, endpoints[0], options.RetryCount);
+    }
+
+    private static IRpcChannel CreateSingle(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        endpoint.Transport switch
+        {
+            RpcTransport.Tcp or RpcTransport.NamedPipe or RpcTransport.Local =>
+                NativeChannel.Create(endpoint, service, options),
+            RpcTransport.Grpc or RpcTransport.Grpcs or RpcTransport.GrpcUnix =>
+                new GrpcChannel(endpoint, options),
+            RpcTransport.Http or RpcTransport.Https => new HttpChannel(endpoint, options),
+            _ => throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                $"No part of this client reaches {endpoint.Transport} endpoints.")
+            {
+                Endpoint = endpoint,
+            },
+        };
+
+    // Certificates and tickets are for names, not for the address that is behind one at the moment.
+    private static RpcClientOptions ForHost(RpcClientOptions options, ResolvedEndpoint resolved) =>
+        resolved.Endpoint.Host == resolved.Host
+            ? options
+            : options with
+            {
+                Tls = options.Tls with { ServerName = options.Tls.ServerName ?? resolved.Host },
+                Security = resolved.Endpoint.IsNative
+                    && options.Security.Authentication > RpcClientAuthentication.Anonymous
+                        ? options.Security with
+                        {
+                            ServicePrincipalName =
+                                options.Security.ServicePrincipalName ?? $"host/{resolved.Host}",
+                        }
+                        : options.Security,
+            };
+}

@@ -1,0 +1,234 @@
+using System.Buffers;
+using ProtoRpc.Client;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc;
+
+/// <summary>Calls one interface of the raw layer: bytes in, bytes out.
+/// Safe for use by many threads.</summary>
+/// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
+/// never sent twice. A token that is already cancelled is an <see cref="OperationCanceledException"/>, and
+/// nothing is sent; one that is cancelled later fails the call with the status Cancelled.</remarks>
+public sealed class RpcRawClient : IDisposable
+{
+    private readonly NativeClient _client;
+    private readonly RpcLimits _limits;
+    private readonly int _retries;
+    private long _calls;
+    private int _closed;
+
+    private RpcRawClient(Guid interfaceId, NativeClient client, RpcLimits limits, int retries)
+    {
+        InterfaceId = interfaceId;
+        _client = client;
+        _limits = limits;
+        _retries = retries;
+    }
+
+    /// <summary>The endpoint.</summary>
+    public RpcEndpoint Endpoint => _client.Endpoint;
+
+    /// <summary>The interface.</summary>
+    public Guid InterfaceId { get; }
+
+    /// <summary>False after it was disposed.</summary>
+    public bool IsOpen => Volatile.Read(ref _closed) == 0;
+
+    /// <summary>Calls that ended, failed ones included.</summary>
+    public long CallCount => Volatile.Read(ref _calls);
+
+    /// <summary>Connects and binds, so that a wrong endpoint or interface shows at once.</summary>
+    /// <param name="endpoint">An endpoint of the native protocol.</param>
+    /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
+    /// <param name="limits">Null for the defaults; their call timeout is the default one.</param>
+    /// <param name="security">As whom to call; null for nobody.</param>
+    /// <param name="tls">How to trust the server of an endpoint on TCP that speaks TLS;
+    /// null for no TLS.</param>
+    /// <param name="cancellation">Gives up.</param>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented (the interface is not
+    /// served there, or the endpoint is not of the native protocol),
+    /// InvalidArgument (TLS on another transport than TCP).</exception>
+    public static RpcRawClient Connect(
+        RpcEndpoint endpoint,
+        Guid interfaceId,
+        RpcLimits? limits = null,
+        RpcClientSecurity? security = null,
+        RpcTlsOptions? tls = null,
+        CancellationToken cancellation = default)
+    {
+        limits ??= RpcLimits.Default;
+        return Connect(
+            endpoint,
+            interfaceId,
+            new RpcClientOptions
+            {
+                Limits = limits,
+                Security = security ?? RpcClientSecurity.Anonymous,
+                UseTls = tls is not null,
+                Tls = tls ?? new RpcTlsOptions(),
+            },
+            cancellation);
+    }
+
+    /// <summary>Connects and binds as the options say: limits, security, TLS, retries, and whether the client
+    /// connects with its first call only. The other options are for messages.</summary>
+    /// <param name="endpoint">An endpoint of the native protocol.</param>
+    /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
+    /// <param name="options">How the client behaves.</param>
+    /// <param name="cancellation">Gives up.</param>
+    /// <exception cref="RpcException">As above.</exception>
+    public static RpcRawClient Connect(
+        RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options,
+        CancellationToken cancellation = default)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        ArgumentNullException.ThrowIfNull(options);
+        cancellation.ThrowIfCancellationRequested();
+        RawEndpoints.RequireNative(endpoint);
+        NativeClient client = NativeClient.Create(
+            endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
+            options.DebugLog);
+        if (options.Lazy)
+        {
+            return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+        }
+
+        try
+        {
+            new CallRetries(
+                endpoint, options.RetryCount, waits: false, Timeout.InfiniteTimeSpan, cancellation)
+                .Run(_ =>
+                {
+                    client.Reach(options.Limits.ConnectTimeout, cancellation);
+                    return true;
+                });
+            return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            client.Dispose();
+            throw EndpointErrors.ConnectCancelled(endpoint, e);
+        }
+        catch
+        {
+            client.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Makes a call and blocks for the reply.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">The call failed: by a fault or by another return code than 0, which
+    /// <see cref="RpcException.NativeStatus"/> has.</exception>
+    public byte[] Execute(
+        ReadOnlySpan<byte> request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        Execute(request, waitForReady: false, timeout, cancellation);
+
+    /// <summary>The same, and waits for a server that is not there where it is asked to.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="waitForReady">Whether a server that cannot be reached is tried again until the call's
+    /// time is over.</param>
+    /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
+    /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">As above.</exception>
+    public byte[] Execute(
+        ReadOnlySpan<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellation)
+    {
+        cancellation.ThrowIfCancellationRequested();
+        TimeSpan left = timeout ?? _limits.CallTimeout;
+        CallRetries retries = new(Endpoint, _retries, waitForReady, left, cancellation);
+        try
+        {
+            while (true)
+            {
+                try
+                {
+                    using NativeExchange exchange = Begin(request, cancellation);
+                    return ReplyOf(exchange, exchange.Execute(left, cancellation));
+                }
+                catch (RpcException e)
+                {
+                    left = retries.Wait(e);
+                }
+            }
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false, e);
+        }
+        finally
+        {
+            Interlocked.Increment(ref _calls);
+        }
+    }
+
+    /// <summary>The same without holding a thread.</summary>
+    public Task<byte[]> ExecuteAsync(
+        ReadOnlyMemory<byte> request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
+        ExecuteAsync(request, waitForReady: false, timeout, cancellation);
+
+    /// <summary>The same without holding a thread, and waits for a server that is not there where it is asked
+    /// to.</summary>
+    public async Task<byte[]> ExecuteAsync(
+        ReadOnlyMemory<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellation)
+    {
+        cancellation.ThrowIfCancellationRequested();
+        TimeSpan time = timeout ?? _limits.CallTimeout;
+        CallRetries retries = new(Endpoint, _retries, waitForReady, time, cancellation);
+        try
+        {
+            return await retries.RunAsync(async left =>
+            {
+                using NativeExchange exchange = Begin(request.Span, cancellation);
+                int code = await exchange.ExecuteAsync(left, cancellation).ConfigureAwait(false);
+                return ReplyOf(exchange, code);
+            }).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false, e);
+        }
+        finally
+        {
+            Interlocked.Increment(ref _calls);
+        }
+    }
+
+    /// <summary>Closes the connections; calls that run fail.</summary>
+    public void Dispose()
+    {
+        if (Interlocked.Exchange(ref _closed, 1) == 0)
+        {
+            _client.Dispose();
+        }
+    }
+
+    private NativeExchange Begin(ReadOnlySpan<byte> request, CancellationToken cancellation)
+    {
+        if (request.Length > _limits.MaxMessageBytes)
+        {
+            throw new RpcException(
+                RpcStatusCode.ResourceExhausted,
+                $"The request has {request.Length:N0} bytes; the limit is {_limits.MaxMessageBytes:N0}. "
+                + "The raw layer sends nothing in parts: "
+                + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
+            {
+                ErrorId = "MessageTooLarge",
+                Endpoint = Endpoint,
+            };
+        }
+
+        NativeExchange exchange = _client.Begin(cancellation);
+        exchange.Request.Write(request);
+        return exchange;
+    }
+
+    private byte[] ReplyOf(NativeExchange exchange, int code) => code == 0
+        ? exchange.Reply.ToArray()
+        : throw NativeFault.OfReturnCode(Endpoint, $"Interface {InterfaceId}", (uint)code);
+}

@@ -1,0 +1,14 @@
+namespace ProtoRpc;
+
+/// <summary>What came beside a call's replies. Filled in while the call runs.</summary>
+public sealed class RpcResponseInfo
+{
+    /// <summary>The headers, once they have come.</summary>
+    public RpcMetadata Headers { get; internal set; } = new();
+
+    /// <summary>The trailers, once the call ended, with an error too.</summary>
+    public RpcMetadata Trailers { get; internal set; } = new();
+
+    /// <summary>Whether the latest reply came compressed.</summary>
+    public bool IsCompressed { get; internal set; }
+}

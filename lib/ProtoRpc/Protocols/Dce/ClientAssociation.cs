@@ -1,0 +1,415 @@
+namespace ProtoRpc.Protocols.Dce;
+
+/// <summary>The client's side of one connection: one interface, one call at a time.</summary>
+/// <remarks>Knows no socket and no clock. Not thread-safe.</remarks>
+internal sealed class ClientAssociation : IDisposable
+{
+    /// <summary>Octets before the payload of a request.</summary>
+    public const int RequestPrefix = PduHeader.CallSize + ExecStub.RequestPrefix;
+
+    private const ushort ContextId = 0;
+
+    // What Wine 8's rpcrt4 writes in every answer, whatever the request had.
+    private const uint ConstantCallId = 1;
+
+    private readonly RpcEndpoint _endpoint;
+    private readonly Guid _interfaceId;
+    private readonly RpcLimits _limits;
+    private readonly PduBuffer _input = new();
+    private readonly FragmentAssembler _assembler;
+    private readonly FragmentWriter _writer = new();
+    private byte[] _control = [];
+    private int _maxTransmit = PduHeader.MustReceiveFragment;
+    private uint _bindId;
+    private bool _wasAccepted;
+    private bool _bound;
+    private bool _wasAnswered;
+    private bool _repeatsCallIds;
+    private bool _hasConstantCallId;
+
+    /// <param name="endpoint">The server, for errors.</param>
+    /// <param name="interfaceId">The interface to bind.</param>
+    /// <param name="limits">The bounds.</param>
+    public ClientAssociation(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits)
+    {
+        _endpoint = endpoint;
+        _interfaceId = interfaceId;
+        _limits = limits;
+        long maxStub = limits.MaxMessageBytes + (long)ExecStub.ResponsePrefix + ExecStub.ResponseSuffix;
+        _assembler = new FragmentAssembler((int)Math.Min(Array.MaxLength, maxStub), limits.MaxFragments);
+    }
+
+    /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
+    public string? InterfaceName { get; init; }
+
+    /// <summary>Receives what the server does against the protocol and is tolerated;
+    /// null for nobody.</summary>
+    public Action<string>? DebugLog { get; init; }
+
+    /// <summary>Proves who calls; null for nobody.</summary>
+    public ClientSecurity? Security { get; init; }
+
+    /// <summary>Signs or seals the calls, once a security package agreed with the server;
+    /// null for none.</summary>
+    public PduProtection? Protection
+    {
+        get => _writer.Protection;
+        set => _writer.Protection = value;
+    }
+
+    /// <summary>The group that the server named, once bound.</summary>
+    public uint AssociationGroup { get; private set; }
+
+    /// <summary>The last call's id.</summary>
+    public uint CallId { get; private set; }
+
+    /// <summary>Whether any byte of an answer came that was not used yet.</summary>
+    public bool HasInput => _input.Unread.Length > 0 || _assembler.InProgress;
+
+    /// <summary>The reply's payload, after <see cref="ClientStep.Reply"/>;
+    /// valid until the next call begins.</summary>
+    public ReadOnlyMemory<byte> Reply { get; private set; }
+
+    /// <summary>The interface's return code, after <see cref="ClientStep.Reply"/>.</summary>
+    public uint ReturnCode { get; private set; }
+
+    /// <summary>The status, after <see cref="ClientStep.Fault"/>.</summary>
+    public uint FaultStatus { get; private set; }
+
+    /// <summary>Whether the server says that the faulted call did not run.</summary>
+    public bool DidNotExecute { get; private set; }
+
+    /// <summary>Where the next bytes are received.</summary>
+    public Memory<byte> GetFreeMemory() => _input.GetFreeMemory();
+
+    /// <summary>Adds received bytes.</summary>
+    public void Advance(int count) => _input.Advance(count);
+
+    /// <summary>The bind that opens the association.</summary>
+    /// <param name="group">0, or the group of the client's other connections.</param>
+    public byte[] Bind(uint group)
+    {
+        _bindId = ++CallId;
+        byte[] bind = Propose(PduType.Bind, group);
+        return Security is null ? bind : Security.Begin(bind);
+    }
+
+    /// <summary>Begins a call; its bytes are then taken with <see cref="TryTakeOutput"/>.</summary>
+    /// <param name="request">The payload, after a prefix of <see cref="RequestPrefix"/>.</param>
+    public void BeginCall(MessageBuffer request)
+    {
+        EndCall();
+        CallId = CallId == uint.MaxValue ? 1 : CallId + 1;
+        Memory<byte> message = request.Whole[..(RequestPrefix + request.Length)];
+        ExecStub.WriteRequestPrefix(message.Span[PduHeader.CallSize..], request.Length);
+        _writer.Begin(message, PduType.Request, CallId, ContextId, _maxTransmit);
+    }
+
+    /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
+    /// <returns>False when everything was given out.</returns>
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
+    {
+        if (_control.Length > 0)
+        {
+            bytes = _control;
+            _control = [];
+            return true;
+        }
+
+        return _writer.TryNext(out bytes);
+    }
+
+    /// <summary>Forgets the reply.</summary>
+    public void EndCall()
+    {
+        Reply = default;
+        _writer.Release();
+        _assembler.Reset();
+    }
+
+    /// <summary>Works on what was received until there is something to tell.</summary>
+    /// <exception cref="RpcException">The bind was refused, or the peer broke the protocol.</exception>
+    public ClientStep Step()
+    {
+        while (true)
+        {
+            ReadOnlySpan<byte> unread = _input.Unread;
+            if (unread.Length < PduHeader.Size)
+            {
+                return ClientStep.Receive;
+            }
+
+            PduHeader header = PduHeader.Read(unread);
+            PduDefect defect = header.Check(_bound ? _limits.MaxFragmentBytes : ushort.MaxValue);
+            if (defect != PduDefect.None)
+            {
+                throw Broken($"the header of what it sent is wrong ({defect})");
+            }
+
+            if (unread.Length < header.FragmentLength)
+            {
+                return ClientStep.Receive;
+            }
+
+            Memory<byte> pdu = _input.Take(header.FragmentLength);
+            if (header.Type == PduType.Shutdown)
+            {
+                return ClientStep.Shutdown;
+            }
+
+            ClientStep step = _bound ? HandleAnswer(header, pdu) : HandleBindAnswer(header, pdu.Span);
+            if (step != ClientStep.Receive)
+            {
+                return step;
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        _input.Dispose();
+        _assembler.Dispose();
+        _writer.Dispose();
+        Security?.Dispose();
+        Reply = default;
+    }
+
+    /// <summary>The fault, as the caller should see it.</summary>
+    public RpcException FaultToException()
+    {
+        // Nobody vouches for a fault where replies are signed, so its word that nothing ran is not taken.
+        bool mayHaveExecuted = !DidNotExecute || Protection is not null;
+        return (FaultStatus, Security) switch
+        {
+            (Dce.FaultStatus.AccessDenied, null) when _endpoint.Transport == RpcTransport.Tcp =>
+                NativeFault.Anonymous(_endpoint, FaultStatus),
+            (Dce.FaultStatus.AccessDenied, { } security) when !_wasAnswered =>
+                security.NotAccepted(FaultStatus),
+            _ => NativeFault.ToException(_endpoint, FaultStatus, mayHaveExecuted),
+        };
+    }
+
+    private byte[] Propose(PduType type, uint group)
+    {
+        ushort fragment = (ushort)_limits.MaxFragmentBytes;
+        ContextProposal context = new(ContextId, SyntaxId.Interface(_interfaceId), [SyntaxId.Ndr]);
+        return new BindPdu(fragment, fragment, group, [context]).ToBytes(type, _bindId);
+    }
+
+    private ClientStep HandleBindAnswer(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        switch (header.Type)
+        {
+            case PduType.BindNak:
+                throw BindNotAccepted(BindNakPdu.TryReadReason(header, pdu, out BindNakReason reason)
+                    ? reason
+                    : BindNakReason.Unspecified);
+            case PduType.Fault when FaultPdu.TryReadStatus(header, pdu, out uint status):
+                throw status == Dce.FaultStatus.AccessDenied && Security is not null
+                    ? Security.NotAccepted(status)
+                    : NativeFault.ToException(_endpoint, status, mayHaveExecuted: false);
+            case PduType.BindAck when header.CallId == _bindId && !_wasAccepted:
+            case PduType.AlterContextResponse when header.CallId == _bindId && _wasAccepted:
+                break;
+            default:
+                throw Broken(
+                    $"it answered the bind with PDU type {(byte)header.Type} of call {header.CallId}");
+        }
+
+        if (BindAckPdu.Read(header, pdu) is not { } ack || ack.Results.Count == 0)
+        {
+            throw Broken("its bind_ack does not decode");
+        }
+
+        if (ack.Results[0] is { Result: not ContextDecision.Accepted } refused)
+        {
+            throw ContextNotAccepted(refused);
+        }
+
+        if (ack.Results[0].Transfer != SyntaxId.Ndr)
+        {
+            throw Broken(
+                $"it accepted the transfer syntax {ack.Results[0].Transfer}, which was not proposed");
+        }
+
+        if (!_wasAccepted)
+        {
+            _wasAccepted = true;
+            AssociationGroup = ack.AssociationGroup;
+            _maxTransmit = Math.Max(
+                PduHeader.MustReceiveFragment, Math.Min(_limits.MaxFragmentBytes, (int)ack.MaxReceive));
+        }
+
+        return Security is null ? Establish() : ContinueAuthentication(Security, header, pdu);
+    }
+
+    private ClientStep ContinueAuthentication(
+        ClientSecurity security, in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        security.Take(header, pdu);
+        if (security.HasToken)
+        {
+            // What awaits no answer goes with auth3.
+            _control = security.Attach(security.IsComplete
+                ? Auth3Pdu.ToBytes(_bindId)
+                : Propose(PduType.AlterContext, AssociationGroup));
+        }
+
+        return security.IsComplete ? Establish() : ClientStep.Send;
+    }
+
+    private ClientStep Establish()
+    {
+        _bound = true;
+        Protection ??= Security?.Protection;
+        return ClientStep.Bound;
+    }
+
+    private ClientStep HandleAnswer(in PduHeader header, Memory<byte> pdu)
+    {
+        if (header.Type is not (PduType.Response or PduType.Fault))
+        {
+            throw Broken($"it sent PDU type {(byte)header.Type} in place of an answer");
+        }
+
+        if (!IsOfCall(header.CallId))
+        {
+            throw Broken($"it answered call {header.CallId} while call {CallId} was waiting");
+        }
+
+        if (header.Type == PduType.Fault)
+        {
+            return FaultPdu.TryReadStatus(header, pdu.Span, out uint status)
+                ? TakeFault(header, status)
+                : throw Broken("its fault is too short");
+        }
+
+        if (!CallPdu.TryUnprotect(header, pdu.Span, Protection))
+        {
+            throw Broken("its reply is not protected as was agreed on");
+        }
+
+        AssemblyState state = CallPdu.TryRead(header, pdu.Span, out CallPdu call)
+            ? _assembler.Add(header, call, pdu)
+            : AssemblyState.Disorder;
+        return state switch
+        {
+            AssemblyState.Incomplete => ClientStep.Receive,
+            AssemblyState.Complete => TakeReply(),
+            AssemblyState.TooLarge => throw ReplyTooLarge(),
+            _ => throw Broken("the fragments of its reply are out of order"),
+        };
+    }
+
+    // There is one call at a time, and a connection whose call was given up is closed:
+    // an answer is that of the call.
+    // A server that repeated an id before, or writes any other, is out of step.
+    private bool IsOfCall(uint callId)
+    {
+        if (callId == CallId)
+        {
+            _repeatsCallIds = true;
+            return true;
+        }
+
+        if (callId != ConstantCallId || _repeatsCallIds)
+        {
+            return false;
+        }
+
+        if (!_hasConstantCallId)
+        {
+            _hasConstantCallId = true;
+            DebugLog?.Invoke(
+                $"'{_endpoint}' answers call {CallId} with call_id {callId}, as Wine 8's rpcrt4 does with "
+                + "every call. The answer is taken, because this connection has one call at a time.");
+        }
+
+        return true;
+    }
+
+    private ClientStep TakeFault(in PduHeader header, uint status)
+    {
+        FaultStatus = status;
+        DidNotExecute = header.Flags.HasFlag(PduFlags.DidNotExecute);
+        return ClientStep.Fault;
+    }
+
+    private ClientStep TakeReply()
+    {
+        if (!ExecStub.TryReadResponse(
+            _assembler.Stub, _assembler.LittleEndian, allowTrailing: Protection is not null,
+            out ReadOnlyMemory<byte> payload, out uint code))
+        {
+            throw Broken("its reply does not decode as the result of Exec");
+        }
+
+        _wasAnswered = true;
+        Reply = payload;
+        ReturnCode = code;
+        return ClientStep.Reply;
+    }
+
+    private RpcException Broken(string what) =>
+        NativeFault.BrokenProtocol(_endpoint, what, mayHaveExecuted: _bound);
+
+    private RpcException ReplyTooLarge() => new(
+        RpcStatusCode.ResourceExhausted,
+        $"The reply of '{_endpoint}' is larger than {_limits.MaxMessageBytes:N0} bytes or has more than "
+        + $"{_limits.MaxFragments:N0} fragments. Ask for less at once, or raise "
+        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} of the client.")
+    {
+        ErrorId = "MessageTooLarge",
+        Endpoint = _endpoint,
+        MayHaveExecuted = true,
+    };
+
+    private RpcException BindNotAccepted(BindNakReason reason)
+    {
+        if (Security is not null
+            && reason is BindNakReason.AuthenticationType or BindNakReason.InvalidChecksum)
+        {
+            return Security!.BindNotAccepted(reason);
+        }
+
+        (RpcStatusCode code, string why) = reason switch
+        {
+            BindNakReason.LocalLimit => (RpcStatusCode.ResourceExhausted,
+                "it has as many connections as it takes. Try again later, or raise MaxConnections or "
+                + "MaxConnectionsPerAddress there"),
+            BindNakReason.TemporaryCongestion => (RpcStatusCode.ResourceExhausted,
+                "it is too busy. Try again later"),
+            BindNakReason.ProtocolVersion => (RpcStatusCode.Internal,
+                "it does not speak DCE/RPC version 5.0"),
+            BindNakReason.AuthenticationType => (RpcStatusCode.Unauthenticated,
+                "it does not know the authentication type"),
+            _ => (RpcStatusCode.Unavailable, $"it gave bind_nak reason {(ushort)reason}"),
+        };
+        return new RpcException(code, $"'{_endpoint}' refused the connection: {why}.")
+        {
+            Endpoint = _endpoint,
+        };
+    }
+
+    private RpcException ContextNotAccepted(ContextResult refused)
+    {
+        (RpcStatusCode code, string why) = (refused.Result, refused.Reason) switch
+        {
+            (ContextDecision.ProviderRejection, ContextResult.InterfaceNotSupported) =>
+                (RpcStatusCode.Unimplemented,
+                "that interface is not served there. Check the interface id and the endpoint"),
+            (ContextDecision.ProviderRejection, ContextResult.TransferNotSupported) =>
+                (RpcStatusCode.Unimplemented, "the server does not take NDR 2.0"),
+            (ContextDecision.ProviderRejection, ContextResult.LocalLimit) =>
+                (RpcStatusCode.ResourceExhausted, "the server has too many contexts on this connection"),
+            _ => (RpcStatusCode.PermissionDenied,
+                $"the server gave result {(ushort)refused.Result}, reason {refused.Reason}"),
+        };
+        string name = InterfaceName is null ? "" : $" of '{InterfaceName}'";
+        return new RpcException(code, $"'{_endpoint}' does not accept interface {_interfaceId}{name}: {why}.")
+        {
+            Endpoint = _endpoint,
+        };
+    }
+}

@@ -1,0 +1,157 @@
+using System.Security.Cryptography;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Protocols.Dce;
+
+/// <summary>How one connection of a client proves who calls:
+/// makes and takes the tokens of the bind.</summary>
+internal sealed class ClientSecurity : IDisposable
+{
+    // Two or three are usual.
+    private const int MaxLegs = 10;
+
+    // Any number: there is one context on a connection.
+    private const uint TrailerContext = 79231;
+
+    private readonly RpcEndpoint _endpoint;
+    private readonly ClientLogin _login;
+    private readonly SecurityContext _context;
+    private readonly AuthTrailer _trailer;
+    private byte[] _token = [];
+    private int _legs;
+
+    /// <exception cref="RpcException">The authentication cannot even begin.</exception>
+    public ClientSecurity(RpcEndpoint endpoint, ClientLogin login)
+    {
+        _endpoint = endpoint;
+        _login = login;
+        _context = login.Begin();
+        _trailer = new AuthTrailer(login.Package, (byte)login.Level, 0, TrailerContext);
+    }
+
+    /// <summary>Whether this side has all that it needs.</summary>
+    public bool IsComplete => _context.IsComplete;
+
+    /// <summary>Whether there is a token to send.</summary>
+    public bool HasToken => _token.Length > 0;
+
+    /// <summary>Who calls, for errors.</summary>
+    public string User => _login.User;
+
+    /// <summary>What proves it, for errors.</summary>
+    public string Mechanism => SecurityPackage.NameOf(_login.Package);
+
+    /// <summary>Protects the calls, once the authentication is complete;
+    /// null where its level asks for nothing.</summary>
+    public PduProtection? Protection { get; private set; }
+
+    /// <summary>Adds the first token to the bind.</summary>
+    public byte[] Begin(byte[] bind)
+    {
+        Step(default);
+        PduHeader header = PduHeader.Read(bind);
+        PduHeader.Write(
+            bind, header.Type, header.Flags | PduFlags.HeaderSigning, bind.Length, 0, header.CallId);
+        return Attach(bind);
+    }
+
+    /// <summary>Takes the token in the server's answer.</summary>
+    /// <exception cref="RpcException">Unauthenticated: the server does not take part as it must.</exception>
+    public void Take(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        if (header.Type == PduType.BindAck)
+        {
+            _context.SignsHeaders = header.Flags.HasFlag(PduFlags.HeaderSigning);
+        }
+
+        // To go on without would be to call as nobody, and unprotected.
+        if (header.AuthLength == 0)
+        {
+            throw Refused("it answered without a token, and so leaves out the authentication");
+        }
+
+        if (++_legs >= MaxLegs)
+        {
+            throw Refused("it wants more and more tokens");
+        }
+
+        if (!AuthTrailer.TryRead(header, pdu, PduHeader.Size, out AuthTrailer trailer)
+            || trailer with { PadLength = 0 } != _trailer)
+        {
+            throw Refused("it answered with another authentication than was asked for");
+        }
+
+        Step(pdu[^header.AuthLength..]);
+        if (!IsComplete)
+        {
+            if (!HasToken)
+            {
+                throw Refused("the authentication has come to a standstill");
+            }
+        }
+        else if (!_context.Supports(_login.Level))
+        {
+            throw Refused($"it does not agree to protection level {_login.Level}");
+        }
+        else
+        {
+            Protection = ContextProtection.Of(_context, _trailer);
+        }
+    }
+
+    /// <summary>Adds the token that is to be sent.</summary>
+    public byte[] Attach(byte[] pdu)
+    {
+        byte[] token = _token;
+        _token = [];
+        return AuthTrailer.Append(pdu, _trailer, token);
+    }
+
+    /// <summary>The server refused a call, and it was the first:
+    /// that is its answer to the last token.</summary>
+    public RpcException NotAccepted(uint status = 0) => Refused(
+        "that is no account there, or its password is another, or it may not call", status: status);
+
+    /// <summary>The server refused the bind because of the authentication.</summary>
+    public RpcException BindNotAccepted(BindNakReason reason) => reason == BindNakReason.AuthenticationType
+        ? new RpcException(
+            RpcStatusCode.Unauthenticated,
+            $"'{_endpoint}' does not offer {Mechanism}. "
+            + "Use another mechanism, or connect without authentication.")
+        {
+            ErrorId = "MechanismNotOffered",
+            Endpoint = _endpoint,
+        }
+        : NotAccepted();
+
+    /// <inheritdoc/>
+    public void Dispose() => _context.Dispose();
+
+    private void Step(ReadOnlySpan<byte> token)
+    {
+        try
+        {
+            _token = _context.Step(token);
+        }
+        catch (RpcException e)
+        {
+            e.Endpoint ??= _endpoint;
+            throw;
+        }
+        catch (CryptographicException e)
+        {
+            // As where a system forbids MD5.
+            throw Refused(e.Message, e);
+        }
+    }
+
+    private RpcException Refused(string why, Exception? cause = null, uint status = 0) => new(
+        RpcStatusCode.Unauthenticated,
+        $"'{_endpoint}' did not authenticate '{User}' with {Mechanism}: {why}.",
+        cause)
+    {
+        ErrorId = SecurityErrors.AuthenticationFailed,
+        Endpoint = _endpoint,
+        NativeStatus = status,
+    };
+}

@@ -1,0 +1,27 @@
+namespace ProtoRpc.Protocols.Dce;
+
+/// <summary>The answer to one proposed context.</summary>
+/// <param name="Result">What was decided.</param>
+/// <param name="Reason">Why it was refused, or the bits of acknowledged features.</param>
+/// <param name="Transfer">The accepted syntax; zero otherwise.</param>
+internal readonly record struct ContextResult(ContextDecision Result, ushort Reason, SyntaxId Transfer)
+{
+    /// <summary>Provider reason: the interface is not served.</summary>
+    public const ushort InterfaceNotSupported = 1;
+
+    /// <summary>Provider reason: none of the transfer syntaxes is spoken.</summary>
+    public const ushort TransferNotSupported = 2;
+
+    /// <summary>Provider reason: too many contexts.</summary>
+    public const ushort LocalLimit = 3;
+
+    /// <summary>The context with NDR.</summary>
+    public static ContextResult Accepted { get; } = new(ContextDecision.Accepted, 0, SyntaxId.Ndr);
+
+    /// <summary>A refusal by this side.</summary>
+    public static ContextResult Refused(ushort reason) =>
+        new(ContextDecision.ProviderRejection, reason, default);
+
+    /// <summary>An answer to bind-time features.</summary>
+    public static ContextResult Features(ushort bits) => new(ContextDecision.NegotiateAck, bits, default);
+}

@@ -1,0 +1,50 @@
+namespace ProtoRpc.Protocols.Dce;
+
+/// <summary>Makes exceptions of what peers answer in place of a reply.</summary>
+internal static class NativeFault
+{
+    /// <summary>A fault by its status.</summary>
+    public static RpcException ToException(RpcEndpoint endpoint, uint status, bool mayHaveExecuted)
+    {
+        (RpcStatusCode code, string meaning) = RpcStatusTable.OfNativeStatus(status);
+        return new RpcException(code, $"'{endpoint}' answered with fault 0x{status:X8}: {meaning}.")
+        {
+            Endpoint = endpoint,
+            NativeStatus = status,
+            MayHaveExecuted = mayHaveExecuted,
+        };
+    }
+
+    /// <summary>A return code of the interface other than 0.</summary>
+    public static RpcException OfReturnCode(RpcEndpoint endpoint, string what, uint code)
+    {
+        (RpcStatusCode status, string meaning) = RpcStatusTable.OfNativeStatus(code);
+        return new RpcException(status, $"{what} ended with return code 0x{code:X8}: {meaning}.")
+        {
+            Endpoint = endpoint,
+            NativeStatus = code,
+            MayHaveExecuted = true,
+        };
+    }
+
+    /// <summary>The server refuses callers that it does not know.</summary>
+    public static RpcException Anonymous(RpcEndpoint endpoint, uint status) => new(
+        RpcStatusCode.Unauthenticated,
+        $"'{endpoint}' wants to know who calls, and this connection does not say. Connect with "
+        + "authentication: as User with a credential, or as Self.")
+    {
+        ErrorId = "AuthenticationRequired",
+        Endpoint = endpoint,
+        NativeStatus = status,
+    };
+
+    /// <summary>The peer does not keep to the protocol, or speaks another one.</summary>
+    public static RpcException BrokenProtocol(RpcEndpoint endpoint, string what, bool mayHaveExecuted) => new(
+        RpcStatusCode.Internal,
+        $"'{endpoint}' does not speak DCE/RPC as agreed: {what}. Check that a DCE/RPC server listens there.")
+    {
+        ErrorId = "ProtocolError",
+        Endpoint = endpoint,
+        MayHaveExecuted = mayHaveExecuted,
+    };
+}

@@ -1,0 +1,114 @@
+using System.Buffers.Binary;
+
+namespace ProtoRpc.Protocols.Dce;
+
+/// <summary>The sixteen octets that every PDU begins with.</summary>
+internal readonly struct PduHeader
+{
+    /// <summary>Octets of the common header.</summary>
+    public const int Size = 16;
+
+    /// <summary>Octets before the stub of a request without object UUID, and of a response.</summary>
+    public const int CallSize = 24;
+
+    /// <summary>The fragment size that everybody must be able to receive (C706 section 12.6.3.1).</summary>
+    public const int MustReceiveFragment = 1432;
+
+    private const byte MajorVersion = 5;
+    private const byte LittleEndianAscii = 0x10;
+
+    private PduHeader(ReadOnlySpan<byte> pdu)
+    {
+        Major = pdu[0];
+        Minor = pdu[1];
+        Type = (PduType)pdu[2];
+        Flags = (PduFlags)pdu[3];
+        Representation = pdu[4];
+        FragmentLength = LittleEndian
+            ? BinaryPrimitives.ReadUInt16LittleEndian(pdu[8..])
+            : BinaryPrimitives.ReadUInt16BigEndian(pdu[8..]);
+        AuthLength = LittleEndian
+            ? BinaryPrimitives.ReadUInt16LittleEndian(pdu[10..])
+            : BinaryPrimitives.ReadUInt16BigEndian(pdu[10..]);
+        CallId = LittleEndian
+            ? BinaryPrimitives.ReadUInt32LittleEndian(pdu[12..])
+            : BinaryPrimitives.ReadUInt32BigEndian(pdu[12..]);
+    }
+
+    /// <summary>Protocol version, 5.</summary>
+    public byte Major { get; }
+
+    /// <summary>Minor version, 0 or 1.</summary>
+    public byte Minor { get; }
+
+    /// <summary>The kind.</summary>
+    public PduType Type { get; }
+
+    /// <summary>The flags.</summary>
+    public PduFlags Flags { get; }
+
+    /// <summary>The first octet of the data representation: integer and character format.</summary>
+    public byte Representation { get; }
+
+    /// <summary>The whole PDU, header and trailer included.</summary>
+    public ushort FragmentLength { get; }
+
+    /// <summary>The authentication value only; 0 means that there is no trailer.</summary>
+    public ushort AuthLength { get; }
+
+    /// <summary>The call.</summary>
+    public uint CallId { get; }
+
+    /// <summary>The byte order of everything in this PDU.</summary>
+    public bool LittleEndian => Representation >> 4 == 1;
+
+    /// <summary>Octets at the end of the PDU that are the security trailer and its value.</summary>
+    public int TrailerLength => AuthLength == 0 ? 0 : AuthTrailer.Size + AuthLength;
+
+    /// <summary>Reads the header; <paramref name="pdu"/> has at least <see cref="Size"/> octets.</summary>
+    public static PduHeader Read(ReadOnlySpan<byte> pdu) => new(pdu);
+
+    /// <summary>Writes a little-endian header of version 5.0.</summary>
+    public static void Write(
+        Span<byte> target, PduType type, PduFlags flags, int fragmentLength, int authLength, uint callId)
+    {
+        target[0] = MajorVersion;
+        target[1] = 0;
+        target[2] = (byte)type;
+        target[3] = (byte)flags;
+        BinaryPrimitives.WriteUInt32LittleEndian(target[4..], LittleEndianAscii);
+        BinaryPrimitives.WriteUInt16LittleEndian(target[8..], checked((ushort)fragmentLength));
+        BinaryPrimitives.WriteUInt16LittleEndian(target[10..], checked((ushort)authLength));
+        BinaryPrimitives.WriteUInt32LittleEndian(target[12..], callId);
+    }
+
+    /// <summary>A PDU that is nothing but its header: shutdown, co_cancel, orphaned.</summary>
+    public static byte[] HeaderOnly(PduType type, uint callId)
+    {
+        byte[] pdu = new byte[Size];
+        Write(pdu, type, PduFlags.Single, Size, 0, callId);
+        return pdu;
+    }
+
+    /// <summary>Looks for what makes the PDU unusable whatever its kind.</summary>
+    /// <param name="maxFragment">The largest fragment that is accepted.</param>
+    public PduDefect Check(int maxFragment)
+    {
+        if (Major != MajorVersion || Minor > 1)
+        {
+            return PduDefect.Version;
+        }
+
+        if (Representation is not (0x00 or LittleEndianAscii))
+        {
+            return PduDefect.Representation;
+        }
+
+        if (FragmentLength < Size || FragmentLength > maxFragment)
+        {
+            return PduDefect.Length;
+        }
+
+        return Size + TrailerLength > FragmentLength ? PduDefect.AuthLength : PduDefect.None;
+    }
+}

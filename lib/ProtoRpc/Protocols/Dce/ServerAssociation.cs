@@ -1,0 +1,407 @@
+using System.Security.Cryptography;
+
+namespace ProtoRpc.Protocols.Dce;
+
+/// <summary>The server's side of one connection: received bytes in;
+/// output, calls and the wish to close out.</summary>
+/// <remarks>Knows no socket and no clock. Never throws because of what a peer sent.
+/// Not thread-safe.</remarks>
+internal sealed class ServerAssociation : IDisposable
+{
+    private const int Prefix = PduHeader.CallSize + ExecStub.ResponsePrefix;
+
+    private readonly RpcLimits _limits;
+    private readonly string _secondaryAddress;
+    private readonly PduBuffer _input = new();
+    private readonly FragmentAssembler _assembler;
+    private readonly FragmentWriter _writer = new();
+    private readonly ContextTable _contexts;
+    private byte[] _control = [];
+    private int _maxTransmit = PduHeader.MustReceiveFragment;
+    private int _maxReceive = PduHeader.MustReceiveFragment;
+    private uint _group;
+    private bool _closing;
+
+    /// <param name="limits">The bounds.</param>
+    /// <param name="secondaryAddress">The endpoint as bind_ack names it: a port, or a pipe.</param>
+    /// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
+    public ServerAssociation(RpcLimits limits, string secondaryAddress, Func<Guid, bool> isServed)
+    {
+        _limits = limits;
+        _secondaryAddress = secondaryAddress;
+        _contexts = new ContextTable(limits.MaxContexts, isServed);
+        _assembler = new FragmentAssembler(
+            (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix),
+            limits.MaxFragments);
+        Reply = new MessageBuffer(Prefix, limits.MaxMessageBytes, "reply");
+    }
+
+    /// <summary>Refuse the bind for this reason, whatever it proposes.</summary>
+    public BindNakReason? RefuseBind { get; init; }
+
+    /// <summary>Who the client is, and what he may call.</summary>
+    public ServerSecurity Security { get; init; } = ServerSecurity.Open;
+
+    /// <summary>Signs or seals the calls, once a security package agreed with the client;
+    /// null for none.</summary>
+    public PduProtection? Protection
+    {
+        get => _writer.Protection;
+        set => _writer.Protection = value;
+    }
+
+    /// <summary>Whether a bind was accepted.</summary>
+    public bool IsBound { get; private set; }
+
+    /// <summary>Whether the client may take its time: it is bound,
+    /// and the authentication that it began is over.</summary>
+    public bool IsEstablished => IsBound && !Security.IsPending;
+
+    /// <summary>Whether a PDU, or the fragments of a request, began to come and did not end.</summary>
+    public bool IsMidMessage => _assembler.InProgress || _input.Unread.Length > 0;
+
+    /// <summary>PDUs that came whole, so that the owner sees whether something moves.</summary>
+    public long ReceivedPdus { get; private set; }
+
+    /// <summary>Whether to wait for the peer's end after closing,
+    /// because it may still be sending what nobody wants and would lose the answer.</summary>
+    public bool LingersOnClose { get; private set; }
+
+    /// <summary>The call's interface, after <see cref="ServerStep.Call"/>.</summary>
+    public Guid Interface { get; private set; }
+
+    /// <summary>The call's id.</summary>
+    public uint CallId => _assembler.CallId;
+
+    /// <summary>The call's payload; valid until the next <see cref="GetFreeMemory"/>.</summary>
+    public ReadOnlyMemory<byte> Request { get; private set; }
+
+    /// <summary>Where the reply's payload is written.</summary>
+    public MessageBuffer Reply { get; }
+
+    /// <summary>Where the next bytes are received.</summary>
+    public Memory<byte> GetFreeMemory() => _input.GetFreeMemory();
+
+    /// <summary>Adds received bytes.</summary>
+    public void Advance(int count) => _input.Advance(count);
+
+    /// <summary>Works on what was received until something is wanted from outside.</summary>
+    public ServerStep Step()
+    {
+        while (!_closing)
+        {
+            ReadOnlySpan<byte> unread = _input.Unread;
+            if (unread.Length < PduHeader.Size)
+            {
+                return ServerStep.Receive;
+            }
+
+            PduHeader header = PduHeader.Read(unread);
+            PduDefect defect = header.Check(MaxFragmentOf(header.Type));
+            if (defect != PduDefect.None)
+            {
+                return RefusePdu(header, defect);
+            }
+
+            if (unread.Length < header.FragmentLength)
+            {
+                return ServerStep.Receive;
+            }
+
+            ReceivedPdus++;
+            ServerStep step = Handle(header, _input.Take(header.FragmentLength));
+            if (step != ServerStep.Receive)
+            {
+                return step;
+            }
+        }
+
+        return ServerStep.Close;
+    }
+
+    /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
+    /// <returns>False when everything was given out.</returns>
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
+    {
+        if (_control.Length > 0)
+        {
+            bytes = _control;
+            _control = [];
+            return true;
+        }
+
+        return _writer.TryNext(out bytes);
+    }
+
+    /// <summary>Answers the call with what is in <see cref="Reply"/>.</summary>
+    /// <param name="returnCode">0, or a code that goes without the reply's bytes.</param>
+    public void CompleteCall(uint returnCode)
+    {
+        // A MAYBE request is run and never answered.
+        if (_assembler.Flags.HasFlag(PduFlags.Maybe))
+        {
+            return;
+        }
+
+        int length = ExecStub.WriteResponse(Reply.Whole.Span[PduHeader.CallSize..], Reply.Length, returnCode);
+        _writer.Begin(
+            Reply.Whole[..(PduHeader.CallSize + length)],
+            PduType.Response, CallId, _assembler.ContextId, _maxTransmit);
+    }
+
+    /// <summary>Answers the call with a fault.</summary>
+    public void FaultCall(uint status, bool didNotExecute) =>
+        _control = FaultPdu.ToBytes(status, CallId, _assembler.ContextId, didNotExecute);
+
+    /// <summary>Forgets the call once its answer was sent, or when none is to be sent.</summary>
+    public void EndCall()
+    {
+        Request = default;
+        _assembler.Reset();
+        _writer.Release();
+        Reply.Reset();
+    }
+
+    /// <summary>Asks the client to leave; the next step is to close.</summary>
+    public void ShutDown()
+    {
+        _control = PduHeader.HeaderOnly(PduType.Shutdown, 0);
+        _closing = true;
+    }
+
+    /// <summary>Whether received bytes, looked at while a call runs, cancel it.</summary>
+    /// <param name="bytes">Bytes from the beginning of a PDU on;
+    /// null for those that are already in the buffer.</param>
+    public CancelNotice FindCancel(ReadOnlySpan<byte> bytes)
+    {
+        CancelNotice notice = CancelNotice.None;
+        while (bytes.Length >= PduHeader.Size)
+        {
+            PduHeader header = PduHeader.Read(bytes);
+            if (header.Check(ushort.MaxValue) != PduDefect.None || header.FragmentLength > bytes.Length)
+            {
+                break;
+            }
+
+            if (header.CallId == CallId && header.Type == PduType.Orphaned)
+            {
+                return CancelNotice.Orphan;
+            }
+
+            if (header.CallId == CallId && header.Type == PduType.CoCancel)
+            {
+                notice = CancelNotice.Cancel;
+            }
+
+            bytes = bytes[header.FragmentLength..];
+        }
+
+        return notice;
+    }
+
+    /// <summary>Whether the call was cancelled before it began.</summary>
+    public CancelNotice FindBufferedCancel()
+    {
+        CancelNotice notice = FindCancel(_input.Unread);
+        return notice == CancelNotice.None && _assembler.Flags.HasFlag(PduFlags.PendingCancel)
+            ? CancelNotice.Cancel
+            : notice;
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        _input.Dispose();
+        _assembler.Dispose();
+        _writer.Dispose();
+        Reply.Dispose();
+        Security.Dispose();
+    }
+
+    // The PDUs of a bind may carry tokens that are larger than the fragments of calls.
+    private int MaxFragmentOf(PduType type) => type is PduType.Bind or PduType.AlterContext or PduType.Auth3
+        ? ushort.MaxValue
+        : _limits.MaxFragmentBytes;
+
+    private ServerStep Handle(in PduHeader header, Memory<byte> pdu)
+    {
+        switch (header.Type)
+        {
+            case PduType.Bind:
+                return HandleBind(header, pdu.Span);
+            case PduType.AlterContext when IsBound && !_assembler.InProgress:
+                return HandleAlterContext(header, pdu.Span);
+            case PduType.Auth3 when Security.IsPending:
+                // There is no answer to it: a proof that failed shows with the first request.
+                Security.Continue(header, pdu.Span);
+                Protection = Security.Protection;
+                return ServerStep.Receive;
+            case PduType.Request when IsBound:
+                return HandleRequest(header, pdu);
+            case PduType.CoCancel when IsBound:
+                // The call that it means is over: its answer and the cancel crossed.
+                return ServerStep.Receive;
+            case PduType.Orphaned when IsBound:
+                if (_assembler.InProgress && _assembler.CallId == header.CallId)
+                {
+                    _assembler.Reset();
+                }
+
+                return ServerStep.Receive;
+            case PduType.Request or PduType.AlterContext:
+                return CloseWithFault(header.CallId, FaultStatus.ProtocolError);
+            default:
+                return CloseWith([]);
+        }
+    }
+
+    private ServerStep HandleBind(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        if (RefuseBind is BindNakReason reason)
+        {
+            return CloseWith(BindNakPdu.ToBytes(reason, header.CallId));
+        }
+
+        if (IsBound || BindPdu.Read(header, pdu) is not { } bind)
+        {
+            return CloseWith(BindNakPdu.ToBytes(BindNakReason.Unspecified, header.CallId));
+        }
+
+        Guid[] served = _contexts.FindServed(bind);
+        if (header.AuthLength != 0 && served.Length > 0
+            && Security.Begin(header, pdu, served) is BindNakReason denial)
+        {
+            return CloseWith(BindNakPdu.ToBytes(denial, header.CallId));
+        }
+
+        IsBound = true;
+        Protection = Security.Protection;
+        int own = _limits.MaxFragmentBytes;
+        _maxTransmit = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxReceive));
+        _maxReceive = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxTransmit));
+
+        // The group ties connections together for the client; here it means nothing, so any id is fine.
+        _group = bind.AssociationGroup != 0
+            ? bind.AssociationGroup
+            : (uint)RandomNumberGenerator.GetInt32(1, int.MaxValue);
+        return AnswerBind(bind, PduType.BindAck, header.CallId, _secondaryAddress);
+    }
+
+    private ServerStep HandleAlterContext(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        if (header.AuthLength != 0 && !Security.Continue(header, pdu))
+        {
+            return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
+        }
+
+        if (BindPdu.Read(header, pdu) is not { } alter)
+        {
+            return CloseWithFault(header.CallId, FaultStatus.ProtocolError);
+        }
+
+        Protection = Security.Protection;
+
+        // Fragment sizes and group of an alter_context mean nothing; both were agreed on with the bind.
+        return AnswerBind(alter, PduType.AlterContextResponse, header.CallId, secondaryAddress: "");
+    }
+
+    private ServerStep AnswerBind(BindPdu bind, PduType type, uint callId, string secondaryAddress)
+    {
+        BindAckPdu answer = new(
+            (ushort)_maxTransmit, (ushort)_maxReceive, _group, secondaryAddress, _contexts.Decide(bind));
+        _control = Security.Complete(answer.ToBytes(type, callId));
+        return ServerStep.Send;
+    }
+
+    private ServerStep HandleRequest(in PduHeader header, Memory<byte> pdu)
+    {
+        if (!Security.TryUnprotect(header, pdu.Span, Protection))
+        {
+            return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
+        }
+
+        if (!CallPdu.TryRead(header, pdu.Span, out CallPdu call))
+        {
+            return CloseWithFault(header.CallId, FaultStatus.ProtocolError);
+        }
+
+        // Who may not call gets no further than with the first fragment.
+        uint refusal = _contexts.TryFind(call.ContextId, out Guid called) ? Security.Judge(called) : 0;
+        if (refusal != 0)
+        {
+            return CloseWithFault(header.CallId, refusal);
+        }
+
+        return _assembler.Add(header, call, pdu) switch
+        {
+            AssemblyState.Incomplete => ServerStep.Receive,
+            AssemblyState.Complete => BeginCall(),
+            AssemblyState.TooLarge => CloseWithFault(header.CallId, FaultStatus.TooBusy),
+            _ => CloseWithFault(header.CallId, FaultStatus.ProtocolError),
+        };
+    }
+
+    private ServerStep BeginCall()
+    {
+        if (!_contexts.TryFind(_assembler.ContextId, out Guid called))
+        {
+            return RefuseCall(FaultStatus.InvalidContext);
+        }
+
+        if (_assembler.Operation != 0)
+        {
+            return RefuseCall(FaultStatus.OperationRange);
+        }
+
+        if (!ExecStub.TryReadRequest(
+            _assembler.Stub, _assembler.LittleEndian,
+            allowTrailing: Protection is not null, out ReadOnlyMemory<byte> payload))
+        {
+            return RefuseCall(FaultStatus.BadStubData);
+        }
+
+        Interface = called;
+        int end = ExecStub.RequestPrefix + payload.Length;
+        if (!Security.Verifies(_assembler.Stub.Span[end..], end, _assembler, Interface))
+        {
+            return RefuseCall(FaultStatus.AccessDenied);
+        }
+
+        Request = payload;
+        return ServerStep.Call;
+    }
+
+    private ServerStep RefuseCall(uint status)
+    {
+        FaultCall(status, didNotExecute: true);
+        EndCall();
+        return ServerStep.Send;
+    }
+
+    private ServerStep RefusePdu(in PduHeader header, PduDefect defect)
+    {
+        if (header.Type == PduType.Bind && defect is PduDefect.Version or PduDefect.Representation)
+        {
+            BindNakReason reason =
+                defect == PduDefect.Version ? BindNakReason.ProtocolVersion : BindNakReason.Unspecified;
+            return CloseWith(BindNakPdu.ToBytes(reason, header.CallId));
+        }
+
+        // Without a good version nothing in the header means anything, so nothing is said either.
+        return IsBound && defect != PduDefect.Version
+            ? CloseWithFault(header.CallId, FaultStatus.ProtocolError)
+            : CloseWith([]);
+    }
+
+    private ServerStep CloseWithFault(uint callId, uint status) =>
+        CloseWith(FaultPdu.ToBytes(status, callId, 0, didNotExecute: true));
+
+    private ServerStep CloseWith(byte[] output)
+    {
+        _assembler.Reset();
+        _control = output;
+        _closing = true;
+        LingersOnClose = output.Length > 0;
+        return ServerStep.Close;
+    }
+}

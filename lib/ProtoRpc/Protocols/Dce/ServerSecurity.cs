@@ -1,0 +1,223 @@
+using System.Security.Cryptography;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Protocols.Dce;
+
+/// <summary>Who is at the other end of one connection of a server: takes the tokens of the bind, and then
+/// judges which interfaces may be called.</summary>
+internal sealed class ServerSecurity : IDisposable
+{
+    // Two or three are usual.
+    private const int MaxLegs = 10;
+
+    private readonly Func<Guid, SecurityPolicy> _policyOf;
+    private readonly Func<PeerIdentity> _readPeer;
+    private SecurityContext? _context;
+    private SecurityPolicy? _policy;
+    private AuthTrailer _trailer;
+    private PeerIdentity? _peer;
+    private byte[] _token = [];
+    private int _legs;
+    private bool _hasFailed;
+    private bool _clientSignsHeaders;
+
+    /// <param name="policyOf">Whom an interface lets in.</param>
+    /// <param name="readPeer">What the transport knows of the peer.</param>
+    public ServerSecurity(Func<Guid, SecurityPolicy> policyOf, Func<PeerIdentity> readPeer)
+    {
+        _policyOf = policyOf;
+        _readPeer = readPeer;
+    }
+
+    /// <summary>Everybody may call everything, and nobody is known.</summary>
+    public static ServerSecurity Open =>
+        new(static _ => SecurityPolicy.Open, static () => PeerIdentity.Anonymous(""));
+
+    /// <summary>Whether an authentication was begun and did not succeed, or not yet.</summary>
+    public bool IsPending => _context is { IsComplete: false } || _hasFailed;
+
+    /// <summary>Whether an authentication succeeded.</summary>
+    public bool IsAuthenticated => _context is { IsComplete: true } && !_hasFailed;
+
+    /// <summary>Protects the calls, once the authentication succeeded and if its level asks for it.</summary>
+    public PduProtection? Protection { get; private set; }
+
+    /// <summary>Why the authentication failed.</summary>
+    public RpcException? Failure { get; private set; }
+
+    /// <summary>Who calls.</summary>
+    public PeerIdentity Peer => _peer ??= ReadPeer();
+
+    /// <summary>Takes the first token, with the bind.</summary>
+    /// <param name="header">The bind's header.</param>
+    /// <param name="pdu">The bind.</param>
+    /// <param name="interfaces">The interfaces that it proposes and that are served.</param>
+    /// <returns>Null when the bind may be accepted.</returns>
+    public BindNakReason? Begin(in PduHeader header, ReadOnlySpan<byte> pdu, IEnumerable<Guid> interfaces)
+    {
+        if (!AuthTrailer.TryRead(header, pdu, PduHeader.Size, out AuthTrailer trailer)
+            || !Enum.IsDefined((RpcProtectionLevel)AsLevel(trailer.Level))
+            || trailer.Level <= (byte)RpcProtectionLevel.None)
+        {
+            return BindNakReason.Unspecified;
+        }
+
+        _trailer = trailer with { PadLength = 0 };
+        _clientSignsHeaders = header.Flags.HasFlag(PduFlags.HeaderSigning);
+        try
+        {
+            foreach (SecurityPolicy policy in interfaces.Select(_policyOf))
+            {
+                if (policy.TryBegin(trailer.Type) is { } context)
+                {
+                    _policy = policy;
+                    _context = context;
+                    return TryStep(header, pdu) ? null : BindNakReason.InvalidChecksum;
+                }
+            }
+        }
+        catch (RpcException e)
+        {
+            Fail(e);
+        }
+
+        return BindNakReason.AuthenticationType;
+    }
+
+    /// <summary>Takes one more token, with an alter_context or auth3.</summary>
+    /// <returns>False when the authentication failed.</returns>
+    public bool Continue(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        if (!IsPending || _hasFailed || ++_legs >= MaxLegs
+            || !AuthTrailer.TryRead(header, pdu, PduHeader.Size, out AuthTrailer trailer)
+            || trailer with { PadLength = 0 } != _trailer)
+        {
+            _hasFailed = true;
+            return false;
+        }
+
+        return TryStep(header, pdu);
+    }
+
+    /// <summary>Adds the answering token, if there is one,
+    /// to the answer of a bind or alter_context.</summary>
+    public byte[] Complete(byte[] answer)
+    {
+        if (_context is null)
+        {
+            return answer;
+        }
+
+        if (_clientSignsHeaders)
+        {
+            PduHeader header = PduHeader.Read(answer);
+            PduHeader.Write(
+                answer, header.Type, header.Flags | PduFlags.HeaderSigning, answer.Length, 0, header.CallId);
+        }
+
+        byte[] token = _token;
+        _token = [];
+        return token.Length == 0 ? answer : AuthTrailer.Append(answer, _trailer, token);
+    }
+
+    /// <summary>Undoes the protection of a call's fragment, if it is protected as was agreed on.</summary>
+    public bool TryUnprotect(in PduHeader header, Span<byte> pdu, PduProtection? protection) =>
+        !IsPending
+
+        // At level connect a trailer means nothing, and some clients add one.
+        && ((IsAuthenticated && protection is null) || CallPdu.TryUnprotect(header, pdu, protection));
+
+    /// <summary>Whether the peer may call an interface.</summary>
+    /// <returns>0, or the status of the fault.</returns>
+    public uint Judge(Guid interfaceId)
+    {
+        SecurityPolicy policy = _policyOf(interfaceId);
+        if (IsAuthenticated && ReferenceEquals(policy.Security, _policy!.Security))
+        {
+            return AsLevel(_trailer.Level) < (int)policy.Security.MinimumLevel
+                ? FaultStatus.UnsupportedLevel
+                : 0;
+        }
+
+        if (policy.AllowsAnonymous)
+        {
+            return 0;
+        }
+
+        // Whoever proved himself to another interface's accounts is nobody to this one,
+        // but the kernel's word is.
+        PeerIdentity peer = IsAuthenticated ? _readPeer() : Peer;
+        return !peer.User.IsAuthenticated ? FaultStatus.AccessDenied
+            : peer.ProtectionLevel < policy.Security.MinimumLevel ? FaultStatus.UnsupportedLevel : 0;
+    }
+
+    /// <summary>Whether what a caller says at the end of his request agrees with what came.</summary>
+    public bool Verifies(
+        ReadOnlySpan<byte> afterArguments, int offset, FragmentAssembler request, Guid interfaceId) =>
+        VerificationTrailer.Agrees(afterArguments, offset, request, interfaceId, _clientSignsHeaders);
+
+    /// <inheritdoc/>
+    public void Dispose() => _context?.Dispose();
+
+    // Level 3, call, means packet on a connection.
+    private static int AsLevel(byte level) => level == 3 ? (int)RpcProtectionLevel.Packet : level;
+
+    private bool TryStep(in PduHeader header, ReadOnlySpan<byte> pdu)
+    {
+        try
+        {
+            _token = _context!.Step(pdu[^header.AuthLength..]);
+            if (_context.IsComplete)
+            {
+                Establish();
+            }
+
+            return true;
+        }
+        catch (RpcException e)
+        {
+            return Fail(e);
+        }
+        catch (CryptographicException e)
+        {
+            // As where a system forbids MD5.
+            return Fail(SecurityErrors.Refused(SecurityPackage.NameOf(_trailer.Type), e.Message, e));
+        }
+    }
+
+    private void Establish()
+    {
+        RpcProtectionLevel level = (RpcProtectionLevel)AsLevel(_trailer.Level);
+        if (!_context!.Supports(level))
+        {
+            throw SecurityErrors.Refused(
+                _context.AuthenticationType,
+                $"what was agreed on is not enough for protection level {level}");
+        }
+
+        _context.SignsHeaders = _clientSignsHeaders;
+        Protection = ContextProtection.Of(_context, _trailer);
+
+        // At once: when the system does not tell who it is, the authentication has failed.
+        _peer = ReadPeer();
+    }
+
+    private bool Fail(RpcException failure)
+    {
+        Failure = failure;
+        _hasFailed = true;
+        return false;
+    }
+
+    private PeerIdentity ReadPeer()
+    {
+        PeerIdentity peer = _readPeer();
+        return IsAuthenticated
+            ? peer with
+            {
+                User = _context!.Identity,
+                ProtectionLevel = (RpcProtectionLevel)AsLevel(_trailer.Level)
+            }
+            : peer;
+    }
+}

@@ -1,0 +1,81 @@
+namespace ProtoRpc.Protocols.Dce;
+
+/// <summary>What clients of Windows say at the end of a protected request's stub, about parts of the
+/// conversation that its signature may not cover ([MS-RPCE] section 2.2.2.13).</summary>
+internal static class VerificationTrailer
+{
+    private const ushort TypeMask = 0x3FFF;
+    private const ushort EndMark = 0x4000;
+    private const ushort MustUnderstand = 0x8000;
+    private const ushort BitMask = 1;
+    private const ushort Syntaxes = 2;
+    private const ushort Header = 3;
+    private const uint ClientSignsHeaders = 1;
+
+    private static ReadOnlySpan<byte> Magic => [0x8A, 0xE3, 0x13, 0x71, 0x02, 0xF4, 0x36, 0x71];
+
+    /// <summary>Whether the trailer, if there is one, agrees with what came.</summary>
+    /// <param name="octets">What follows the arguments.</param>
+    /// <param name="offset">How far from the stub's begin; the trailer stands on a multiple of 4.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="interfaceId">The interface that it calls.</param>
+    /// <param name="clientOfferedHeaderSigning">Whether the client's bind, as it came,
+    /// offered to sign headers.</param>
+    public static bool Agrees(
+        ReadOnlySpan<byte> octets, int offset, FragmentAssembler request, Guid interfaceId,
+        bool clientOfferedHeaderSigning)
+    {
+        int padding = -offset & 3;
+        if (octets.Length < padding || !octets[padding..].StartsWith(Magic))
+        {
+            // Padding that the sender did not count; it is protected like the rest, and nobody reads it.
+            return true;
+        }
+
+        PduReader reader = new(octets, request.LittleEndian, padding + Magic.Length);
+        while (true)
+        {
+            ushort command = reader.ReadUInt16();
+            ReadOnlySpan<byte> value = reader.Take(reader.ReadUInt16());
+            if (reader.Failed || !Agrees(command, value, request, interfaceId, clientOfferedHeaderSigning))
+            {
+                return false;
+            }
+
+            if ((command & EndMark) != 0)
+            {
+                return true;
+            }
+        }
+    }
+
+    private static bool Agrees(
+        ushort command, ReadOnlySpan<byte> value, FragmentAssembler request, Guid interfaceId,
+        bool clientOfferedHeaderSigning)
+    {
+        PduReader reader = new(value, request.LittleEndian);
+        switch (command & TypeMask)
+        {
+            case BitMask:
+                // If it can and its bind did not say so, somebody took that out on the way.
+                uint bits = reader.ReadUInt32();
+                return reader.AtEnd && ((bits & ClientSignsHeaders) == 0 || clientOfferedHeaderSigning);
+            case Syntaxes:
+                return reader.ReadSyntax() == SyntaxId.Interface(interfaceId)
+                    && reader.ReadSyntax() == SyntaxId.Ndr
+                    && reader.AtEnd;
+            case Header:
+                byte type = reader.ReadByte();
+                reader.Skip(3);
+                ReadOnlySpan<byte> representation = reader.Take(4);
+                return type == (byte)PduType.Request
+                    && reader.ReadUInt32() == request.CallId
+                    && reader.ReadUInt16() == request.ContextId
+                    && reader.ReadUInt16() == request.Operation
+                    && reader.AtEnd
+                    && representation[0] >> 4 == (request.LittleEndian ? 1 : 0);
+            default:
+                return (command & MustUnderstand) == 0;
+        }
+    }
+}

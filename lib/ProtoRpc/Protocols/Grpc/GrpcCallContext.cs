@@ -1,0 +1,31 @@
+using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc.Protocols.Grpc;
+
+/// <summary>The side channel, a header of the request and a trailer of the reply.</summary>
+internal static class GrpcCallContext
+{
+    public const string HeaderName = "rpc-call-context-bin";
+
+    public static string Write(RpcCallContext context) => GrpcBinaryHeader.Encode(context.ToByteArray());
+
+    /// <summary>Null where there is none, or none that can be read:
+    /// the call counts more than what goes beside it.</summary>
+    public static RpcCallContext? Read(string? header)
+    {
+        if (string.IsNullOrEmpty(header) || GrpcBinaryHeader.Decode(header) is not [byte[] bytes, ..])
+        {
+            return null;
+        }
+
+        try
+        {
+            return RpcCallContext.Parser.ParseFrom(bytes);
+        }
+        catch (InvalidProtocolBufferException)
+        {
+            return null;
+        }
+    }
+}

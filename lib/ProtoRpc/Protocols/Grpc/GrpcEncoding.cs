@@ -1,0 +1,82 @@
+using System.Buffers;
+using System.IO.Compression;
+using ProtoRpc.Protocols.Http;
+
+namespace ProtoRpc.Protocols.Grpc;
+
+/// <summary>Compression of messages.</summary>
+internal static class GrpcEncoding
+{
+    public const string Identity = "identity";
+    public const string Gzip = "gzip";
+
+    /// <summary>What this side reads, for grpc-accept-encoding.</summary>
+    public const string Accepted = $"{Identity},{Gzip}";
+
+    private const int FirstBuffer = 4 * 1024;
+
+    /// <summary>Compresses a body with gzip.</summary>
+    public static byte[] Compress(ReadOnlySpan<byte> body)
+    {
+        using MemoryStream output = new();
+        using (GZipStream gzip = new(output, CompressionLevel.Fastest, leaveOpen: true))
+        {
+            gzip.Write(body);
+        }
+
+        return output.ToArray();
+    }
+
+    /// <summary>Undoes the compression of a body.</summary>
+    /// <param name="body">The compressed body.</param>
+    /// <param name="encoding">What grpc-encoding said; null where it said nothing.</param>
+    /// <param name="maxBytes">The largest body, after decompression.</param>
+    /// <exception cref="RpcException">ResourceExhausted over the limit;
+    /// Internal for an encoding that was not agreed upon, and for bytes that are not of it.</exception>
+    public static ReadOnlyMemory<byte> Decompress(
+        in ReadOnlySequence<byte> body, string? encoding, int maxBytes)
+    {
+        if (encoding != Gzip)
+        {
+            throw GrpcDefects.BadFrame(encoding is null or Identity
+                ? "a message is marked as compressed, but no grpc-encoding was agreed upon"
+                : $"a message is compressed with '{encoding}', which was not offered ({Accepted} was)");
+        }
+
+        try
+        {
+            using Stream gzip = Decompression.TryOpen(new MemoryStream(body.ToArray()), Gzip)!;
+            return body.IsEmpty
+                ? throw new InvalidDataException("It is empty.")
+                : ReadToEnd(gzip, maxBytes);
+        }
+        catch (InvalidDataException e)
+        {
+            throw GrpcDefects.BadFrame(
+                $"a message is not the gzip data that it is marked as ({e.Message})", e);
+        }
+    }
+
+    // Grows with what comes out, and stops at the limit: a few bytes can inflate to any number.
+    private static ReadOnlyMemory<byte> ReadToEnd(Stream stream, int maxBytes)
+    {
+        byte[] bytes = new byte[Math.Min(FirstBuffer, (long)maxBytes + 1)];
+        int length = 0;
+        while (stream.Read(bytes, length, bytes.Length - length) is > 0 and int count)
+        {
+            length += count;
+            if (length > maxBytes)
+            {
+                throw GrpcDefects.TooLarge(
+                    $"sent a compressed message that inflates to more than {maxBytes:N0} bytes", maxBytes);
+            }
+
+            if (length == bytes.Length)
+            {
+                Array.Resize(ref bytes, (int)Math.Min(bytes.Length * 2L, (long)maxBytes + 1));
+            }
+        }
+
+        return bytes.AsMemory(0, length);
+    }
+}

@@ -1,0 +1,107 @@
+using System.Net.Http.Headers;
+
+namespace ProtoRpc.Protocols.Grpc;
+
+/// <summary>The HTTP headers of a call.</summary>
+internal static class GrpcHeaders
+{
+    public const string ContentType = "application/grpc";
+    public const string Encoding = "grpc-encoding";
+    public const string AcceptEncoding = "grpc-accept-encoding";
+    public const string Status = "grpc-status";
+    public const string StatusDetails = "grpc-status-details-bin";
+
+    /// <summary>A trailer of ours: under what the server's record has the exception
+    /// that it does not tell.</summary>
+    public const string CorrelationId = "protorpc-correlation-id";
+
+    private const string ReservedPrefix = "grpc-";
+    private static readonly string UserAgent =
+        $"protorpc/{typeof(GrpcHeaders).Assembly.GetName().Version?.ToString(3)}";
+
+    private static readonly HashSet<string> Reserved =
+    [
+        "te", "content-type", "content-length", "host", "connection", "keep-alive", "proxy-connection",
+        "transfer-encoding", "upgrade", CorrelationId,
+    ];
+
+    /// <summary>The type of a body. Never changed: all calls share it.</summary>
+    public static MediaTypeHeaderValue MediaType { get; } = new(ContentType);
+
+    /// <summary>Whether a name belongs to the protocol, or to HTTP.</summary>
+    public static bool IsReserved(string name) =>
+        name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase) || Reserved.Contains(name);
+
+    /// <summary>Writes what every call has.</summary>
+    public static void AddStandard(HttpRequestHeaders headers, TimeSpan timeout, bool compresses)
+    {
+        headers.TryAddWithoutValidation("te", "trailers");
+        headers.TryAddWithoutValidation(AcceptEncoding, GrpcEncoding.Accepted);
+        if (timeout != Timeout.InfiniteTimeSpan)
+        {
+            headers.TryAddWithoutValidation(GrpcTimeout.HeaderName, GrpcTimeout.Format(timeout));
+        }
+
+        if (compresses)
+        {
+            headers.TryAddWithoutValidation(Encoding, GrpcEncoding.Gzip);
+        }
+
+        if (!headers.NonValidated.Contains("user-agent"))
+        {
+            headers.TryAddWithoutValidation("user-agent", UserAgent);
+        }
+    }
+
+    /// <summary>Writes what the caller sends along.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the name belongs to the protocol.</exception>
+    public static void Add(HttpRequestMessage request, RpcMetadata metadata)
+    {
+        foreach ((string name, object value) in metadata)
+        {
+            if (IsReserved(name))
+            {
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"The header '{name}' cannot be sent: the name belongs to the protocol. Use another one.")
+                {
+                    ErrorId = "InvalidHeader",
+                };
+            }
+
+            string text = value as string ?? GrpcBinaryHeader.Encode((byte[])value);
+            if (!request.Headers.TryAddWithoutValidation(name, text))
+            {
+                // The names that HTTP knows as headers of the body.
+                request.Content!.Headers.TryAddWithoutValidation(name, text);
+            }
+        }
+    }
+
+    /// <summary>What came beside the messages, without what belongs to the protocol.</summary>
+    public static RpcMetadata Read(params IEnumerable<HttpHeaders> sources)
+    {
+        RpcMetadata metadata = new();
+        foreach (HttpHeaders headers in sources)
+        {
+            foreach ((string name, HeaderStringValues values) in headers.NonValidated)
+            {
+                if (name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase))
+                {
+                    continue;
+                }
+
+                foreach (string value in values)
+                {
+                    metadata.AddReceived(name, value);
+                }
+            }
+        }
+
+        return metadata;
+    }
+
+    /// <summary>The one value of a header, or null.</summary>
+    public static string? Find(HttpHeaders headers, string name) =>
+        headers.NonValidated.TryGetValues(name, out HeaderStringValues values) ? values.ToString() : null;
+}

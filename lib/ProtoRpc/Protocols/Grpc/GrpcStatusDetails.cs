@@ -1,0 +1,106 @@
+using Google.Protobuf;
+using Google.Protobuf.WellKnownTypes;
+using ProtoRpc.Protocols.Grpc.Proto;
+using Status = ProtoRpc.Protocols.Grpc.Proto.Status;
+
+namespace ProtoRpc.Protocols.Grpc;
+
+/// <summary>The details of a status: messages of google.rpc, known without a schema, and of others.</summary>
+internal static class GrpcStatusDetails
+{
+    private const string TypePrefix = "type.googleapis.com/";
+    private static readonly RpcSchema Known =
+        RpcSchema.FromDescriptors(StatusReflection.Descriptor, ErrorDetailsReflection.Descriptor);
+
+    /// <summary>The schema of google.rpc's status and details.</summary>
+    public static RpcSchema Schema => Known;
+
+    /// <summary>Reads the header; what cannot be read is left out,
+    /// for the status itself counts more.</summary>
+    /// <returns>A <see cref="DynamicMessage"/> for each detail; those of unknown types are a
+    /// google.protobuf.Any.</returns>
+    public static IReadOnlyList<object> Read(string? header) =>
+        header is not null && GrpcBinaryHeader.Decode(header) is [byte[] bytes, ..]
+            ? Read(bytes)
+            : Array.Empty<object>();
+
+    /// <summary>The same for the bytes of a google.rpc.Status.</summary>
+    public static IReadOnlyList<object> Read(ReadOnlySpan<byte> status)
+    {
+        try
+        {
+            return Unpack(Status.Parser.ParseFrom(status).Details);
+        }
+        catch (InvalidProtocolBufferException)
+        {
+            return Array.Empty<object>();
+        }
+    }
+
+    /// <summary>Details that came one by one.</summary>
+    // An array: a shell cannot index the list that a collection expression makes.
+    public static IReadOnlyList<object> Unpack(IEnumerable<Any> details) =>
+        details.Select(any => Unpack(any, Known) ?? AsAny(any)).ToArray<object>();
+
+    /// <summary>Details with those decoded whose types a schema knows.</summary>
+    public static IReadOnlyList<object> Complete(IReadOnlyList<object> details, RpcSchema schema) =>
+        details.Any(IsAny)
+            ? details.Select(detail => IsAny(detail)
+                ? Unpack(Any.Parser.ParseFrom(((DynamicMessage)detail).ToByteArray()), schema) ?? detail
+                : detail).ToArray()
+            : details;
+
+    /// <summary>Writes the header; null where there is nothing to tell.</summary>
+    public static string? Write(RpcStatusCode code, string message, IReadOnlyList<object> details) =>
+        ToBytes(code, message, details) is { } bytes ? GrpcBinaryHeader.Encode(bytes) : null;
+
+    /// <summary>The bytes of a google.rpc.Status; null where there is nothing to tell.</summary>
+    public static byte[]? ToBytes(RpcStatusCode code, string message, IReadOnlyList<object> details)
+    {
+        if (details.Count == 0)
+        {
+            return null;
+        }
+
+        Status status = new() { Code = (int)code, Message = message };
+        status.Details.AddRange(Pack(details));
+        return status.ToByteArray();
+    }
+
+    /// <summary>Each message with its type; what is no message is left out.</summary>
+    public static IEnumerable<Any> Pack(IEnumerable<object> details) =>
+        details.OfType<IMessage>().Select(Pack);
+
+    /// <summary>A detail whose type's name came without the prefix.</summary>
+    public static Any Pack(string name, ByteString value) =>
+        new() { TypeUrl = $"{TypePrefix}{name}", Value = value };
+
+    /// <summary>The full name of a detail's type.</summary>
+    public static string NameOf(Any detail) => detail.TypeUrl[(detail.TypeUrl.LastIndexOf('/') + 1)..];
+
+    // What could not be unpacked when it came is an Any still.
+    private static Any Pack(IMessage detail) => detail.Descriptor.FullName == Any.Descriptor.FullName
+        ? Any.Parser.ParseFrom(detail.ToByteArray())
+        : new Any { TypeUrl = $"{TypePrefix}{detail.Descriptor.FullName}", Value = detail.ToByteString() };
+
+    private static bool IsAny(object detail) =>
+        detail is DynamicMessage message && message.Type.FullName == Any.Descriptor.FullName;
+
+    private static DynamicMessage AsAny(Any any) =>
+        DynamicMessage.Parse(Known.GetMessage(Any.Descriptor.FullName), any.ToByteArray());
+
+    private static DynamicMessage? Unpack(Any any, RpcSchema schema)
+    {
+        try
+        {
+            return schema.FindMessage(NameOf(any)) is { } type
+                ? DynamicMessage.Parse(type, any.Value.Span)
+                : null;
+        }
+        catch (RpcException)
+        {
+            // Not of the type that it says; as it came, then.
+            return null;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+using System.Text;
+
+namespace ProtoRpc.Protocols.Grpc;
+
+/// <summary>What the first bytes of a server tell about the protocol that it speaks.</summary>
+internal enum PeerGreeting
+{
+    /// <summary>The frame that every HTTP/2 server sends first.</summary>
+    Http2,
+
+    /// <summary>A TLS record.</summary>
+    Tls,
+
+    /// <summary>An answer of HTTP/1.</summary>
+    Http1,
+
+    /// <summary>None of these.</summary>
+    Unknown,
+}
+
+/// <summary>Tells servers apart by their first bytes.</summary>
+internal static class PeerGreetings
+{
+    private const byte TlsAlert = 0x15;
+    private const byte TlsHandshake = 0x16;
+
+    /// <summary>Judges by the first octet, which is always there, and by more where there is more.</summary>
+    public static PeerGreeting Judge(ReadOnlySpan<byte> first) => first[0] switch
+    {
+        // A SETTINGS frame is shorter than 64 KiB, so its length starts with a zero.
+        0 => PeerGreeting.Http2,
+        TlsAlert or TlsHandshake => PeerGreeting.Tls,
+        (byte)'H' => PeerGreeting.Http1,
+        _ => PeerGreeting.Unknown,
+    };
+
+    /// <summary>The first line of an answer of HTTP/1, printable and not too long.</summary>
+    public static string FirstLine(ReadOnlySpan<byte> bytes)
+    {
+        const int MaxLength = 80;
+        string text = Encoding.Latin1.GetString(bytes[..Math.Min(bytes.Length, MaxLength)]);
+        int end = text.AsSpan().IndexOfAnyExceptInRange(' ', '~');
+        return end < 0 ? text : text[..end];
+    }
+}

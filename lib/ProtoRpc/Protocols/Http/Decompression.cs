@@ -1,0 +1,204 @@
+using System.IO.Compression;
+
+namespace ProtoRpc.Protocols.Http;
+
+/// <summary>Undoes a content encoding, and refuses what ends before its end mark or checksum.</summary>
+/// <remarks>The streams of .NET take a cut-off body as a whole one, unless the process sets a switch for all
+/// its code (System.IO.Compression.UseStrictValidation).</remarks>
+internal sealed class Decompression : Stream
+{
+    private readonly Source _source;
+    private readonly Stream _decoder;
+
+    private Decompression(Source source, Stream decoder) => (_source, _decoder) = (source, decoder);
+
+    /// <summary>What is understood, for Accept-Encoding.</summary>
+    public static IReadOnlyList<string> Encodings { get; } = ["gzip", "deflate", "br"];
+
+    /// <inheritdoc/>
+    public override bool CanRead => true;
+
+    /// <inheritdoc/>
+    public override bool CanSeek => false;
+
+    /// <inheritdoc/>
+    public override bool CanWrite => false;
+
+    /// <inheritdoc/>
+    public override long Length => throw new NotSupportedException();
+
+    /// <inheritdoc/>
+    public override long Position
+    {
+        get => throw new NotSupportedException();
+        set => throw new NotSupportedException();
+    }
+
+    /// <summary>A stream of what a body holds; null for an encoding that is not understood.</summary>
+    /// <param name="body">The compressed bytes.</param>
+    /// <param name="encoding">As Content-Encoding names it.</param>
+    public static Decompression? TryOpen(Stream body, string encoding)
+    {
+        string name = encoding.ToLowerInvariant();
+        Source source = new(body, probesEnd: name is "gzip" or "x-gzip");
+        Stream? decoder = name switch
+        {
+            "gzip" or "x-gzip" => new GZipStream(source, CompressionMode.Decompress),
+            "deflate" => new ZLibStream(source, CompressionMode.Decompress),
+            "br" => new BrotliStream(source, CompressionMode.Decompress),
+            _ => null,
+        };
+        return decoder is null ? null : new Decompression(source, decoder);
+    }
+
+    /// <inheritdoc/>
+    /// <exception cref="InvalidDataException">Not of the encoding, or cut off.</exception>
+    public override int Read(Span<byte> buffer)
+    {
+        try
+        {
+            return Checked(_decoder.Read(buffer), buffer.Length);
+        }
+        catch (InvalidOperationException e) when (e is not ObjectDisposedException)
+        {
+            throw Bad(e);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override int Read(byte[] buffer, int offset, int count) => Read(buffer.AsSpan(offset, count));
+
+    /// <inheritdoc cref="Read(Span{byte})"/>
+    public override async ValueTask<int> ReadAsync(
+        Memory<byte> buffer, CancellationToken cancellationToken = default)
+    {
+        try
+        {
+            return Checked(
+                await _decoder.ReadAsync(buffer, cancellationToken).ConfigureAwait(false), buffer.Length);
+        }
+        catch (InvalidOperationException e) when (e is not ObjectDisposedException)
+        {
+            throw Bad(e);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override Task<int> ReadAsync(
+        byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+        ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+
+    /// <inheritdoc/>
+    public override void Flush()
+    {
+    }
+
+    /// <inheritdoc/>
+    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+
+    /// <inheritdoc/>
+    public override void SetLength(long value) => throw new NotSupportedException();
+
+    /// <inheritdoc/>
+    public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
+
+    /// <inheritdoc/>
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            // The source first: that ends a read of another thread.
+            _source.Dispose();
+            _decoder.Dispose();
+        }
+
+        base.Dispose(disposing);
+    }
+
+    // A decoder that has seen the end mark asks for nothing more. No bytes at all are no body.
+    private int Checked(int count, int wanted) => count > 0 || wanted == 0 || !_source.WasEmptied
+        ? count
+        : throw new InvalidDataException("It ends before its end mark or checksum.");
+
+    private static InvalidDataException Bad(Exception why) => new(why.Message, why);
+
+    /// <summary>The compressed bytes, and whether the decoder wanted more than there are.</summary>
+    /// <param name="body">The bytes.</param>
+    /// <param name="probesEnd">Whether the decoder also asks behind an end mark, as that of gzip does, which
+    /// looks for another member there. One byte that begins no member ends it then,
+    /// and anywhere else it asks on.</param>
+    private sealed class Source(Stream body, bool probesEnd) : Stream
+    {
+        private const byte NoMember = 0;
+
+        private bool _hadBytes;
+        private bool _hasProbed;
+
+        public bool WasEmptied { get; private set; }
+
+        public override bool CanRead => true;
+
+        public override bool CanSeek => false;
+
+        public override bool CanWrite => false;
+
+        public override long Length => throw new NotSupportedException();
+
+        public override long Position
+        {
+            get => throw new NotSupportedException();
+            set => throw new NotSupportedException();
+        }
+
+        public override int Read(Span<byte> buffer) => Counted(body.Read(buffer), buffer);
+
+        public override int Read(byte[] buffer, int offset, int count) => Read(buffer.AsSpan(offset, count));
+
+        public override async ValueTask<int> ReadAsync(
+            Memory<byte> buffer, CancellationToken cancellationToken = default) =>
+            Counted(await body.ReadAsync(buffer, cancellationToken).ConfigureAwait(false), buffer.Span);
+
+        public override Task<int> ReadAsync(
+            byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+            ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+
+        public override void Flush()
+        {
+        }
+
+        public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+
+        public override void SetLength(long value) => throw new NotSupportedException();
+
+        public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
+
+        protected override void Dispose(bool disposing)
+        {
+            if (disposing)
+            {
+                body.Dispose();
+            }
+
+            base.Dispose(disposing);
+        }
+
+        private int Counted(int count, Span<byte> buffer)
+        {
+            _hadBytes |= count > 0;
+            if (count > 0 || buffer.IsEmpty || !_hadBytes)
+            {
+                return count;
+            }
+
+            if (probesEnd && !_hasProbed)
+            {
+                _hasProbed = true;
+                buffer[0] = NoMember;
+                return 1;
+            }
+
+            WasEmptied = true;
+            return 0;
+        }
+    }
+}

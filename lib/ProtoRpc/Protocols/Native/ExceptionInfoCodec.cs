@@ -1,0 +1,199 @@
+using System.Collections;
+using System.Globalization;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc.Protocols.Native;
+
+/// <summary>A handler's exception as the original's <c>RpcExceptionInfo</c>, and back as data: no type that
+/// the wire names is ever looked up or loaded.</summary>
+internal static class ExceptionInfoCodec
+{
+    // What .NET Framework peers call the library of core types.
+    private const string CoreLibrary =
+        "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089";
+    private const int MaxInner = 32;
+
+    // Before the key of an entry of Exception.Data that is the name of a member, too.
+    private const string DataPrefix = "Data[";
+
+    /// <summary>Tells of an exception at a level of detail.</summary>
+    public static RpcExceptionInfo Encode(Exception error, RpcErrorDetail detail) =>
+        Encode(error, detail, MaxInner);
+
+    /// <summary>The status of an exception: its own,
+    /// or Unknown for one that knows nothing of statuses.</summary>
+    public static RpcStatusCode StatusOf(Exception error) => error switch
+    {
+        RpcException rpc => rpc.Code,
+        NotImplementedException or MissingMethodException => RpcStatusCode.Unimplemented,
+        OperationCanceledException => RpcStatusCode.Cancelled,
+        _ => RpcStatusCode.Unknown,
+    };
+
+    /// <summary>Puts the message as people read it into the place of the serialized one, where no original
+    /// reads it.</summary>
+    public static RpcExceptionInfo ForReaders(RpcExceptionInfo info)
+    {
+        for (RpcExceptionInfo? at = info; at is not null; at = at.InnerException)
+        {
+            if (at.HasExtension(ProtorpcTransportExtensions.DisplayMessage))
+            {
+                at.Message = at.GetExtension(ProtorpcTransportExtensions.DisplayMessage);
+                at.ClearExtension(ProtorpcTransportExtensions.DisplayMessage);
+            }
+        }
+
+        return info;
+    }
+
+    /// <summary>What a peer told.</summary>
+    public static RpcRemoteException Decode(RpcExceptionInfo info) => Decode(info, MaxInner);
+
+    /// <summary>The status of an exception that came without one, as from the original's servers.</summary>
+    public static RpcStatusCode StatusOf(RpcExceptionInfo info) => info.FullTypeName switch
+    {
+        "System.MissingMethodException" or "System.NotImplementedException" => RpcStatusCode.Unimplemented,
+        "System.UnauthorizedAccessException" => RpcStatusCode.PermissionDenied,
+        _ => RpcStatusCode.Unknown,
+    };
+
+    private static RpcExceptionInfo Encode(Exception error, RpcErrorDetail detail, int depth)
+    {
+        RpcExceptionInfo info = new();
+        if (detail == RpcErrorDetail.None)
+        {
+            return info;
+        }
+
+        Type type = error.GetType();
+        info.FullTypeName = type.FullName ?? type.Name;
+        info.AssemblyName = AssemblyNameOf(type);
+        if (detail == RpcErrorDetail.Message)
+        {
+            info.Message = error.Message;
+        }
+        else if (detail == RpcErrorDetail.Full)
+        {
+            AddEverything(info, error, depth);
+        }
+
+        return info;
+    }
+
+    // .NET moved types of .NET Framework to other assemblies, and marks each with the one that it came from.
+    private static string AssemblyNameOf(Type type) =>
+        type.GetCustomAttribute<TypeForwardedFromAttribute>(inherit: false)?.AssemblyFullName
+        ?? (type.Assembly == typeof(object).Assembly ? CoreLibrary : type.Assembly.FullName ?? "");
+
+    private static void AddEverything(RpcExceptionInfo info, Exception error, int depth)
+    {
+        SerializedMembers members = SerializedMembers.Of(error);
+        info.HasFullDetails = true;
+        info.ClassName = info.FullTypeName;
+        info.HResult = error.HResult;
+
+        // Without a message the original's clients call the constructor without parameters, whose text is the
+        // one of the server. The message member is not the property, which may add to it,
+        // as the name of a parameter.
+        if (members.Message is { } message)
+        {
+            info.Message = message;
+        }
+
+        if (members.Message != error.Message)
+        {
+            info.SetExtension(ProtorpcTransportExtensions.DisplayMessage, error.Message);
+        }
+
+        if (error.HelpLink is { } help)
+        {
+            info.HelpUrl = help;
+        }
+
+        if (error.StackTrace is { } stack)
+        {
+            info.StackTraceString = stack;
+        }
+
+        if (error.Source is { } source)
+        {
+            info.Source = source;
+        }
+
+        HashSet<string> names = [.. SerializedMembers.OfException];
+        foreach ((string name, object? value) in members.Others)
+        {
+            if (names.Add(name))
+            {
+                AddData(info, name, value);
+            }
+        }
+
+        foreach (DictionaryEntry entry in error.Data)
+        {
+            // Peers make a serialization record of all members, and a name that comes twice spoils it.
+            string key = Convert.ToString(entry.Key, CultureInfo.InvariantCulture) ?? "";
+            string name = names.Contains(key) ? $"{DataPrefix}{key}]" : key;
+            if (names.Add(name))
+            {
+                AddData(info, name, entry.Value);
+            }
+        }
+
+        if (error.InnerException is { } inner && depth > 0)
+        {
+            info.InnerException = Encode(inner, RpcErrorDetail.Full, depth - 1);
+        }
+    }
+
+    private static void AddData(RpcExceptionInfo info, string member, object? value)
+    {
+        RpcExceptionInfo.Types.RpcExceptionData data = new() { Member = member };
+        if (value is string || value?.GetType().IsPrimitive == true)
+        {
+            data.Type = value.GetType().FullName;
+            data.Value = Convert.ToString(value, CultureInfo.InvariantCulture) ?? "";
+        }
+        else
+        {
+            data.Type = typeof(object).FullName;
+        }
+
+        info.ExceptionData.Add(data);
+    }
+
+    private static RpcRemoteException Decode(RpcExceptionInfo info, int depth)
+    {
+        Dictionary<string, string> data = new(StringComparer.Ordinal);
+        foreach (RpcExceptionInfo.Types.RpcExceptionData entry in info.ExceptionData)
+        {
+            // Members of every exception, which the original's servers send without their values.
+            if (!entry.HasValue && entry.Member is "Data" or "WatsonBuckets")
+            {
+                continue;
+            }
+
+            string name =
+                entry.Member.StartsWith(DataPrefix, StringComparison.Ordinal) && entry.Member[^1] == ']'
+                ? entry.Member[DataPrefix.Length..^1]
+                : entry.Member;
+            data.TryAdd(data.ContainsKey(name) ? entry.Member : name, entry.Value);
+        }
+
+        string display = info.GetExtension(ProtorpcTransportExtensions.DisplayMessage);
+
+        return new RpcRemoteException(
+            info.HasFullTypeName ? info.FullTypeName : "", info.HasAssemblyName ? info.AssemblyName : "",
+            display.Length > 0 ? display : info.Message)
+        {
+            StackTrace = info.StackTraceString,
+            HResult = info.HResult,
+            Source = info.Source,
+            HelpLink = info.HelpUrl,
+            Data = data,
+            Inner = info.InnerException is { } inner && depth > 0 ? Decode(inner, depth - 1) : null,
+        };
+    }
+}

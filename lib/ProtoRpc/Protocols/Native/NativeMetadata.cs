@@ -1,0 +1,109 @@
+using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc.Protocols.Native;
+
+/// <summary>Headers and trailers in the headers of the native protocol.</summary>
+internal static class NativeMetadata
+{
+    /// <summary>Headers or trailers as they are sent; null where there are none.</summary>
+    /// <param name="metadata">What is sent.</param>
+    /// <param name="what">What it is, for errors.</param>
+    /// <param name="tooLarge">The status where it is too large.</param>
+    /// <param name="limits">What is too large.</param>
+    /// <exception cref="RpcException">There are too many, or they are too large.</exception>
+    public static Metadata? Write(
+        IEnumerable<KeyValuePair<string, object>> metadata, string what, RpcStatusCode tooLarge,
+        RpcLimits limits)
+    {
+        Metadata written = ToMessage(metadata);
+        return written.Entries.Count == 0 ? null
+            : IsTooLarge(written, limits) ? throw TooLarge(written, what, tooLarge, limits)
+            : written;
+    }
+
+    /// <summary>The same, null also where they are too large.</summary>
+    public static Metadata? TryWrite(IEnumerable<KeyValuePair<string, object>> metadata, RpcLimits limits)
+    {
+        Metadata written = ToMessage(metadata);
+        return written.Entries.Count == 0 || IsTooLarge(written, limits) ? null : written;
+    }
+
+    /// <summary>What a peer sent, by the same rules.</summary>
+    /// <param name="received">What came; null for nothing.</param>
+    /// <param name="what">What it is, for errors.</param>
+    /// <param name="code">The status of errors.</param>
+    /// <param name="limits">What is too large.</param>
+    /// <exception cref="RpcException">Too many, too large, or no headers.</exception>
+    public static RpcMetadata Read(Metadata? received, string what, RpcStatusCode code, RpcLimits limits)
+    {
+        RpcMetadata metadata = new();
+        if (received is null)
+        {
+            return metadata;
+        }
+
+        if (IsTooLarge(received, limits))
+        {
+            throw TooLarge(received, what, code, limits);
+        }
+
+        try
+        {
+            foreach (Metadata.Types.Entry entry in received.Entries)
+            {
+                if (entry.HasBytes)
+                {
+                    metadata.Add(entry.Name, entry.Bytes.ToByteArray());
+                }
+                else
+                {
+                    metadata.Add(entry.Name, entry.Text);
+                }
+            }
+
+            return metadata;
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(code, $"The {what} of the call are wrong. {e.Message}", e)
+            {
+                ErrorId = "BadHeader",
+            };
+        }
+    }
+
+    private static Metadata ToMessage(IEnumerable<KeyValuePair<string, object>> metadata)
+    {
+        Metadata written = new();
+        foreach ((string name, object value) in metadata)
+        {
+            Metadata.Types.Entry entry = new() { Name = name };
+            if (value is byte[] bytes)
+            {
+                entry.Bytes = ByteString.CopyFrom(bytes);
+            }
+            else
+            {
+                entry.Text = (string)value;
+            }
+
+            written.Entries.Add(entry);
+        }
+
+        return written;
+    }
+
+    private static bool IsTooLarge(Metadata metadata, RpcLimits limits) =>
+        metadata.Entries.Count > limits.MaxHeaders || metadata.CalculateSize() > limits.MaxHeaderBytes;
+
+    private static RpcException TooLarge(
+        Metadata metadata, string what, RpcStatusCode code, RpcLimits limits) => new(
+        code,
+        $"The {what} of the call are {metadata.Entries.Count} values of {metadata.CalculateSize()} bytes; "
+        + $"the limits are {limits.MaxHeaders} values and {limits.MaxHeaderBytes} bytes. "
+        + "Send what is larger in the message.")
+        {
+            ErrorId = "InvalidHeader",
+        };
+}

@@ -1,0 +1,10 @@
+namespace ProtoRpc.Protocols.Native;
+
+/// <summary>What the native protocol says of methods that stream, on both sides.</summary>
+internal static class NativeStreaming
+{
+    public static RpcException Refusal(RpcMethodInfo method, RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented,
+        $"{method.FullName} streams, and {endpoint} carries one message each way. "
+        + "Use a grpc:// or grpcs:// endpoint; http:// endpoints carry replies that stream.");
+}

@@ -1,0 +1,20 @@
+namespace ProtoRpc.Protocols.Native;
+
+/// <summary>Tells which endpoints the raw layer is for.</summary>
+internal static class RawEndpoints
+{
+    /// <exception cref="RpcException">Unimplemented: HTTP and gRPC have no raw layer.</exception>
+    public static void RequireNative(RpcEndpoint endpoint)
+    {
+        if (!endpoint.IsNative)
+        {
+            throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                "The raw layer is there on TCP, pipes and local endpoints, "
+                + $"and not on {endpoint.Transport} ('{endpoint}').")
+            {
+                Endpoint = endpoint,
+            };
+        }
+    }
+}

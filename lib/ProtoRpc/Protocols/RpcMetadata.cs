@@ -1,0 +1,113 @@
+using System.Collections;
+using ProtoRpc.Protocols.Grpc;
+
+namespace ProtoRpc;
+
+/// <summary>Headers or trailers of a call: names in lower case,
+/// each with one value or more, in order.</summary>
+/// <remarks>A value is text, or bytes where the name ends in <c>-bin</c>.
+/// Not thread-safe while it is changed.</remarks>
+public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, object>>
+{
+    private readonly List<KeyValuePair<string, object>> _entries = [];
+
+    /// <summary>How many values there are.</summary>
+    public int Count => _entries.Count;
+
+    /// <summary>The names, each once.</summary>
+    public IEnumerable<string> Names => _entries.Select(entry => entry.Key).Distinct();
+
+    /// <summary>Adds a text.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not a name,
+    /// not printable ASCII, or a name for bytes.</exception>
+    public void Add(string name, string value)
+    {
+        ArgumentNullException.ThrowIfNull(value);
+        CheckName(name);
+        if (GrpcBinaryHeader.IsBinary(name))
+        {
+            throw Invalid(name, "its name ends in -bin, so its value is bytes, not text");
+        }
+
+        if (value.Any(c => c is < ' ' or > '~'))
+        {
+            throw Invalid(
+                name,
+                "a value has printable ASCII only; bytes and other text go under a name that ends in -bin");
+        }
+
+        Append(name, value);
+    }
+
+    /// <summary>Adds bytes; the name ends in <c>-bin</c>.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not a name, or a name for text.</exception>
+    public void Add(string name, byte[] value)
+    {
+        ArgumentNullException.ThrowIfNull(value);
+        CheckName(name);
+        if (!GrpcBinaryHeader.IsBinary(name))
+        {
+            throw Invalid(name, "its value is bytes, so its name must end in -bin");
+        }
+
+        Append(name, value);
+    }
+
+    /// <summary>The values of a name: strings, or byte arrays.</summary>
+    public IReadOnlyList<object> GetAll(string name) =>
+        [.. _entries.Where(e => e.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(e => e.Value)];
+
+    /// <summary>The last text of a name, or null.</summary>
+    public string? GetText(string name) => GetAll(name).OfType<string>().LastOrDefault();
+
+    /// <summary>The last bytes of a name, or null.</summary>
+    public byte[]? GetBytes(string name) => GetAll(name).OfType<byte[]>().LastOrDefault();
+
+    /// <inheritdoc/>
+    public IEnumerator<KeyValuePair<string, object>> GetEnumerator() => _entries.GetEnumerator();
+
+    IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    /// <summary>Each name with its values in one text, bytes as base64.</summary>
+    internal Dictionary<string, string> ToText() => Names.ToDictionary(
+        name => name,
+        name =>
+            string.Join(", ", GetAll(name).Select(v => v as string ?? Convert.ToBase64String((byte[])v))));
+
+    /// <summary>Adds what a peer sent: checked by nobody but the peer.</summary>
+    internal void AddReceived(string name, string line)
+    {
+        if (!GrpcBinaryHeader.IsBinary(name))
+        {
+            Append(name, line);
+        }
+        else if (GrpcBinaryHeader.Decode(line) is { } values)
+        {
+            foreach (byte[] value in values)
+            {
+                Append(name, value);
+            }
+        }
+        else
+        {
+            throw GrpcDefects.BadHeader(name, line, "base64");
+        }
+    }
+
+    private static void CheckName(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        if (name.Length == 0 || !name.All(c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_' or '.'))
+        {
+            throw Invalid(name, "a name has ASCII letters, digits and - _ . only");
+        }
+    }
+
+    private static RpcException Invalid(string name, string why) => new(
+        RpcStatusCode.InvalidArgument, $"The header '{name}' cannot be sent: {why}.")
+    {
+        ErrorId = "InvalidHeader",
+    };
+
+    private void Append(string name, object value) => _entries.Add(new(name.ToLowerInvariant(), value));
+}

@@ -1,0 +1,93 @@
+using System.Buffers;
+
+namespace ProtoRpc.Schema.Sources;
+
+/// <summary>Writes .proto files into a folder. Their names may come from a peer, so nothing outside the
+/// folder is written, whatever they and the folder contain.</summary>
+internal static class ProtoFolder
+{
+    private static readonly SearchValues<char> Forbidden =
+        SearchValues.Create([':', '\\', .. Enumerable.Range(0, ' ').Select(c => (char)c), '\u007F']);
+
+    // Windows opens a device by these names, in every folder and with every ending.
+    private static readonly HashSet<string> Devices = new(StringComparer.OrdinalIgnoreCase)
+    {
+        "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$",
+        "COM0", "COM1", "COM2", "COM3", "COM4", "COM5", "COM6", "COM7", "COM8", "COM9",
+        "COM\u00B9", "COM\u00B2",
+        "COM\u00B3", "LPT0", "LPT1", "LPT2", "LPT3", "LPT4", "LPT5", "LPT6", "LPT7", "LPT8",
+        "LPT9", "LPT\u00B9",
+        "LPT\u00B2", "LPT\u00B3",
+    };
+
+    /// <summary>Writes files by their names below a folder. A file that is there is replaced, and a link in
+    /// its place, too: it is not followed.</summary>
+    /// <exception cref="RpcException">InvalidArgument, with nothing written, when a name leads out of the
+    /// folder; FailedPrecondition when a folder on the way is a link.</exception>
+    public static IReadOnlyList<string> Write(
+        string folder, IReadOnlyList<KeyValuePair<string, string>> files)
+    {
+        string root = Path.GetFullPath(folder);
+        string[] paths = [.. files.Select(f => PathOf(root, f.Key, OperatingSystem.IsWindows()))];
+        foreach (string path in paths)
+        {
+            RefuseLinks(root, path);
+        }
+
+        for (int i = 0; i < paths.Length; i++)
+        {
+            string parent = Path.GetDirectoryName(paths[i])!;
+            Directory.CreateDirectory(parent);
+            // Renamed into its place, which replaces a link or a pipe of that name and never opens it.
+            string temporary = Path.Combine(parent, $".{Guid.NewGuid():N}.tmp");
+            try
+            {
+                File.WriteAllText(temporary, files[i].Value);
+                File.Move(temporary, paths[i], overwrite: true);
+            }
+            finally
+            {
+                File.Delete(temporary);
+            }
+        }
+
+        return paths;
+    }
+
+    /// <summary>Where a file of some name is written.</summary>
+    /// <exception cref="RpcException">InvalidArgument when the name leads out of the folder.</exception>
+    internal static string PathOf(string root, string name, bool isWindows)
+    {
+        string[] parts = name.Split('/');
+        bool isInside = name.AsSpan().IndexOfAny(Forbidden) < 0
+            && parts.All(part => part is not ("" or "." or "..") && !(isWindows && IsDevice(part)));
+        return isInside
+            ? Path.Combine([root, .. parts])
+            : throw SchemaError.Invalid(
+                $"The file name '{name}' leads out of the folder '{root}' or is not the name of a file; "
+                + "nothing is written. Export a descriptor set, which keeps every name.");
+    }
+
+    // Windows drops the dots and blanks at the end of a name.
+    private static bool IsDevice(string part) =>
+        part[^1] is '.' or ' ' || Devices.Contains(part.Split('.')[0].TrimEnd(' '));
+
+    private static void RefuseLinks(string root, string path)
+    {
+        string folder = root;
+        foreach (string part in Path.GetRelativePath(root, path).Split(Path.DirectorySeparatorChar)[..^1])
+        {
+            folder = Path.Combine(folder, part);
+            if (new DirectoryInfo(folder).LinkTarget is { } target)
+            {
+                throw new RpcException(
+                    RpcStatusCode.FailedPrecondition,
+                    $"'{folder}' is a link to '{target}', and files are only written inside '{root}'; "
+                    + "nothing is written. Remove the link, or choose another folder.")
+                {
+                    ErrorId = SchemaError.Id,
+                };
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+using ProtoRpc.Schema.Linking;
+
+namespace ProtoRpc.Schema.Sources.Protoc;
+
+/// <summary>What one run of protoc gave.</summary>
+/// <param name="Files">The files with their imports.</param>
+/// <param name="RootFiles">The names of those that were asked for.</param>
+/// <param name="Warnings">Warnings as <c>file:line:column: text</c>.</param>
+/// <param name="Label">A name for this run among others.</param>
+internal sealed record ProtocResult(
+    IReadOnlyList<DescriptorFile> Files, IReadOnlyList<string> RootFiles, IReadOnlyList<string> Warnings,
+    string Label);
+
+/// <summary>Compiles .proto files with protoc.</summary>
+internal static class ProtocCompiler
+{
+    // How often protoc is run again to find the errors of further files.
+    private const int MaxRetries = 10;
+
+    private static readonly TimeSpan Timeout = TimeSpan.FromSeconds(60);
+
+    /// <summary>Compiles files; in several runs only where different files have the same name.</summary>
+    /// <param name="files">The .proto files.</param>
+    /// <param name="importPaths">The user's import paths.</param>
+    /// <param name="baseFolder">What relative import paths start from.</param>
+    /// <exception cref="RpcException">InvalidArgument with all that protoc found wrong.</exception>
+    public static IReadOnlyList<ProtocResult> Compile(
+        IReadOnlyList<SourceFile> files, IReadOnlyList<string> importPaths, string baseFolder)
+    {
+        SourceFile[] folders =
+            [.. importPaths.Select(p => ImportFolder(p, baseFolder)).DistinctBy(f => f.FullPath)];
+        string protoc = ProtocLocator.Find();
+        return [.. ProtocPlan.Make(files, folders).Select(plan => Run(protoc, plan, Timeout))];
+    }
+
+    /// <summary>Runs protoc on the files of one plan.</summary>
+    internal static ProtocResult Run(string protoc, ProtocPlan plan, TimeSpan timeout)
+    {
+        DirectoryInfo work = Directory.CreateTempSubdirectory("protorpc-");
+        try
+        {
+            string output = Path.Combine(work.FullName, "out.pb");
+            ProtocOutput run = Start(protoc, plan, output, timeout);
+            ProtocDiagnostics diagnostics = ProtocDiagnostics.Read(run.Text, plan);
+            if (run.ExitCode != 0)
+            {
+                ProtocVersion.RequireFor(protoc, run.Text, timeout);
+                throw WithOthers(protoc, plan, output, timeout, diagnostics).ToException(run.ExitCode);
+            }
+
+            string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.Value.Given}'"));
+            IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
+            plan.CheckImports(files.Select(f => f.Name));
+            return new ProtocResult(
+                files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label);
+        }
+        finally
+        {
+            work.Delete(recursive: true);
+        }
+    }
+
+    // protoc stops at the first file that has errors; the others may have some too.
+    private static ProtocDiagnostics WithOthers(
+        string protoc, ProtocPlan plan, string output, TimeSpan timeout, ProtocDiagnostics first)
+    {
+        ProtocDiagnostics all = first;
+        for (int i = 0; i < MaxRetries; i++)
+        {
+            KeyValuePair<string, SourceFile>[] left =
+                [.. plan.Inputs.Where(f => !all.FailedInputs.Contains(f.Value))];
+            if (left.Length == 0 || left.Length == plan.Inputs.Count)
+            {
+                break;
+            }
+
+            ProtocPlan rest = plan with { Inputs = left };
+            ProtocOutput run = Start(protoc, rest, output, timeout);
+            ProtocDiagnostics more = ProtocDiagnostics.Read(run.Text, plan);
+            int known = all.FailedInputs.Count;
+            all = all.With(more);
+            if (run.ExitCode == 0 || all.FailedInputs.Count == known)
+            {
+                break;
+            }
+        }
+
+        return all;
+    }
+
+    private static ProtocOutput Start(string protoc, ProtocPlan plan, string output, TimeSpan timeout)
+    {
+        string work = Path.GetDirectoryName(output)!;
+        string arguments = Path.Combine(work, "arguments");
+        // In a file, because a command line has too little room for many files. UTF-8 without a mark.
+        Dictionary<string, string> links = new(StringComparer.Ordinal);
+        File.WriteAllLines(arguments, Arguments(plan, output, work, links));
+        ProtocOutput run = ProtocProcess.Run(protoc, ["@" + arguments], work, timeout);
+        return run with
+        {
+            Text = links.Aggregate(
+            run.Text, (text, link) => text.Replace(link.Key, link.Value))
+        };
+    }
+
+    private static SourceFile ImportFolder(string path, string baseFolder)
+    {
+        string full = Path.TrimEndingDirectorySeparator(Path.GetFullPath(path, baseFolder));
+        return Directory.Exists(full)
+            ? new SourceFile(path, full)
+            : throw SchemaError.FileNotFound($"The import path '{path}' ({full}) is not a folder.");
+    }
+
+    private static IEnumerable<string> Arguments(
+        ProtocPlan plan, string output, string workFolder, Dictionary<string, string> links)
+    {
+        List<string> arguments = ["--include_imports", "--include_source_info", "--retain_options"];
+        arguments.Add($"--descriptor_set_out={output}");
+        string aliases = Path.Combine(workFolder, "aliases");
+        IEnumerable<string> roots =
+        [
+            .. plan.Roots.Select(r => r.FullPath),
+            .. RpcMessageAliases.Write(plan.Roots, aliases) ? new[] { aliases } : [],
+            .. ProtocLocator.IncludeFolders,
+        ];
+        arguments.AddRange(roots.Select((root, i) =>
+            "--proto_path==" + Listable(root, Path.Combine(workFolder, $"root{i}"), links)));
+        // A name that looks like an option is given as a path.
+        arguments.AddRange(plan.Inputs.Select(i => i.Key.StartsWith('-') ? i.Value.FullPath : i.Key));
+        return arguments.Any(a => a.AsSpan().IndexOfAny('\n', '\r') >= 0)
+            ? throw SchemaError.Invalid(
+                "The path of a .proto file has a line break, which protoc cannot read.")
+            : arguments;
+    }
+
+    // protoc splits its paths at the separator of lists, which leaves only a detour for a folder that has one
+    // in its name. The equals sign before a path keeps other equals signs from being read.
+    private static string Listable(string folder, string link, Dictionary<string, string> links)
+    {
+        if (!folder.Contains(Path.PathSeparator))
+        {
+            return folder;
+        }
+
+        try
+        {
+            if (!Directory.Exists(link))
+            {
+                Directory.CreateSymbolicLink(link, folder);
+            }
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw SchemaError.Invalid(
+                $"The path '{folder}' has a '{Path.PathSeparator}', which protoc takes for the end of the "
+                + "path.", e);
+        }
+
+        links.Add(link + Path.DirectorySeparatorChar, folder + Path.DirectorySeparatorChar);
+        return link;
+    }
+}

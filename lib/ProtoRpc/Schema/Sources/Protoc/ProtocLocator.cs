@@ -1,0 +1,108 @@
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+
+namespace ProtoRpc.Schema.Sources.Protoc;
+
+/// <summary>Finds protoc and the .proto files that come with ProtoRpc.</summary>
+/// <remarks>
+/// Beside the assembly are <c>protoc/&lt;platform&gt;/protoc</c> (linux-x64, linux-arm64, osx, win-x64),
+/// <c>protoc/include</c> with the well-known imports, and <c>protos</c> with ProtoRpc's own.
+/// </remarks>
+internal static partial class ProtocLocator
+{
+    private const string Variable = "PROTOC";
+
+    // X_OK of access(2).
+    private const int ExecuteAccess = 1;
+
+    /// <summary>The folder of this assembly.</summary>
+    public static string AssemblyFolder =>
+        Path.GetDirectoryName(typeof(ProtocLocator).Assembly.Location) is { Length: > 0 } folder
+            ? folder
+            : AppContext.BaseDirectory;
+
+    /// <summary>The folders in which imports are found without being asked for.</summary>
+    public static IReadOnlyList<string> IncludeFolders =>
+    [
+        .. new[] { Path.Combine(AssemblyFolder, "protoc", "include"), Path.Combine(AssemblyFolder, "protos") }
+            .Where(Directory.Exists),
+    ];
+
+    /// <summary>protoc: the one that <c>$PROTOC</c> names, else the one that is shipped,
+    /// else the one on PATH.
+    /// </summary>
+    /// <exception cref="RpcException">FailedPrecondition when there is none.</exception>
+    public static string Find() => Find(
+        Environment.GetEnvironmentVariable(Variable), AssemblyFolder,
+        Environment.GetEnvironmentVariable("PATH"));
+
+    /// <summary>The same for the given places.</summary>
+    internal static string Find(string? variable, string assemblyFolder, string? searchPath)
+    {
+        if (!string.IsNullOrEmpty(variable))
+        {
+            return File.Exists(variable)
+                ? Path.GetFullPath(variable)
+                : throw Missing(
+                    $"The environment variable {Variable} names '{variable}', which is not there.");
+        }
+
+        string name = OperatingSystem.IsWindows() ? "protoc.exe" : "protoc";
+        string shipped = Path.Combine(assemblyFolder, "protoc", PlatformFolder, name);
+        if (File.Exists(shipped))
+        {
+            return OperatingSystem.IsWindows() ? shipped : Executable(shipped);
+        }
+
+        string? onPath = (searchPath ?? "").Split(Path.PathSeparator, StringSplitOptions.RemoveEmptyEntries)
+            .Select(folder => Path.Combine(folder, name))
+            .FirstOrDefault(File.Exists);
+        return onPath ?? throw Missing(
+            $"protoc, the compiler of .proto files, is neither at '{shipped}' nor on PATH. "
+            + $"Install it (protobuf-compiler, or 'Grpc.Tools' from NuGet) or set {Variable} to its path.");
+    }
+
+    internal static RpcException Missing(string message, Exception? cause = null) =>
+        new(RpcStatusCode.FailedPrecondition, message, cause) { ErrorId = "ProtocNotFound" };
+
+    private static string PlatformFolder =>
+        OperatingSystem.IsWindows() ? "win-x64"
+        : OperatingSystem.IsMacOS() ? "osx"
+        : RuntimeInformation.OSArchitecture == Architecture.Arm64 ? "linux-arm64"
+        : "linux-x64";
+
+    // Archives and packages lose the executable bit.
+    [UnsupportedOSPlatform("windows")]
+    private static string Executable(string path)
+    {
+        if (CanExecute(path))
+        {
+            return path;
+        }
+
+        try
+        {
+            File.SetUnixFileMode(path, File.GetUnixFileMode(path)
+                | UnixFileMode.UserExecute | UnixFileMode.GroupExecute | UnixFileMode.OtherExecute);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            // Another user's file, or a read-only file system.
+        }
+
+        // Not executable with the bit, either, where the file system is mounted with noexec.
+        return CanExecute(path)
+            ? path
+            : ProtocCopy.Prepare(
+                path, Environment.GetEnvironmentVariable("XDG_CACHE_HOME"),
+                Environment.GetEnvironmentVariable("HOME"));
+    }
+
+    [UnsupportedOSPlatform("windows")]
+    private static bool CanExecute(string path) => access(path, ExecuteAccess) == 0;
+
+#pragma warning disable SYSLIB1054, IDE1006 // Named as in the C library.
+    [LibraryImport("libc", StringMarshalling = StringMarshalling.Utf8)]
+    private static partial int access(string path, int mode);
+#pragma warning restore SYSLIB1054, IDE1006
+}

@@ -1,0 +1,102 @@
+namespace ProtoRpc.Schema.Sources.Protoc;
+
+/// <summary>One run of protoc.</summary>
+/// <param name="Roots">Folders in which imports are looked for, in order.</param>
+/// <param name="Inputs">The files to compile, each by its name under its root.</param>
+/// <param name="ImportPaths">How many of the roots, from the first on, the user gave.</param>
+/// <param name="OwnRoots">The roots from which the names of the inputs count.</param>
+/// <param name="Label">A name for this run among others.</param>
+internal sealed record ProtocPlan(
+    IReadOnlyList<SourceFile> Roots, IReadOnlyList<KeyValuePair<string, SourceFile>> Inputs, int ImportPaths,
+    IReadOnlyList<SourceFile> OwnRoots, string Label)
+{
+    /// <summary>Makes as few runs as the files' names allow; mostly one.</summary>
+    /// <param name="files">The .proto files.</param>
+    /// <param name="importPaths">The folders that the user gave.</param>
+    /// <exception cref="RpcException">InvalidArgument when an import path hides a file that is asked for.
+    /// </exception>
+    public static IReadOnlyList<ProtocPlan> Make(
+        IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths)
+    {
+        ImportRoots roots = new(files, importPaths);
+        List<List<SourceFile>> runs = [];
+        // Files of one folder stay together: they import each other.
+        foreach (IGrouping<string, SourceFile> group in files.GroupBy(f => roots.RootOf(f).FullPath))
+        {
+            HashSet<string> names = [.. group.Select(roots.NameOf)];
+            List<SourceFile>? run = runs.FirstOrDefault(r => !r.Any(f => names.Contains(roots.NameOf(f))));
+            if (run is null)
+            {
+                runs.Add(run = []);
+            }
+
+            run.AddRange(group);
+        }
+
+        return [.. runs.Select(run => Make(run, importPaths, roots))];
+    }
+
+    /// <summary>Checks that no import was found by chance:
+    /// in one of several folders that nobody put in order.
+    /// </summary>
+    /// <param name="fileNames">The files that were compiled, with imports.</param>
+    /// <exception cref="RpcException">InvalidArgument when two folders have different files for an import.
+    /// </exception>
+    public void CheckImports(IEnumerable<string> fileNames)
+    {
+        if (OwnRoots.Count < 2)
+        {
+            return;
+        }
+
+        HashSet<string> inputs = [.. Inputs.Select(i => i.Key)];
+        foreach (string name in fileNames.Where(n => !inputs.Contains(n)))
+        {
+            bool isOrdered = Roots.Take(ImportPaths).Any(r => File.Exists(Path.Combine(r.FullPath, name)));
+            SourceFile[] holders = [.. OwnRoots.Where(r => File.Exists(Path.Combine(r.FullPath, name)))];
+            SourceFile? other = holders.Skip(1).FirstOrDefault(h => !IsSame(
+                Path.Combine(holders[0].FullPath, name), Path.Combine(h.FullPath, name)));
+            if (!isOrdered && other is not null)
+            {
+                throw SchemaError.Invalid(
+                    $"The import '{name}' is a different file in '{holders[0].FullPath}' and in "
+                    + $"'{other.FullPath}'. "
+                    + "Load the files of the two folders separately, or give the folder that is meant as "
+                    + "an import path.");
+            }
+        }
+    }
+
+    private static ProtocPlan Make(
+        List<SourceFile> files, IReadOnlyList<SourceFile> importPaths, ImportRoots roots)
+    {
+        SourceFile[] order =
+        [
+            .. importPaths
+                .Concat(files.Select(roots.RootOf))
+                .Concat(roots.Automatic)
+                .DistinctBy(r => r.FullPath),
+        ];
+        KeyValuePair<string, SourceFile>[] inputs =
+            [.. files.Select(f => KeyValuePair.Create(roots.NameOf(f), f))];
+        foreach ((string name, SourceFile file) in inputs)
+        {
+            string first = order.Select(r => Path.Combine(r.FullPath, name)).First(File.Exists);
+            if (!Path.GetFullPath(first).Equals(file.FullPath, StringComparison.Ordinal))
+            {
+                throw SchemaError.Invalid(
+                    $"'{file.Given}' is hidden by '{first}', which has the same name '{name}' in an "
+                    + "import path that comes first. Change the order of the import paths.");
+            }
+        }
+
+        string folder = roots.RootOf(files[0]).FullPath;
+        return new ProtocPlan(
+            order, inputs, importPaths.Count, [.. files.Select(roots.RootOf).DistinctBy(r => r.FullPath)],
+            new DirectoryInfo(folder).Name);
+    }
+
+    private static bool IsSame(string first, string second) =>
+        new FileInfo(first).Length == new FileInfo(second).Length
+        && File.ReadAllBytes(first).AsSpan().SequenceEqual(File.ReadAllBytes(second));
+}

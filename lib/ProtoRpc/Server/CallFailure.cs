@@ -1,0 +1,109 @@
+using System.Collections.Frozen;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+
+namespace ProtoRpc.Server;
+
+/// <summary>A call that failed, and what its caller is told: the same on every face.</summary>
+/// <remarks>What the handler's author, or ProtoRpc itself,
+/// says to the caller is told at every level of detail.
+/// The text of any other exception is told from <see cref="RpcErrorDetail.Message"/> on; below that the
+/// caller gets a correlation id, under which the server's record has the exception.</remarks>
+internal sealed class CallFailure
+{
+    /// <summary>The id of an RpcException that stands for a text which a script threw, with the script's
+    /// exception behind it.</summary>
+    public const string ThrownTextId = "HandlerThrew";
+
+    // What ProtoRpc raises while a handler runs, and which is about the handler's caller all the same.
+    private static readonly FrozenSet<string> AboutTheCall =
+        FrozenSet.Create("ServerBusy", "WorkersStuck", "ForeignSession", "InvalidHeader", ThrownTextId);
+
+    private readonly RpcErrorDetail _detail;
+
+    private CallFailure(Exception error, RpcStatusCode code, RpcErrorDetail detail, bool isForCaller)
+    {
+        Error = error;
+        Code = code == RpcStatusCode.OK || !Enum.IsDefined(code) ? RpcStatusCode.Unknown : code;
+        _detail = detail;
+        IsForCaller = isForCaller;
+        CorrelationId = isForCaller ? null : CorrelationIds.New();
+        Text = isForCaller || detail >= RpcErrorDetail.Message ? error.Message : Withheld();
+    }
+
+    /// <summary>What failed.</summary>
+    public Exception Error { get; }
+
+    public RpcStatusCode Code { get; }
+
+    /// <summary>Whether the error's text was written for the caller.</summary>
+    public bool IsForCaller { get; }
+
+    /// <summary>What the caller reads.</summary>
+    public string Text { get; }
+
+    /// <summary>Under what the server's record has the error; null where its text was written for the
+    /// caller.</summary>
+    public string? CorrelationId { get; }
+
+    /// <summary>What the author adds to the status.</summary>
+    public IReadOnlyList<object> Details =>
+        IsForCaller && Error is RpcException rpc ? rpc.Details : Array.Empty<object>();
+
+    /// <summary>Whether the caller is told everything.</summary>
+    public bool IsFull => _detail == RpcErrorDetail.Full;
+
+    /// <summary>ProtoRpc's own words about a request that it refuses.</summary>
+    public static CallFailure OfRequest(Exception error, RpcStatusCode? code = null) =>
+        new(error, code ?? ExceptionInfoCodec.StatusOf(error), RpcErrorDetail.Message, isForCaller: true);
+
+    /// <summary>An exception before a handler ran, or after it ended.</summary>
+    public static CallFailure Of(Exception error, RpcErrorDetail detail)
+    {
+        // MissingMethodException is how the original's clients know that there is no such method.
+        bool isForCaller = error is RpcException or MissingMethodException;
+        return new(
+            error, ExceptionInfoCodec.StatusOf(error),
+            isForCaller && detail < RpcErrorDetail.Message ? RpcErrorDetail.Message : detail, isForCaller);
+    }
+
+    /// <summary>An exception that a handler, or an interceptor around it, ended with.</summary>
+    /// <param name="error">The exception.</param>
+    /// <param name="detail">What the caller is told of exceptions that were not written for him.</param>
+    /// <param name="context">The call.</param>
+    public static CallFailure OfHandler(Exception error, RpcErrorDetail detail, RpcServerCallContext context) =>
+        new(error, ExceptionInfoCodec.StatusOf(error), detail, IsWrittenForCaller(error, context));
+
+    /// <summary>The failure as the original tells it.</summary>
+    public RpcExceptionInfo ToExceptionInfo()
+    {
+        Exception told = Error is RpcException { ErrorId: ThrownTextId, InnerException: { } thrown }
+            ? thrown
+            : Error;
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(told, _detail);
+        if (_detail < RpcErrorDetail.Message)
+        {
+            info.Message = Text;
+        }
+
+        return info;
+    }
+
+    private static bool IsWrittenForCaller(Exception error, RpcServerCallContext context) =>
+        error is RpcException rpc
+            && (!rpc.IsByProtoRpc || ReferenceEquals(rpc, context.Refusal) || IsAboutTheCall(rpc, context));
+
+    // Calls, schemas and messages that a handler works with fail with an endpoint,
+    // a field or an id of their own:
+    // those texts name servers, files and values that are not the caller's business.
+    private static bool IsAboutTheCall(RpcException error, RpcServerCallContext context) =>
+        error is { Remote: null, NativeStatus: 0, FieldPath: null }
+            && (error.Endpoint is null || error.Endpoint.Equals(context.Endpoint))
+            && (!error.HasOwnErrorId || AboutTheCall.Contains(error.ErrorId));
+
+    private string Withheld() => _detail == RpcErrorDetail.Type
+        ? $"The call failed on the server with {Error.GetType().FullName}. Its record has the reason "
+            + $"under the id {CorrelationId}."
+        : $"The call failed on the server. Its record has the reason under the id {CorrelationId}.";
+}

@@ -1,0 +1,68 @@
+namespace ProtoRpc.Server;
+
+/// <summary>Looks at a listener's connections again and again while there are some.</summary>
+/// <remarks>Its timer stands still without connections, so that a listener that nobody uses sleeps.</remarks>
+internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
+{
+    private readonly TimeSpan _period;
+    private readonly Action<long> _look;
+    private readonly Func<bool> _isEmpty;
+    private readonly Timer _timer;
+    private int _watching;
+
+    /// <param name="period">The time between two looks.</param>
+    /// <param name="look">Looks at every connection; gets <see cref="Environment.TickCount64"/>.</param>
+    /// <param name="isEmpty">Whether no connection is left.</param>
+    public ConnectionWatch(TimeSpan period, Action<long> look, Func<bool> isEmpty)
+    {
+        _period = period;
+        _look = look;
+        _isEmpty = isEmpty;
+        _timer = new Timer(
+            static state => ((ConnectionWatch)state!).Watch(), this, Timeout.Infinite, Timeout.Infinite);
+    }
+
+    /// <summary>Begins, unless it watches already: to be called after a connection was added.</summary>
+    public void Start()
+    {
+        if (Interlocked.Exchange(ref _watching, 1) == 0)
+        {
+            SetTimer();
+        }
+    }
+
+    /// <summary>Looks no more.</summary>
+    public void Dispose() => _timer.Dispose();
+
+    /// <summary>Looks no more, and waits for a look that is under way.</summary>
+    public ValueTask DisposeAsync() => _timer.DisposeAsync();
+
+    private void SetTimer()
+    {
+        try
+        {
+            _timer.Change(_period, Timeout.InfiniteTimeSpan);
+        }
+        catch (ObjectDisposedException)
+        {
+            // The listener stopped in this moment, and has closed every connection.
+        }
+    }
+
+    private void Watch()
+    {
+        _look(Environment.TickCount64);
+        if (!_isEmpty())
+        {
+            SetTimer();
+            return;
+        }
+
+        // A connection that came after the question above found it still watching.
+        Volatile.Write(ref _watching, 0);
+        if (!_isEmpty())
+        {
+            Start();
+        }
+    }
+}

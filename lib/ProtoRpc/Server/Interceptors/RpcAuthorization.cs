@@ -1,0 +1,119 @@
+using System.Collections;
+using System.IO.Enumeration;
+using Google.Protobuf;
+using ProtoRpc.Security;
+
+namespace ProtoRpc;
+
+/// <summary>Lets callers through by user, group and method.</summary>
+/// <remarks>
+/// A rule is a method pattern (<c>package.Service/Method</c>, or the id of an interface of the raw layer,
+/// with <c>*</c> and <c>?</c>) and who may call it: a user's name, <c>@group</c>, <c>*</c> for everyone who
+/// is authenticated, <c>anonymous</c> for everyone. The rule with the longest pattern that matches decides
+/// alone; a call that no rule matches is refused.
+/// </remarks>
+public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor
+{
+    private const string Everyone = "anonymous";
+    private const string Authenticated = "*";
+    private readonly (string Pattern, string[] Principals)[] _rules;
+
+    private RpcAuthorization(IEnumerable<(string Pattern, string[] Principals)> rules) =>
+        _rules = [.. rules.OrderByDescending(rule => rule.Pattern.Length)];
+
+    /// <summary>Rules of a dictionary: pattern to one name or several.</summary>
+    /// <exception cref="RpcException">InvalidArgument for a rule that is not a pattern
+    /// with names.</exception>
+    public static RpcAuthorization FromRules(IDictionary rules)
+    {
+        ArgumentNullException.ThrowIfNull(rules);
+        List<(string, string[])> read = [];
+        foreach (DictionaryEntry rule in rules)
+        {
+            string pattern = rule.Key as string ?? throw Invalid(rule.Key, "its key is not a method pattern");
+            read.Add((pattern, Names(rule)));
+        }
+
+        return new RpcAuthorization(read);
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next)
+    {
+        ArgumentNullException.ThrowIfNull(context);
+        ArgumentNullException.ThrowIfNull(next);
+        string method = context.Method.FullName;
+        return Allows(context, method) ? next(context, request) : throw Refusal(context, method);
+    }
+
+    /// <inheritdoc/>
+    public ValueTask InvokeStreamAsync(RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
+    {
+        ArgumentNullException.ThrowIfNull(context);
+        ArgumentNullException.ThrowIfNull(next);
+        string method = context.Method.FullName;
+        return Allows(context, method) ? next(context, stream) : throw Refusal(context, method);
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<ReadOnlyMemory<byte>?> InvokeAsync(
+        RpcRawContext client, ReadOnlyMemory<byte> request, RpcRawHandler next)
+    {
+        ArgumentNullException.ThrowIfNull(client);
+        ArgumentNullException.ThrowIfNull(next);
+        string id = client.InterfaceId.ToString();
+        return Allows(client, id) ? next(client, request) : throw Refusal(client, id);
+    }
+
+    private static string[] Names(DictionaryEntry rule) => rule.Value switch
+    {
+        null => [],
+        string name => [name],
+        IEnumerable names => [.. names.Cast<object?>().Select(
+            name => name?.ToString() ?? throw Invalid(rule.Key, "one of its names is null"))],
+        _ => throw Invalid(rule.Key, "its value is neither a name nor a list of names"),
+    };
+
+    private static RpcException Invalid(object? key, string what) =>
+        new(RpcStatusCode.InvalidArgument, $"The authorisation rule '{key}' cannot be used: {what}.")
+        {
+            ErrorId = "InvalidAuthorizationRule",
+        };
+
+    private static RpcException Refusal(RpcPeerContext context, string what) => context.IsAuthenticated
+        ? new RpcException(
+            RpcStatusCode.PermissionDenied, $"User '{context.User.Name}' may not call {what}.")
+        : new RpcException(
+            RpcStatusCode.Unauthenticated, $"{what} is not open to callers who do not say who they are.");
+
+    private bool Allows(RpcPeerContext context, string what)
+    {
+        foreach ((string pattern, string[] principals) in _rules)
+        {
+            if (FileSystemName.MatchesSimpleExpression(pattern, what, ignoreCase: true))
+            {
+                return principals.Any(principal => IsCaller(principal, context));
+            }
+        }
+
+        return false;
+    }
+
+    private static bool IsCaller(string principal, RpcPeerContext context)
+    {
+        if (principal.Equals(Everyone, StringComparison.OrdinalIgnoreCase))
+        {
+            return true;
+        }
+
+        if (!context.IsAuthenticated)
+        {
+            return false;
+        }
+
+        return principal == Authenticated
+            || (principal.StartsWith('@')
+                ? AccountGroups.Contains(context.User, principal[1..])
+                : principal.Equals(context.User.Name, StringComparison.OrdinalIgnoreCase));
+    }
+}

@@ -1,0 +1,26 @@
+namespace ProtoRpc.Server.Native;
+
+/// <summary>Handles the calls of one interface. May run on many threads at once; a handler that ends
+/// synchronously is answered without a thread switch.</summary>
+internal delegate ValueTask ExecHandler(ExecCall call);
+
+/// <summary>One interface of the raw layer, as a native listener serves it.</summary>
+/// <param name="InterfaceId">The interface's UUID; version 1.0, operation 0.</param>
+/// <param name="Handler">Handles its calls. An exception becomes return code 0x80004005,
+/// as on the original.</param>
+internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
+{
+    /// <summary>Whom it lets in. Interfaces that share one object share their callers'
+    /// authentication, too.</summary>
+    public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
+
+    /// <summary>Calls of the interface at the same time, over all endpoints; one more is refused as too busy.
+    /// Null for no bound but the number of connections.</summary>
+    public int? MaxCalls { get; init; }
+
+    /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
+    public int? MaxRequestBytes { get; init; }
+
+    // Counted here and not by endpoint, for the bound is the interface's.
+    internal CallGate Gate { get; } = new();
+}

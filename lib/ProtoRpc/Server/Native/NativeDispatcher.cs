@@ -1,0 +1,177 @@
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+
+namespace ProtoRpc.Server.Native;
+
+/// <summary>Answers the Exec calls of one service: header and body in, header and body out.</summary>
+/// <remarks>A handler's failure is described in the reply's header and never leaves here as an exception,
+/// so the interface's return code stays 0, as on the original.</remarks>
+internal sealed class NativeDispatcher(ServerHost host, ServerService service, BuiltInMethods builtIns)
+{
+    private readonly RpcLimits _limits = host.Options.Limits;
+
+    public ValueTask HandleAsync(ExecCall call)
+    {
+        RpcRequestHeader? header = null;
+        RpcServerCallContext? context = null;
+        host.BeginCall();
+        try
+        {
+            header = NativeHeaders.Read(
+                NativeHeaders.RequestParser, call.Request.Span, out ReadOnlySpan<byte> body);
+            ServerMethod method = BuiltInNames.Has(header.MethodName)
+                ? builtIns.Get(header.MethodName)
+                : service.Get(header.MethodName);
+            context = new RpcServerCallContext(
+                host, method.Info, call.Endpoint, call.Peer,
+                header.CallContext, DeadlineOf(header), call.Cancellation)
+            {
+                HeaderSource = HeadersOf(header),
+            };
+            ValueTask<IMessage> reply = host.InvokeAsync(method, context, method.ReadRequest(body, context));
+            if (!reply.IsCompleted)
+            {
+                return FinishAsync(call, header, method, context, reply);
+            }
+
+            Finish(call, header, method, context, reply.GetAwaiter().GetResult());
+        }
+        catch (Exception e)
+        {
+            Fail(call, header, context, e);
+        }
+
+        return default;
+    }
+
+    private static DateTimeOffset? DeadlineOf(RpcRequestHeader header) =>
+        header.HasExtension(ProtorpcTransportExtensions.TimeoutMs)
+            ? DateTimeOffset.UtcNow.AddMilliseconds(
+                header.GetExtension(ProtorpcTransportExtensions.TimeoutMs))
+            : null;
+
+    private Func<RpcMetadata>? HeadersOf(RpcRequestHeader header)
+    {
+        if (header.GetExtension(ProtorpcTransportExtensions.RequestHeaders) is not { } received)
+        {
+            return null;
+        }
+
+        // Read now: what is wrong with them is the caller's fault, and not the handler's who looks.
+        RpcMetadata headers =
+            NativeMetadata.Read(received, "headers", RpcStatusCode.InvalidArgument, _limits);
+        return () => headers;
+    }
+
+    private void AddMetadata(RpcResponseHeader response, RpcServerCallContext context)
+    {
+        if (NativeMetadata.Write(
+            context.SetHeaders ?? [], "headers", RpcStatusCode.Internal, _limits) is { } headers)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
+        }
+
+        if (NativeMetadata.Write(
+            context.SetTrailers ?? [], "trailers", RpcStatusCode.Internal, _limits) is { } trailers)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
+        }
+    }
+
+    private async ValueTask FinishAsync(
+        ExecCall call, RpcRequestHeader header, ServerMethod method,
+        RpcServerCallContext context, ValueTask<IMessage> pending)
+    {
+        try
+        {
+            Finish(call, header, method, context, await pending.ConfigureAwait(false));
+        }
+        catch (Exception e)
+        {
+            Fail(call, header, context, e);
+        }
+    }
+
+    private void Finish(
+        ExecCall call, RpcRequestHeader header, ServerMethod method, RpcServerCallContext context, IMessage reply)
+    {
+        // All that can fail comes before the first byte of the reply.
+        context.RunsHandler = false;
+        method.CheckReply(reply);
+        MessageChecks.RequireSize(reply, host.Options.Limits.MaxMessageBytes, "reply");
+        RpcResponseHeader response = new() { MessageId = header.MessageId };
+        if (context.ChangedContext() is { } changed)
+        {
+            response.CallContext = changed;
+        }
+
+        AddMetadata(response, context);
+        NativeHeaders.Write(call.Reply, response, reply);
+        context.End();
+        host.EndCall(failed: false);
+    }
+
+    private void Fail(ExecCall call, RpcRequestHeader? header, RpcServerCallContext? context, Exception error)
+    {
+        call.ResetReply();
+        CallFailure failure = host.Fail(context, call.Peer, error);
+        RpcResponseHeader response = new() { Success = false, Exception = failure.ToExceptionInfo() };
+        if (header is { HasMessageId: true })
+        {
+            response.MessageId = header.MessageId;
+        }
+
+        // A session that a failing call got is the caller's all the same.
+        if (ContextAfterFailure(context) is { } changed)
+        {
+            response.CallContext = changed;
+        }
+
+        response.SetExtension(ProtorpcTransportExtensions.StatusCode, (int)failure.Code);
+        if (failure.CorrelationId is { } id)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.CorrelationId, id);
+        }
+
+        AddWhatGoesBeside(response, failure, context);
+        NativeHeaders.Write(call.Reply, response, body: null);
+        context?.End();
+        host.EndCall(failed: true);
+    }
+
+    // The failure is told even when what goes beside it cannot be sent.
+    private void AddWhatGoesBeside(RpcResponseHeader response, CallFailure failure, RpcServerCallContext? context)
+    {
+        if (GrpcStatusDetails.ToBytes(failure.Code, failure.Text, failure.Details) is { } details
+            && details.Length <= host.Options.Limits.MaxMessageBytes)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.StatusDetails, ByteString.CopyFrom(details));
+        }
+
+        if (NativeMetadata.TryWrite(context?.SetHeaders ?? [], _limits) is { } headers)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
+        }
+
+        if (NativeMetadata.TryWrite(context?.SetTrailers ?? [], _limits) is { } trailers)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
+        }
+    }
+
+    private static RpcCallContext? ContextAfterFailure(RpcServerCallContext? context)
+    {
+        try
+        {
+            return context?.ChangedContext();
+        }
+        catch (RpcException)
+        {
+            // The handler left a context that cannot be written; that may be the very failure that is told.
+            return null;
+        }
+    }
+}

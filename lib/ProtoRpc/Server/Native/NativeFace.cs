@@ -1,0 +1,79 @@
+using ProtoRpc.Protocols.Native;
+
+namespace ProtoRpc.Server.Native;
+
+/// <summary>Serves methods over DCE/RPC: each service is an interface of the endpoint.</summary>
+internal sealed class NativeFace : IServerFace
+{
+    public bool Serves(RpcTransport transport) =>
+        transport is RpcTransport.Tcp or RpcTransport.NamedPipe or RpcTransport.Local;
+
+    public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
+    {
+        NativeListener? listener = null;
+        List<Guid> served = [];
+        try
+        {
+            foreach (ServerService service in host.Services)
+            {
+                // With port 0 the first service finds the port, and the others join it.
+                listener = Serve(listener?.Endpoint ?? endpoint, service, host);
+                served.Add(service.InterfaceId);
+            }
+
+            if (ServePing(listener!.Endpoint, host))
+            {
+                served.Add(PingProtocol.InterfaceId);
+            }
+        }
+        catch when (listener is not null)
+        {
+            new Served(listener, served).StopAsync(TimeSpan.Zero).GetAwaiter().GetResult();
+            throw;
+        }
+
+        return new Served(listener!, served);
+    }
+
+    private static NativeListener Serve(RpcEndpoint endpoint, ServerService service, ServerHost host)
+    {
+        NativeDispatcher dispatcher = new(host, service, new BuiltInMethods(host, service));
+        ExecInterface exec = new(service.InterfaceId, dispatcher.HandleAsync)
+        {
+            Security = host.Options.Security,
+        };
+        return NativeListener.Serve(
+            endpoint,
+            exec,
+            host.Options.Limits,
+            endpoint.Transport == RpcTransport.Tcp ? host.Options.TlsCertificate : null,
+            host.Options.TlsCertificateChain);
+    }
+
+    // An interface that clients know without a schema.
+    // Of several listeners on one endpoint, the first one answers.
+    private static bool ServePing(RpcEndpoint endpoint, ServerHost host)
+    {
+        try
+        {
+            Serve(endpoint, ServerPing.ServiceOf(host), host);
+            return true;
+        }
+        catch (RpcException e) when (e.ErrorId == "InterfaceInUse")
+        {
+            return false;
+        }
+    }
+
+    private sealed class Served(NativeListener listener, List<Guid> interfaces) : IServedEndpoint
+    {
+        public RpcEndpoint Endpoint => listener.Endpoint;
+
+        public int Connections => listener.ConnectionCount;
+
+        public long Accepted => listener.AcceptedCount;
+
+        public Task StopAsync(TimeSpan drain) =>
+            Task.WhenAll(interfaces.Select(id => listener.StopServingAsync(id, drain).AsTask()));
+    }
+}

@@ -1,0 +1,392 @@
+using System.Collections.Concurrent;
+using System.Net;
+using System.Net.Security;
+using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Security;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Server.Native;
+
+/// <summary>A bound native endpoint; any number of interfaces of this process share it.</summary>
+internal sealed class NativeListener : IAsyncDisposable
+{
+    private const int MaxRefusals = 64;
+    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan AcceptPause = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan PollPeriod = TimeSpan.FromMilliseconds(5);
+    private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
+
+    // The endpoints of this process; an endpoint leaves with its last interface.
+    private static readonly Lock TableGate = new();
+    private static readonly Dictionary<RpcEndpoint, NativeListener> Table = [];
+
+    private readonly TransportListener _transport;
+    private readonly AddressQuota _quota;
+    private readonly ConcurrentDictionary<Guid, ServedInterface> _interfaces = new();
+    private readonly ConcurrentDictionary<ServerConnection, bool> _connections = new();
+    private readonly CancellationTokenSource _stopAccepting = new();
+    private readonly X509Certificate2? _certificate;
+    private readonly SslStreamCertificateContext? _shown;
+    private readonly ConnectionWatch _watch;
+    private readonly Task _accepting;
+    private int _serving;
+    private int _refusing;
+    private int _threads;
+    private long _accepted;
+    private volatile bool _isClosing;
+
+    // Interfaces that are withdrawn, and whose calls have not ended yet; under the table's gate.
+    private int _draining;
+
+    // It accepts at once, so the first interface must be there.
+    private NativeListener(
+        RpcEndpoint endpoint, ServedInterface first, RpcLimits limits,
+        X509Certificate2? certificate, X509Certificate2Collection? chain)
+    {
+        _certificate = certificate;
+        _shown = certificate is null ? null : SslStreamCertificateContext.Create(certificate, chain);
+        Limits = limits;
+        _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
+        _interfaces[first.Service.InterfaceId] = first;
+        _transport = NativeTransports.Of(endpoint).Listen(endpoint);
+        _watch = new ConnectionWatch(WatchPeriod, CheckAll, () => _connections.IsEmpty);
+        _accepting = Task.Run(AcceptAsync);
+    }
+
+    /// <summary>The endpoint as bound, with the port that the system picked.</summary>
+    public RpcEndpoint Endpoint => _transport.Endpoint;
+
+    /// <summary>Connections now open.</summary>
+    public int ConnectionCount => Volatile.Read(ref _serving);
+
+    /// <summary>Connections accepted since it was bound.</summary>
+    public long AcceptedCount => Interlocked.Read(ref _accepted);
+
+    internal RpcLimits Limits { get; }
+
+    internal string SecondaryAddress => _transport.SecondaryAddress;
+
+    internal bool IsClosing => _isClosing;
+
+    /// <summary>Serves an interface on an endpoint, binding the endpoint if no listener
+    /// of this process has it yet.</summary>
+    /// <remarks>The limits of whoever binds the endpoint hold for all its interfaces.
+    /// With a certificate, TLS is spoken there; all interfaces of an endpoint have the same.</remarks>
+    /// <exception cref="RpcException">AlreadyExists where the endpoint is in use by another process,
+    /// or this interface is served there already; Unavailable or PermissionDenied
+    /// where it cannot be bound.</exception>
+    public static NativeListener Serve(
+        RpcEndpoint endpoint, ExecInterface service, RpcLimits limits,
+        X509Certificate2? certificate = null, X509Certificate2Collection? chain = null)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        ArgumentNullException.ThrowIfNull(service);
+        NativeLimits.Check(limits);
+        if (certificate is { HasPrivateKey: false })
+        {
+            throw EndpointErrors.NoPrivateKey(endpoint, certificate.Subject);
+        }
+
+        ServedInterface served = new(service, endpoint);
+        lock (TableGate)
+        {
+            if (!Table.TryGetValue(endpoint, out NativeListener? listener))
+            {
+                listener = new NativeListener(endpoint, served, limits, certificate, chain);
+                Table.Add(listener.Endpoint, listener);
+            }
+            else if (!Equals(listener._certificate, certificate))
+            {
+                throw EndpointErrors.OtherCertificate(endpoint);
+            }
+            else if (!listener._interfaces.TryAdd(service.InterfaceId, served))
+            {
+                throw new RpcException(
+                    RpcStatusCode.AlreadyExists,
+                    $"Interface {service.InterfaceId} is served on '{endpoint}' already. "
+                    + "Stop that listener, or use another endpoint or interface id.")
+                {
+                    ErrorId = "InterfaceInUse",
+                    Endpoint = endpoint,
+                };
+            }
+
+            return listener;
+        }
+    }
+
+    /// <summary>Stops serving an interface here: new calls are refused at once, running calls may end within
+    /// the drain time and are then cancelled. The endpoint is closed with its last interface, when the calls
+    /// of all that are stopped at the same time have ended.</summary>
+    public async ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain)
+    {
+        ServedInterface? served;
+        lock (TableGate)
+        {
+            if (!_interfaces.TryRemove(interfaceId, out served))
+            {
+                return;
+            }
+
+            served.Withdraw();
+            _draining++;
+            if (_interfaces.IsEmpty)
+            {
+                StopAccepting();
+            }
+        }
+
+        if (!await RunningCallsEndAsync(served, drain).ConfigureAwait(false))
+        {
+            foreach ((ServerConnection connection, _) in _connections)
+            {
+                connection.Cancel(served);
+            }
+
+            // Whoever heeds the cancellation can still answer.
+            await RunningCallsEndAsync(served, Grace).ConfigureAwait(false);
+        }
+
+        bool last;
+        lock (TableGate)
+        {
+            last = --_draining == 0 && _interfaces.IsEmpty;
+        }
+
+        if (last)
+        {
+            await CloseAsync().ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Closes the endpoint at once.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        lock (TableGate)
+        {
+            foreach (ServedInterface served in _interfaces.Values)
+            {
+                served.Withdraw();
+            }
+
+            _interfaces.Clear();
+            StopAccepting();
+        }
+
+        await CloseAsync().ConfigureAwait(false);
+    }
+
+    internal bool IsServed(Guid interfaceId) => _interfaces.ContainsKey(interfaceId);
+
+    /// <summary>Whom an interface lets in; of one that is not served, nothing is called anyhow.</summary>
+    internal SecurityPolicy PolicyOf(Guid interfaceId) => Find(interfaceId)?.Policy ?? SecurityPolicy.Open;
+
+    internal ServedInterface? Find(Guid interfaceId) =>
+        _interfaces.TryGetValue(interfaceId, out ServedInterface? served) ? served : null;
+
+    internal void Remove(ServerConnection connection)
+    {
+        if (_connections.TryRemove(connection, out bool ownsThread))
+        {
+            Uncount(connection);
+            if (ownsThread)
+            {
+                Interlocked.Decrement(ref _threads);
+            }
+        }
+    }
+
+    private void Uncount(ServerConnection connection)
+    {
+        if (!connection.TryUncount())
+        {
+            return;
+        }
+
+        if (connection.IsRefused)
+        {
+            Interlocked.Decrement(ref _refusing);
+            return;
+        }
+
+        Interlocked.Decrement(ref _serving);
+        _quota.Leave(connection.Address);
+    }
+
+    private void StopAccepting()
+    {
+        if (!_isClosing)
+        {
+            _isClosing = true;
+            Table.Remove(Endpoint);
+            _stopAccepting.Cancel();
+            _transport.Dispose();
+        }
+    }
+
+    private async Task CloseAsync()
+    {
+        await _accepting.ConfigureAwait(false);
+        foreach ((ServerConnection connection, _) in _connections)
+        {
+            connection.Cancel(served: null);
+            connection.Retire();
+        }
+
+        // A handler that ignores its cancellation cannot be stopped; its thread ends when it does.
+        if (!await EndsAsync(() => _connections.IsEmpty, Grace).ConfigureAwait(false))
+        {
+            foreach ((ServerConnection connection, _) in _connections)
+            {
+                connection.Abort();
+            }
+        }
+
+        await _watch.DisposeAsync().ConfigureAwait(false);
+        _stopAccepting.Dispose();
+    }
+
+    private Task<bool> RunningCallsEndAsync(ServedInterface served, TimeSpan patience) =>
+        EndsAsync(() => !_connections.Keys.Any(connection => connection.IsRunning(served)), patience);
+
+    private static async Task<bool> EndsAsync(Func<bool> condition, TimeSpan patience)
+    {
+        long start = Environment.TickCount64;
+        while (!condition())
+        {
+            if (patience != Timeout.InfiniteTimeSpan
+                && Environment.TickCount64 - start >= patience.TotalMilliseconds)
+            {
+                return false;
+            }
+
+            await Task.Delay(PollPeriod).ConfigureAwait(false);
+        }
+
+        return true;
+    }
+
+    private async Task AcceptAsync()
+    {
+        while (!_isClosing)
+        {
+            try
+            {
+                TransportConnection transport =
+                    await _transport.AcceptAsync(_stopAccepting.Token).ConfigureAwait(false);
+                Admit(_shown is null ? transport : TlsConnection.ForServer(transport, _shown));
+            }
+            catch (Exception) when (_isClosing)
+            {
+                return;
+            }
+            catch (Exception e) when (TransportConnection.IsBroken(e) || e is OutOfMemoryException)
+            {
+                // A client that gave up while it waited, or no file handle or thread for it at the moment.
+                await Task.Delay(AcceptPause).ConfigureAwait(false);
+            }
+        }
+    }
+
+    private void Admit(TransportConnection transport)
+    {
+        Interlocked.Increment(ref _accepted);
+        IPAddress? address = AddressQuota.KeyOf(transport.RemoteEndPoint);
+        if (TryAdmit(address))
+        {
+            Interlocked.Increment(ref _serving);
+            Start(new ServerConnection(this, transport, refusal: null) { Address = address });
+            return;
+        }
+
+        // One too many is told so when it binds; of those, too, there are only so many at a time.
+        if (Interlocked.Increment(ref _refusing) <= MaxRefusals)
+        {
+            Start(new ServerConnection(this, transport, BindNakReason.LocalLimit));
+        }
+        else
+        {
+            Interlocked.Decrement(ref _refusing);
+            transport.Dispose();
+        }
+    }
+
+    private bool TryAdmit(IPAddress? address)
+    {
+        if (!_quota.TryEnter(address) && !(MakeRoom(address) && _quota.TryEnter(address)))
+        {
+            return false;
+        }
+
+        if (Volatile.Read(ref _serving) < Limits.MaxConnections || MakeRoom(address: null))
+        {
+            return true;
+        }
+
+        _quota.Leave(address);
+        return false;
+    }
+
+    // Closes the connection that waits for its client the longest: of this address, or of any.
+    private bool MakeRoom(IPAddress? address)
+    {
+        long now = Environment.TickCount64;
+        while (_connections.Keys
+            .Where(connection => address is null || address.Equals(connection.Address))
+            .MaxBy(connection => connection.Spare(now)) is { } spare && spare.Spare(now) > 0)
+        {
+            if (spare.TryGiveUp(now))
+            {
+                // The watch still looks after it until it has ended.
+                Uncount(spare);
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private void Start(ServerConnection connection)
+    {
+        bool ownsThread = !connection.IsRefused && TryTakeThread();
+        _connections.TryAdd(connection, ownsThread);
+        _watch.Start();
+        if (!ownsThread)
+        {
+            _ = Task.Run(connection.RunAsync);
+            return;
+        }
+
+        try
+        {
+            new Thread(connection.Run) { IsBackground = true, Name = "ProtoRpc connection" }.Start();
+        }
+        catch (OutOfMemoryException)
+        {
+            // The system has no more threads: this connection shares the pool's.
+            _connections[connection] = false;
+            Interlocked.Decrement(ref _threads);
+            _ = Task.Run(connection.RunAsync);
+        }
+    }
+
+    private bool TryTakeThread()
+    {
+        if (Interlocked.Increment(ref _threads) <= Limits.MaxBlockingConnections)
+        {
+            return true;
+        }
+
+        Interlocked.Decrement(ref _threads);
+        return false;
+    }
+
+    private void CheckAll(long now)
+    {
+        foreach ((ServerConnection connection, _) in _connections)
+        {
+            connection.Check(now);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc.Server.Native;
+
+/// <summary>The messages that are coming in parts, bounded in number and in bytes,
+/// each caller's apart.</summary>
+internal sealed class TransferTable(RpcLimits limits) : IDisposable
+{
+    private const int TransactionIdBytes = 16;
+    private static readonly TimeSpan SweepPeriod = TimeSpan.FromSeconds(1);
+
+    // One that sends loses its place to no other caller's announcement.
+    private static readonly TimeSpan IdleForRoom = TimeSpan.FromSeconds(5);
+
+    private readonly Dictionary<(string Owner, ByteString Id), Transfer> _transfers = [];
+    private readonly Lock _gate = new();
+    private Timer? _sweep;
+    private bool _disposed;
+
+    /// <summary>Transfers that have begun and not ended.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _transfers.Count;
+            }
+        }
+    }
+
+    /// <summary>Takes a part.</summary>
+    /// <returns>The whole message after its last part, for the caller to dispose; else null.</returns>
+    /// <exception cref="RpcException">InvalidArgument for a part that does not follow,
+    /// ResourceExhausted over a limit; the transfer is then dropped.</exception>
+    /// <param name="owner">Who sends it.</param>
+    /// <param name="part">The part.</param>
+    /// <param name="holder">Whose share of the table it takes; null for the owner's.</param>
+    public Transfer? Accept(string owner, RpcMultiPartRequest part, string? holder = null)
+    {
+        if (part.TransactionId.Length != TransactionIdBytes)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A transaction id has {TransactionIdBytes} bytes, not {part.TransactionId.Length}.");
+        }
+
+        (string, ByteString) key = (owner, part.TransactionId);
+        Transfer transfer = part.CurrentPosition == 0 ? Begin(key, part, holder ?? owner) : Find(key);
+        bool isLast = part.MessageStatus == RpcMultiPartRequest.Types.RpcMessageStatus.Complete;
+        try
+        {
+            transfer.Append(part);
+            if (!isLast)
+            {
+                return null;
+            }
+
+            transfer.RequireComplete();
+        }
+        catch
+        {
+            Drop(owner, part.TransactionId);
+            throw;
+        }
+
+        lock (_gate)
+        {
+            _transfers.Remove(key);
+        }
+
+        return transfer;
+    }
+
+    /// <summary>Forgets a transfer that its sender gave up.</summary>
+    public void Drop(string owner, ByteString transactionId)
+    {
+        Transfer? dropped;
+        lock (_gate)
+        {
+            _transfers.Remove((owner, transactionId), out dropped);
+        }
+
+        dropped?.Dispose();
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _disposed = true;
+            _sweep?.Dispose();
+        }
+
+        DropWhere(_ => true);
+    }
+
+    /// <summary>Forgets the transfers that were abandoned.</summary>
+    internal void Sweep() => DropWhere(transfer => transfer.IsAbandoned(limits.TransferIdleTimeout));
+
+    private void DropWhere(Func<Transfer, bool> condition)
+    {
+        List<Transfer> dropped = [];
+        lock (_gate)
+        {
+            foreach (((string, ByteString) key, Transfer transfer) in _transfers.ToArray())
+            {
+                if (condition(transfer))
+                {
+                    _transfers.Remove(key);
+                    dropped.Add(transfer);
+                }
+            }
+        }
+
+        dropped.ForEach(transfer => transfer.Dispose());
+    }
+
+    private Transfer Begin((string Owner, ByteString Id) key, RpcMultiPartRequest part, string holder)
+    {
+        List<Transfer> dropped = [];
+        try
+        {
+            return Begin(key, part, holder, dropped);
+        }
+        finally
+        {
+            dropped.ForEach(transfer => transfer.Dispose());
+        }
+    }
+
+    private Transfer Begin(
+        (string Owner, ByteString Id) key, RpcMultiPartRequest part, string holder, List<Transfer> dropped)
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_disposed, this);
+            if (_transfers.ContainsKey(key))
+            {
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument, "A transfer of that transaction id has begun already.")
+                {
+                    ErrorId = "BadPart",
+                };
+            }
+
+            RequireRoom(holder, part.TotalBytes);
+            MakeRoom(holder, part.TotalBytes, dropped);
+            Transfer transfer = new(
+                key.Owner, holder, part.MethodName, part.TotalBytes, limits.TransferMemoryBytes);
+            _transfers.Add(key, transfer);
+            _sweep ??= new Timer(
+                static table => ((TransferTable)table!).Sweep(), this, SweepPeriod, SweepPeriod);
+            return transfer;
+        }
+    }
+
+    // By what the sender announces: nothing is set aside for it, and more than that is never taken.
+    private void RequireRoom(string holder, int totalBytes)
+    {
+        if (totalBytes < 0)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"A message cannot have {totalBytes} bytes.");
+        }
+
+        long sum = totalBytes;
+        int count = 1;
+        foreach (Transfer other in _transfers.Values.Where(t => t.Holder == holder))
+        {
+            sum += other.TotalBytes;
+            count++;
+        }
+
+        if (sum > limits.MaxTransferBytes)
+        {
+            throw Exhausted(
+                $"the caller's messages in parts would have {sum} bytes, "
+                + $"and {limits.MaxTransferBytes} are allowed");
+        }
+
+        if (count > limits.MaxTransfersPerCaller)
+        {
+            throw Exhausted(
+                $"{limits.MaxTransfersPerCaller} messages of the caller are coming in parts already");
+        }
+    }
+
+    // Where the table is full, a caller with less than others gets room from the one with most, so that a few
+    // cannot keep the rest from sending.
+    private void MakeRoom(string holder, int totalBytes, List<Transfer> dropped)
+    {
+        while (_transfers.Count >= limits.MaxTransfers)
+        {
+            Drop(LongestIdleOf(MostOf(_ => 1), above: SumOf(holder, _ => 1) + 1, _ => 1), dropped);
+        }
+
+        while (_transfers.Values.Sum(t => (long)t.TotalBytes) + totalBytes > limits.MaxTransferBytesOfAll)
+        {
+            Transfer? idle = LongestIdleOf(
+                MostOf(t => t.TotalBytes), above: SumOf(holder, t => t.TotalBytes) + totalBytes, t =>
+                    t.TotalBytes);
+            Drop(
+                idle is not null && Environment.TickCount64 - idle.LastPart > IdleForRoom.TotalMilliseconds
+                    ? idle
+                    : null,
+                dropped);
+        }
+    }
+
+    private string? MostOf(Func<Transfer, long> size) => _transfers.Values
+        .GroupBy(transfer => transfer.Holder)
+        .MaxBy(group => group.Sum(size))?.Key;
+
+    private long SumOf(string? holder, Func<Transfer, long> size) =>
+        _transfers.Values.Where(transfer => transfer.Holder == holder).Sum(size);
+
+    private Transfer? LongestIdleOf(string? holder, long above, Func<Transfer, long> size) =>
+        SumOf(holder, size) > above
+            ? _transfers.Values.Where(transfer => transfer.Holder == holder)
+            .MinBy(transfer => transfer.LastPart)
+            : null;
+
+    private void Drop(Transfer? victim, List<Transfer> dropped)
+    {
+        if (victim is null)
+        {
+            throw Exhausted("too many messages are coming in parts already");
+        }
+
+        _transfers.Remove(_transfers.First(entry => ReferenceEquals(entry.Value, victim)).Key);
+        dropped.Add(victim);
+    }
+
+    private static RpcException Exhausted(string why) =>
+        new(RpcStatusCode.ResourceExhausted, $"The message is refused: {why}.") { ErrorId = "TooManyParts" };
+
+    private Transfer Find((string, ByteString) key)
+    {
+        lock (_gate)
+        {
+            return _transfers.TryGetValue(key, out Transfer? transfer)
+                ? transfer
+                : throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    "No transfer of that transaction id has begun, or it was abandoned for too long. "
+                    + "Send the message anew.")
+                {
+                    ErrorId = "BadPart",
+                };
+        }
+    }
+}

@@ -1,0 +1,82 @@
+using System.Security.Principal;
+
+namespace ProtoRpc;
+
+/// <summary>What a handler of either layer may know of its caller. Valid until the handler ends.</summary>
+public abstract class RpcPeerContext
+{
+    private readonly PeerIdentity _peer;
+
+    private protected RpcPeerContext(RpcEndpoint endpoint, PeerIdentity peer)
+    {
+        Endpoint = endpoint;
+        _peer = peer;
+    }
+
+    /// <summary>The listener's endpoint that the call came in on.</summary>
+    public RpcEndpoint Endpoint { get; }
+
+    /// <summary>How the call came in.</summary>
+    public RpcTransport Transport => Endpoint.Transport;
+
+    /// <summary>The caller; the anonymous identity, with an empty name,
+    /// where nobody vouches for one.</summary>
+    public IIdentity User => _peer.User;
+
+    /// <summary>Whether somebody vouches for <see cref="User"/>.</summary>
+    public bool IsAuthenticated => _peer.User.IsAuthenticated;
+
+    /// <summary>Who vouches: <c>Kernel</c> for local peers, <c>NTLM</c> or <c>Kerberos</c>,
+    /// or empty.</summary>
+    public string AuthenticationType => _peer.User.AuthenticationType ?? "";
+
+    /// <summary>How the call is protected on its way.</summary>
+    public RpcProtectionLevel ProtectionLevel => _peer.ProtectionLevel;
+
+    /// <summary>The remote address with port, or empty on local transports.</summary>
+    public string ClientAddress => _peer.Address;
+
+    /// <summary>The calling process where the kernel tells it, else 0.</summary>
+    public int ProcessId => _peer.ProcessId;
+
+    /// <summary>Whether the kernel vouches that the caller is on this machine.</summary>
+    public bool IsLocal => _peer.IsLocal;
+
+    /// <summary>When the caller stops waiting, where it said so.</summary>
+    public virtual DateTimeOffset? Deadline => null;
+
+    /// <summary>Cancelled when the caller cancels or vanishes, the deadline passes,
+    /// or the listener stops.</summary>
+    public abstract CancellationToken CancellationToken { get; }
+
+    /// <summary>The cancellation token but for the deadline, for a host that watches it by itself.</summary>
+    internal abstract CancellationToken Aborted { get; }
+
+    /// <summary>What is called, for messages.</summary>
+    internal abstract string What { get; }
+
+    /// <summary>Does something as the caller.</summary>
+    /// <exception cref="RpcException">Unauthenticated when nobody vouches for the caller; Unimplemented where
+    /// the system has no impersonation of threads, or the caller's token is not at hand.</exception>
+    public void Impersonate(Action action)
+    {
+        ArgumentNullException.ThrowIfNull(action);
+        if (!IsAuthenticated)
+        {
+            throw new RpcException(
+                RpcStatusCode.Unauthenticated,
+                $"The caller of {What} is anonymous and cannot be impersonated.");
+        }
+
+        if (OperatingSystem.IsWindows() && User is WindowsIdentity identity)
+        {
+            WindowsIdentity.RunImpersonated(identity.AccessToken, action);
+            return;
+        }
+
+        throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"'{User.Name}' cannot be impersonated: only Windows lets a thread act as another user. "
+            + "Check what the caller may do with User or an authorisation rule instead.");
+    }
+}

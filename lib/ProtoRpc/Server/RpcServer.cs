@@ -1,0 +1,393 @@
+using System.Runtime.CompilerServices;
+using Google.Protobuf;
+using ProtoRpc.Server;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc;
+
+/// <summary>Serves services on endpoints of any kind. Set up by one thread;
+/// then safe for use by many.</summary>
+/// <example><code>
+/// using RpcServer server = RpcServer.Create(schema, "Sample.MyService")
+///     .Handle("Send", (context, request) => ...)
+///     .AddEndpoint("ncacn_ip_tcp:127.0.0.1[8080]")
+///     .StartListening();
+/// </code></example>
+public sealed class RpcServer : IRpcServer
+{
+    private readonly RpcServerOptions _options;
+    private readonly List<ServerService> _services = [];
+    private readonly List<RpcEndpoint> _wanted = [];
+    private readonly TaskCompletionSource _completion = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Lock _gate = new();
+    private IServedEndpoint[] _served = [];
+    private ServerHost? _host;
+    private Task? _stopping;
+    private RpcServerCounters _last;
+
+    private RpcServer(RpcServerOptions options) => _options = options;
+
+    /// <summary>The services with their interface ids.</summary>
+    public IReadOnlyList<KeyValuePair<RpcServiceInfo, Guid>> Services =>
+        [.. _services.Select(s => KeyValuePair.Create(s.Info, s.InterfaceId))];
+
+    /// <summary>The endpoints, as bound once the server listens.</summary>
+    public IReadOnlyList<RpcEndpoint> Endpoints =>
+        _served.Length > 0 ? [.. _served.Select(s => s.Endpoint)] : [.. _wanted];
+
+    /// <summary>Whether it listens.</summary>
+    public bool IsListening => _host is not null && _stopping is null;
+
+    /// <summary>What it has done, until it stopped.</summary>
+    public RpcServerCounters Counters => _completion.Task.IsCompleted ? _last : Count();
+
+    /// <summary>The sessions that it keeps for callers now.</summary>
+    public IReadOnlyList<RpcSession> Sessions => _host?.Sessions ?? [];
+
+    /// <summary>Ends when the server has stopped.</summary>
+    public Task Completion => _completion.Task;
+
+    /// <summary>A server for one service.</summary>
+    /// <param name="schema">Where the service is declared.</param>
+    /// <param name="service">The service's full or bare name; null for the schema's only one.</param>
+    /// <param name="options">Null for the defaults.</param>
+    /// <param name="interfaceId">The service's id on native endpoints; null for the service's own.</param>
+    /// <exception cref="RpcException">NotFound or InvalidArgument:
+    /// no such service, or not just one.</exception>
+    public static RpcServer Create(
+        RpcSchema schema, string? service = null, RpcServerOptions? options = null, Guid? interfaceId = null)
+    {
+        ArgumentNullException.ThrowIfNull(schema);
+        return new RpcServer(options ?? new RpcServerOptions())
+            .AddService(service is null ? OnlyService(schema) : schema.GetService(service), interfaceId);
+    }
+
+    /// <summary>Serves one more service.</summary>
+    /// <param name="service">The service.</param>
+    /// <param name="interfaceId">Its id on native endpoints; null for the service's own.</param>
+    /// <exception cref="RpcException">AlreadyExists when the server has the service or the id.</exception>
+    public RpcServer AddService(RpcServiceInfo service, Guid? interfaceId = null)
+    {
+        ArgumentNullException.ThrowIfNull(service);
+        RequireNotStarted();
+        Guid id = interfaceId ?? service.InterfaceId;
+        if (_services.Find(s => s.InterfaceId == id) is { } other)
+        {
+            throw new RpcException(
+                RpcStatusCode.AlreadyExists,
+                $"{service.FullName} and {other.Info.FullName} have the same interface id {id}; "
+                + "give one of them another.");
+        }
+
+        _services.Add(new ServerService(service, id));
+        return this;
+    }
+
+    /// <summary>Handles a method dynamically. The name is bare where one service has it, else full.</summary>
+    /// <exception cref="RpcException">NotFound, with the names there are;
+    /// AlreadyExists for a second handler.</exception>
+    public RpcServer Handle(string method, RpcHandler handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        RequireOneRequest(info);
+        service.Add(new ServerMethod(info, handler));
+        return this;
+    }
+
+    /// <summary>Handles a method of any kind by the streams of its messages. A method that does not stream
+    /// has one request and one reply, which is sent when the handler has ended.</summary>
+    /// <exception cref="RpcException">NotFound, with the names there are;
+    /// AlreadyExists for a second handler.</exception>
+    public RpcServer HandleStreaming(string method, RpcStreamHandler handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        service.Add(new ServerMethod(info, handler));
+        return this;
+    }
+
+    /// <summary>Handles a method of any kind with generated message types:
+    /// what the handler yields is sent at once. A side that does not stream has one message; the reply of a
+    /// method that does not stream at all is sent when the handler has ended.</summary>
+    /// <exception cref="RpcException">NotFound;
+    /// InvalidArgument when the types are not the method's.</exception>
+    public RpcServer HandleStreaming<TRequest, TReply>(
+        string method, Func<RpcServerCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        RequireType<TRequest>(info, "takes", info.RequestType);
+        RequireType<TReply>(info, "returns", info.ReplyType);
+        service.Add(new ServerMethod(info, RunAsync, new MessageParser<TRequest>(() => new TRequest())));
+        return this;
+
+        async ValueTask RunAsync(RpcServerCallContext context, RpcServerStream stream)
+        {
+            IAsyncEnumerable<TRequest> requests = stream.ReadAllAsync(context.CancellationToken)
+                .Select(request => (TRequest)request);
+            await foreach (TReply reply in handler(context, requests).ConfigureAwait(false))
+            {
+                await stream.WriteAsync(reply).ConfigureAwait(false);
+            }
+        }
+    }
+
+    /// <summary>Handles a method whose requests may be too large for memory:
+    /// the handler reads the request's bytes from <see cref="RpcServerCallContext.Body"/>.</summary>
+    /// <exception cref="RpcException">NotFound, with the names there are;
+    /// AlreadyExists for a second handler.</exception>
+    public RpcServer HandleStream(string method, Func<RpcServerCallContext, Stream, ValueTask<IMessage>> handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        RequireOneRequest(info);
+        service.Add(new ServerMethod(info, (context, _) => handler(context, context.Body!))
+        {
+            TakesStream = true,
+        });
+        return this;
+    }
+
+    /// <summary>Handles every method that has no handler of its own,
+    /// but those whose requests stream.</summary>
+    public RpcServer HandleAll(RpcHandler handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        RequireNotStarted();
+        _services.ForEach(s => s.AddFallback(handler));
+        return this;
+    }
+
+    /// <summary>Handles a method with generated message types.</summary>
+    /// <exception cref="RpcException">NotFound;
+    /// InvalidArgument when the types are not the method's.</exception>
+    public RpcServer Handle<TRequest, TReply>(string method, Func<RpcServerCallContext, TRequest, TReply> handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        return HandleTyped<TRequest, TReply>(
+            method,
+            (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request)));
+    }
+
+    /// <summary>Handles a method with generated message types, asynchronously.</summary>
+    /// <exception cref="RpcException">NotFound;
+    /// InvalidArgument when the types are not the method's.</exception>
+    [OverloadResolutionPriority(1)]
+    public RpcServer Handle<TRequest, TReply>(
+        string method, Func<RpcServerCallContext, TRequest, ValueTask<TReply>> handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        return HandleTyped<TRequest, TReply>(
+            method,
+            async (context, request) => await handler(context, (TRequest)request).ConfigureAwait(false));
+    }
+
+    /// <summary>Handles a method with generated message types, asynchronously.</summary>
+    /// <exception cref="RpcException">NotFound;
+    /// InvalidArgument when the types are not the method's.</exception>
+    public RpcServer Handle<TRequest, TReply>(
+        string method, Func<RpcServerCallContext, TRequest, Task<TReply>> handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        return HandleTyped<TRequest, TReply>(
+            method,
+            async (context, request) => await handler(context, (TRequest)request).ConfigureAwait(false));
+    }
+
+    /// <summary>Adds an endpoint, before the server listens.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not an endpoint.</exception>
+    public RpcServer AddEndpoint(string endpoint) => AddEndpoint(RpcEndpoint.Parse(endpoint));
+
+    /// <summary>Adds an endpoint, before the server listens.</summary>
+    public RpcServer AddEndpoint(RpcEndpoint endpoint)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        RequireNotStarted();
+        _wanted.Add(endpoint);
+        return this;
+    }
+
+    /// <summary>Binds every endpoint and begins to serve; binds all or none.</summary>
+    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    public RpcServer StartListening()
+    {
+        lock (_gate)
+        {
+            RequireNotStarted();
+            if (_wanted.Count == 0)
+            {
+                throw new RpcException(
+                    RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
+            }
+
+            EndpointErrors.RequireTcp(_wanted, _options.TlsCertificate);
+            _services.ForEach(s => s.Complete(_options.Interceptors));
+            ServerHost host = new(_services, _options);
+            _served = BindAll(host);
+            _host = host;
+            return this;
+        }
+    }
+
+    /// <summary>Ends a session, and disposes what it holds.</summary>
+    /// <returns>False when there is none of that id.</returns>
+    public bool RemoveSession(Guid id) => _host?.RemoveSession(id) == true;
+
+    /// <summary>Refuses new calls, lets running ones end within the drain time,
+    /// cancels the rest, closes.</summary>
+    /// <param name="drain">Null for the limit's drain time.</param>
+    public Task StopAsync(TimeSpan? drain = null)
+    {
+        lock (_gate)
+        {
+            return _stopping ??= StopAllAsync(drain ?? _options.Limits.DrainTimeout);
+        }
+    }
+
+    /// <summary>Stops, with the limit's drain time.</summary>
+    public void Dispose() => StopAsync().GetAwaiter().GetResult();
+
+    /// <summary>Stops, with the limit's drain time.</summary>
+    public async ValueTask DisposeAsync() => await StopAsync().ConfigureAwait(false);
+
+    private RpcServer HandleTyped<TRequest, TReply>(string method, RpcHandler handler)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        (ServerService service, RpcMethodInfo info) = Find(method);
+        RequireType<TRequest>(info, "takes", info.RequestType);
+        RequireType<TReply>(info, "returns", info.ReplyType);
+        RequireOneRequest(info);
+        service.Add(new ServerMethod(info, handler, new MessageParser<TRequest>(() => new TRequest())));
+        return this;
+    }
+
+    private static RpcServiceInfo OnlyService(RpcSchema schema) => schema.Services.Count switch
+    {
+        1 => schema.Services[0],
+        0 => throw new RpcException(RpcStatusCode.NotFound, "The schema declares no service."),
+        _ => throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            "The schema declares several services; "
+            + $"name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
+    };
+
+    private static void RequireOneRequest(RpcMethodInfo method)
+    {
+        if (method.IsClientStreaming)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The requests of {method.FullName} stream; handle it with {nameof(HandleStreaming)}.");
+        }
+    }
+
+    private static void RequireType<TMessage>(RpcMethodInfo method, string verb, RpcMessageInfo wanted)
+        where TMessage : class, IMessage<TMessage>, new()
+    {
+        string given = new TMessage().Descriptor.FullName;
+        if (given != wanted.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"{method.FullName} {verb} {wanted.FullName}, not {given}.");
+        }
+    }
+
+    private IServedEndpoint[] BindAll(ServerHost host)
+    {
+        List<IServedEndpoint> served = [];
+        try
+        {
+            foreach (RpcEndpoint endpoint in _wanted)
+            {
+                served.Add(FaceOf(endpoint).Bind(endpoint, host));
+            }
+        }
+        catch
+        {
+            Task.WhenAll(served.Select(s => s.StopAsync(TimeSpan.Zero))).GetAwaiter().GetResult();
+            throw;
+        }
+
+        return [.. served];
+    }
+
+    private IServerFace FaceOf(RpcEndpoint endpoint) =>
+        _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Transport))
+        ?? throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"No part of this server serves {endpoint.Transport} endpoints such as '{endpoint}'. "
+            + "HTTP and gRPC endpoints are in the package ProtoRpc.Hosting: reference it, and create the "
+            + "server with the options 'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.Hosting).")
+        {
+            Endpoint = endpoint,
+        };
+
+    private (ServerService Service, RpcMethodInfo Method) Find(string method)
+    {
+        RequireNotStarted();
+        if (!method.Contains('/') && !method.Contains('.'))
+        {
+            ServerService[] having = [.. _services.Where(s => s.Info.FindMethod(method) is not null)];
+            if (having.Length == 1)
+            {
+                return (having[0], having[0].Info.FindMethod(method)!);
+            }
+        }
+
+        // The schema knows the rules of full names and says what is wrong.
+        foreach (ServerService service in _services)
+        {
+            RpcMethodInfo info = service.Info.Schema.GetMethod(method);
+            if (_services.Find(s => s.Info.FullName == info.Service.FullName) is { } owner)
+            {
+                return (owner, info);
+            }
+        }
+
+        throw new RpcException(
+            RpcStatusCode.NotFound, $"This server does not serve the service of '{method}'.");
+    }
+
+    private void RequireNotStarted()
+    {
+        if (_host is not null)
+        {
+            throw new InvalidOperationException(
+                "The server listens already; set it up before StartListening.");
+        }
+    }
+
+    private RpcServerCounters Count() => _host is { } host
+        ? new(
+            _served.Sum(s => s.Connections),
+            _served.Sum(s => s.Accepted),
+            host.Calls,
+            host.Errors,
+            host.InFlight)
+        : default;
+
+    private async Task StopAllAsync(TimeSpan drain)
+    {
+        try
+        {
+            await Task.WhenAll(_served.Select(s => s.StopAsync(drain))).ConfigureAwait(false);
+        }
+        finally
+        {
+            _host?.Stop();
+            _last = Count() with { Connections = 0 };
+            _completion.TrySetResult();
+        }
+    }
+}

@@ -1,0 +1,230 @@
+using System.Net;
+using System.Net.Sockets;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server;
+
+namespace ProtoRpc;
+
+/// <summary>What a handler may know of the call that it handles. Valid until the handler ends.</summary>
+public sealed class RpcServerCallContext : RpcPeerContext
+{
+    private const int Ipv6NetworkBytes = 8;
+
+    private readonly ServerHost _host;
+    private readonly RpcCallContext? _incoming;
+    private readonly CancellationToken _cancellation;
+    private CancellationTokenSource? _withDeadline;
+    private DynamicMessage? _callContext;
+    private RpcSession? _session;
+    private RpcMetadata? _requestHeaders;
+    private RpcMetadata? _responseHeaders;
+    private RpcMetadata? _responseTrailers;
+    private readonly bool _isDeadlineOfServer;
+
+    internal RpcServerCallContext(
+        ServerHost host,
+        RpcMethodInfo method,
+        RpcEndpoint endpoint,
+        PeerIdentity peer,
+        RpcCallContext? incoming,
+        DateTimeOffset? deadline,
+        CancellationToken cancellation)
+        : base(endpoint, peer)
+    {
+        _host = host;
+        Method = method;
+        _incoming = incoming;
+        Deadline = Earlier(deadline, host.Options.Limits.HandlerTimeout);
+        _isDeadlineOfServer = Deadline != deadline;
+        _cancellation = cancellation;
+    }
+
+    /// <summary>The method that is called.</summary>
+    public RpcMethodInfo Method { get; internal set; }
+
+    /// <inheritdoc/>
+    public override DateTimeOffset? Deadline { get; }
+
+    /// <inheritdoc/>
+    public override CancellationToken CancellationToken => Deadline is { } deadline
+        ? (_withDeadline ??= WithDeadline(deadline)).Token
+        : _cancellation;
+
+    /// <summary>What the server keeps for the caller between calls;
+    /// made when a handler first asks for it.</summary>
+    /// <exception cref="RpcException">FailedPrecondition when the server keeps no sessions, PermissionDenied
+    /// when the caller names somebody else's, ResourceExhausted when there are too many.</exception>
+    public RpcSession Session => _session ??= _host.RequireSessions().Use(SessionId, Owner);
+
+    /// <summary>The side channel: what came with the request, and what goes back when it is changed.
+    /// Its fields are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c>
+    /// that the service's schema declares.</summary>
+    public DynamicMessage CallContext
+    {
+        get => _callContext ??= SideChannel.ToDynamic(_incoming, Method.Service.Schema);
+        set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
+    }
+
+    /// <summary>The request's bytes, for a handler that reads them itself; else null.</summary>
+    public Stream? Body { get; internal set; }
+
+    /// <summary>What came beside the request.</summary>
+    public RpcMetadata RequestHeaders => _requestHeaders ??= HeaderSource?.Invoke() ?? new RpcMetadata();
+
+    /// <summary>What is sent before the first reply.</summary>
+    public RpcMetadata ResponseHeaders => _responseHeaders ??= new RpcMetadata();
+
+    /// <summary>What is sent after the last reply, also of a call that fails. HTTP endpoints send it as
+    /// headers of the answer, or at the end of replies that stream.</summary>
+    public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
+
+    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;
+    /// set before the first one.</summary>
+    public RpcCompression ResponseCompression { get; set; }
+
+    /// <summary>Whether the request that was read last came compressed, on gRPC endpoints.</summary>
+    public bool IsRequestCompressed { get; internal set; }
+
+    /// <summary>Elements that a request may have.</summary>
+    internal int MaxElements => _host.Options.Limits.MaxMessageElements;
+
+    /// <summary>Where the request's headers are read from, when somebody asks for them.</summary>
+    internal Func<RpcMetadata>? HeaderSource { get; init; }
+
+    /// <summary>The headers that the handler set, or null.</summary>
+    internal RpcMetadata? SetHeaders => _responseHeaders;
+
+    /// <summary>The trailers that the handler set, or null.</summary>
+    internal RpcMetadata? SetTrailers => _responseTrailers;
+
+    /// <summary>Whether a handler, or an interceptor around it, has the call:
+    /// what fails now, fails there.</summary>
+    internal bool RunsHandler { get; set; }
+
+    /// <summary>What ProtoRpc says of the request to its sender while a handler reads it.</summary>
+    internal RpcException? Refusal { get; set; }
+
+    internal override CancellationToken Aborted => _cancellation;
+
+    /// <summary>The session that the caller names.</summary>
+    internal Guid? SessionId => SideChannel.SessionIdOf(_incoming);
+
+    /// <summary>To whom a session is bound: a user, or the address
+    /// of those who do not say who they are.</summary>
+    internal string Owner => IsAuthenticated
+        ? $"{AuthenticationType}:{User.Name}"
+        : $"anonymous:{ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))]}";
+
+    /// <summary>Whose share of what callers have in common the call takes: the user's, or that of the address
+    /// of those who do not say who they are; of IPv6 the network,
+    /// for one machine has all its addresses.</summary>
+    internal string ShareHolder
+    {
+        get
+        {
+            if (IsAuthenticated || !IPEndPoint.TryParse(ClientAddress, out IPEndPoint? remote)
+                || remote.AddressFamily != AddressFamily.InterNetworkV6 || remote.Address.IsIPv4MappedToIPv6)
+            {
+                return Owner;
+            }
+
+            ReadOnlySpan<byte> network = remote.Address.GetAddressBytes().AsSpan(0, Ipv6NetworkBytes);
+            return $"anonymous:{Convert.ToHexString(network)}";
+        }
+    }
+
+    internal override string What => Method.FullName;
+
+    /// <summary>What goes back to the caller, or null when nothing changed.</summary>
+    internal RpcCallContext? ChangedContext()
+    {
+        if (_callContext is null && _session is null)
+        {
+            return null;
+        }
+
+        RpcCallContext incoming = _incoming ?? new RpcCallContext();
+        RpcCallContext outgoing = _callContext is null
+            ? incoming.Clone()
+            : SideChannel.ToWire(_callContext);
+
+        // Session ids are made by the table alone, whatever a handler wrote.
+        if (_session is not null)
+        {
+            outgoing.SessionId = Google.Protobuf.ByteString.CopyFrom(_session.Id.ToByteArray());
+        }
+        else if (incoming.HasSessionId)
+        {
+            outgoing.SessionId = incoming.SessionId;
+        }
+        else
+        {
+            outgoing.ClearSessionId();
+        }
+
+        return outgoing.Equals(incoming) ? null : outgoing;
+    }
+
+    /// <summary>What a failure is: a handler that gives up when its time is over
+    /// was not cancelled, it was late.</summary>
+    internal Exception Explain(Exception failure) =>
+        failure is OperationCanceledException && _withDeadline is { IsCancellationRequested: true }
+            && !_cancellation.IsCancellationRequested
+            ? new RpcException(RpcStatusCode.DeadlineExceeded, WhyLate(), failure)
+            : failure;
+
+    /// <summary>Refuses a call whose caller waits no longer.</summary>
+    /// <exception cref="RpcException">DeadlineExceeded.</exception>
+    internal void RequireTime()
+    {
+        if (Deadline <= DateTimeOffset.UtcNow)
+        {
+            throw new RpcException(
+                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler began.");
+        }
+    }
+
+    internal void End()
+    {
+        _withDeadline?.Dispose();
+        if (_session is { } session)
+        {
+            _host.RequireSessions().Release(session);
+            _session = null;
+        }
+    }
+
+    private string WhyLate() => _isDeadlineOfServer
+        ? $"The handler did not end within the {_host.Options.Limits.HandlerTimeout.TotalSeconds:0.###} "
+            + "s that its server gives it (HandlerTimeout)."
+        : "The deadline passed before the handler ended.";
+
+    private static DateTimeOffset? Earlier(DateTimeOffset? deadline, TimeSpan timeout)
+    {
+        if (timeout == Timeout.InfiniteTimeSpan)
+        {
+            return deadline;
+        }
+
+        DateTimeOffset end = DateTimeOffset.UtcNow + timeout;
+        return deadline < end ? deadline : end;
+    }
+
+    // Made only for handlers that look: a timer for every call would cost more than an empty call.
+    private CancellationTokenSource WithDeadline(DateTimeOffset deadline)
+    {
+        CancellationTokenSource source = CancellationTokenSource.CreateLinkedTokenSource(_cancellation);
+        TimeSpan left = deadline - DateTimeOffset.UtcNow;
+        if (left <= TimeSpan.Zero)
+        {
+            source.Cancel();
+        }
+        else if (left.TotalMilliseconds < int.MaxValue)
+        {
+            source.CancelAfter(left);
+        }
+
+        return source;
+    }
+}

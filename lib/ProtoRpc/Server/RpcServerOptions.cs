@@ -1,0 +1,53 @@
+using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Server;
+using ProtoRpc.Server.Native;
+
+namespace ProtoRpc;
+
+/// <summary>How a server behaves.</summary>
+public sealed record RpcServerOptions
+{
+    /// <summary>The bounds.</summary>
+    public RpcLimits Limits { get; init; } = RpcLimits.Default;
+
+    /// <summary>Whether handlers may keep state for callers between calls.</summary>
+    public bool EnableSessions { get; init; } = true;
+
+    /// <summary>Whether messages are taken in parts,
+    /// so that they may be larger than the limit of one call.</summary>
+    public bool EnableMultiPart { get; init; } = true;
+
+    /// <summary>Answer pings, on every endpoint: each is called with the RpcPingRequest that came, and what
+    /// they return, messages of the type RpcPingResponse or null, is merged in their order and sent with what
+    /// the server says of itself. Both messages are of <c>google.protobuf.rpc_messages</c>; their fields are
+    /// the extensions that the service's schema declares. A handler that throws fails the ping.</summary>
+    public IReadOnlyList<RpcHandler> PingHandlers { get; init; } = [];
+
+    /// <summary>What stands around every call, the first one outermost.</summary>
+    public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
+
+    /// <summary>The certificate, with its private key, with which native endpoints on TCP speak TLS; null for
+    /// none. Nobody else sees what local endpoints carry, so they have none.</summary>
+    public X509Certificate2? TlsCertificate { get; init; }
+
+    /// <summary>The authorities between the certificate and its root, which are shown with it;
+    /// null for those that the machine knows.</summary>
+    public X509Certificate2Collection? TlsCertificateChain { get; init; }
+
+    /// <summary>Whom native endpoints let in.</summary>
+    public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
+
+    // One line here for each way to serve.
+    internal IReadOnlyList<IServerFace> Faces { get; init; } = [new NativeFace()];
+
+    /// <summary>What callers are told of an exception that was not written for them; null for everything
+    /// where the kernel says that the caller is on this machine,
+    /// and <see cref="RpcErrorDetail.None"/> elsewhere.
+    /// The text of an <see cref="RpcException"/> that a handler throws is told at every level.</summary>
+    public RpcErrorDetail? ErrorDetail { get; init; }
+
+    /// <summary>Records a call that failed in a handler or an interceptor, or by an exception that its caller
+    /// is not told. Called once for each such call, by its thread; what it throws is ignored. Null for no
+    /// record.</summary>
+    public Action<RpcFailedCall>? CallFailed { get; init; }
+}

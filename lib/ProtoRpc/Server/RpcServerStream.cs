@@ -1,0 +1,125 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.ExceptionServices;
+using Google.Protobuf;
+using ProtoRpc.Server;
+
+namespace ProtoRpc;
+
+/// <summary>The messages of a call, seen from its handler.
+/// A side that does not stream has one message all the same.</summary>
+/// <remarks>One may read while another writes; neither is done by two at once.
+/// Valid until the handler ends.</remarks>
+public abstract class RpcServerStream
+{
+    private IMessage? _waiting;
+    private ExceptionDispatchInfo? _failure;
+    private bool _replied;
+
+    internal RpcServerStream(ServerMethod method) => Method = method;
+
+    /// <summary>The method that is called.</summary>
+    internal ServerMethod Method { get; }
+
+    /// <summary>Waits for the next request.</summary>
+    /// <returns>A DynamicMessage, or the generated type that the method was registered with;
+    /// null when no further request comes.</returns>
+    /// <exception cref="RpcException">What came is no request, or too large, now or at an earlier
+    /// read.</exception>
+    /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
+    public ValueTask<IMessage?> ReadAsync()
+    {
+        _failure?.Throw();
+        if (_waiting is not { } waiting)
+        {
+            ValueTask<IMessage?> request = ReceiveAsync();
+            return request.IsCompletedSuccessfully ? request : KeepFailureAsync(request);
+        }
+
+        _waiting = null;
+        return ValueTask.FromResult<IMessage?>(waiting);
+    }
+
+    /// <summary>The requests, as they come.</summary>
+    public async IAsyncEnumerable<IMessage> ReadAllAsync(
+        [EnumeratorCancellation] CancellationToken cancellation = default)
+    {
+        while (await ReadAsync().ConfigureAwait(false) is { } request)
+        {
+            cancellation.ThrowIfCancellationRequested();
+            yield return request;
+        }
+    }
+
+    /// <summary>Sends a reply at once; waits while the caller does not take it.</summary>
+    /// <param name="reply">A message of the method's reply type, dynamic or generated.</param>
+    /// <param name="compress">False sends it uncompressed where the call's replies are compressed.</param>
+    /// <exception cref="RpcException">Internal: not a reply of the method,
+    /// or a second one of a method that has one.</exception>
+    /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
+    public ValueTask WriteAsync(IMessage reply, bool compress = true)
+    {
+        Method.CheckReply(reply);
+        if (_replied && !Method.Info.IsServerStreaming)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of {Method.Info.FullName} wrote a second reply, and there is one.");
+        }
+
+        _replied = true;
+        return SendAsync(reply, compress);
+    }
+
+    /// <summary>The only request of a method that takes one, or an empty message where requests stream:
+    /// what an interceptor sees before the handler does.</summary>
+    internal async ValueTask<IMessage> PeekAsync()
+    {
+        if (!Method.Info.IsClientStreaming && await ReadAsync().ConfigureAwait(false) is { } only)
+        {
+            return _waiting = only;
+        }
+
+        return new DynamicMessage(Method.Info.RequestType);
+    }
+
+    /// <summary>Puts another request in the place of the one that was seen.</summary>
+    internal void Replace(IMessage request)
+    {
+        if (_waiting is not null)
+        {
+            _waiting = request;
+        }
+    }
+
+    /// <summary>Refuses an end without the reply that the caller waits for.</summary>
+    internal void CheckEnd()
+    {
+        if (!_replied && !Method.Info.IsServerStreaming)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of {Method.Info.FullName} ended without a reply; "
+                + "write one, even an empty one.");
+        }
+    }
+
+    // A handler that reads on must not take a stream that broke for one that ended well.
+    private async ValueTask<IMessage?> KeepFailureAsync(ValueTask<IMessage?> request)
+    {
+        try
+        {
+            return await request.ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            _failure = ExceptionDispatchInfo.Capture(e);
+            throw;
+        }
+    }
+
+    /// <summary>The next request as it comes; null after the last.</summary>
+    internal abstract ValueTask<IMessage?> ReceiveAsync();
+
+    /// <summary>Sends a reply that was checked.</summary>
+    internal abstract ValueTask SendAsync(IMessage reply, bool compress);
+}

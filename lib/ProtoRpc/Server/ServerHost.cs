@@ -1,0 +1,146 @@
+using System.Diagnostics;
+using Google.Protobuf;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server.Native;
+using ProtoRpc.Server.Sessions;
+
+namespace ProtoRpc.Server;
+
+/// <summary>A listening server as its faces see it: services, options, sessions,
+/// and the one place where handlers are run and counted.</summary>
+internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServerOptions options)
+{
+    private readonly long _started = Stopwatch.GetTimestamp();
+    private readonly SessionTable? _sessions =
+        options.EnableSessions ? new SessionTable(options.Limits) : null;
+    private long _calls;
+    private long _errors;
+    private int _inFlight;
+
+    /// <summary>The messages that are coming in parts.</summary>
+    public TransferTable Transfers { get; } = new(options.Limits);
+
+    public IReadOnlyList<ServerService> Services { get; } = services;
+
+    public RpcServerOptions Options { get; } = options;
+
+    public TimeSpan Uptime => Stopwatch.GetElapsedTime(_started);
+
+    public long Calls => Volatile.Read(ref _calls);
+
+    public long Errors => Volatile.Read(ref _errors);
+
+    public int InFlight => Volatile.Read(ref _inFlight);
+
+    /// <summary>The sessions there are now.</summary>
+    public IReadOnlyList<RpcSession> Sessions => _sessions?.Sessions ?? [];
+
+    /// <summary>The table of sessions.</summary>
+    /// <exception cref="RpcException">FailedPrecondition when the server keeps none.</exception>
+    public SessionTable RequireSessions() => _sessions
+        ?? throw new RpcException(
+            RpcStatusCode.FailedPrecondition, "This server keeps no sessions; enable them in its options.");
+
+    /// <summary>Ends the session that a caller names, if it is the caller's.</summary>
+    public void CloseSession(RpcServerCallContext context)
+    {
+        if (context.SessionId is { } id)
+        {
+            _sessions?.Close(id, context.Owner);
+        }
+    }
+
+    /// <summary>Ends a session, whoever owns it.</summary>
+    public bool RemoveSession(Guid id) => _sessions?.Remove(id) == true;
+
+    /// <summary>What a caller is told of exceptions: by the peer and not by the endpoint,
+    /// since a pipe of Windows can be reached from another machine.</summary>
+    public RpcErrorDetail DetailFor(PeerIdentity peer) =>
+        Options.ErrorDetail ?? (peer.IsLocal ? RpcErrorDetail.Full : RpcErrorDetail.None);
+
+    /// <summary>What the caller is told of a call that failed, after the server's record has it.</summary>
+    /// <param name="context">The call; null where there was none yet.</param>
+    /// <param name="peer">Who calls.</param>
+    /// <param name="error">What failed.</param>
+    public CallFailure Fail(RpcServerCallContext? context, PeerIdentity peer, Exception error)
+    {
+        error = context?.Explain(error) ?? error;
+        if (context is not { RunsHandler: true })
+        {
+            CallFailure early = CallFailure.Of(error, DetailFor(peer));
+            if (!early.IsForCaller)
+            {
+                Record(early, context);
+            }
+
+            return early;
+        }
+
+        CallFailure failure = CallFailure.OfHandler(error, DetailFor(peer), context);
+        if (!context.Aborted.IsCancellationRequested)
+        {
+            Record(failure, context);
+        }
+
+        return failure;
+    }
+
+    /// <summary>Marks the begin of a call; every call that began ends with <see cref="EndCall"/>.</summary>
+    public void BeginCall() => Interlocked.Increment(ref _inFlight);
+
+    /// <summary>Marks the end of a call.</summary>
+    public void EndCall(bool failed)
+    {
+        Interlocked.Increment(ref _calls);
+        if (failed)
+        {
+            Interlocked.Increment(ref _errors);
+        }
+
+        Interlocked.Decrement(ref _inFlight);
+    }
+
+    /// <summary>Runs a handler with the interceptors around it.</summary>
+    public ValueTask<IMessage> InvokeAsync(ServerMethod method, RpcServerCallContext context, IMessage request)
+    {
+        if (!method.Info.IsUnary)
+        {
+            throw NativeStreaming.Refusal(method.Info, context.Endpoint);
+        }
+
+        context.RequireTime();
+        context.RunsHandler = !method.IsBuiltIn;
+        return method.Chain(context, request);
+    }
+
+    /// <summary>The same for a method of any kind, on an endpoint that carries its streams.
+    /// The replies are in the stream when it ends.</summary>
+    public async ValueTask InvokeAsync(ServerMethod method, RpcServerCallContext context, RpcServerStream stream)
+    {
+        context.RequireTime();
+        context.RunsHandler = !method.IsBuiltIn;
+        await method.StreamChain(context, stream).ConfigureAwait(false);
+        context.RunsHandler = false;
+        stream.CheckEnd();
+    }
+
+    /// <summary>Ends every session and forgets what is half sent.</summary>
+    public void Stop()
+    {
+        _sessions?.Dispose();
+        Transfers.Dispose();
+    }
+
+    private void Record(CallFailure failure, RpcServerCallContext? context)
+    {
+        try
+        {
+            Options.CallFailed?.Invoke(
+                new RpcFailedCall(failure.Error, failure.Code, failure.CorrelationId, context));
+        }
+        catch (Exception)
+        {
+            // The caller gets the answer, whatever becomes of the record.
+        }
+    }
+}

@@ -1,0 +1,193 @@
+using System.Buffers;
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Server.Interceptors;
+
+namespace ProtoRpc.Server;
+
+/// <summary>A method with what handles it: every face of a server
+/// (native, HTTP, gRPC) calls through here.</summary>
+internal sealed class ServerMethod
+{
+    private readonly MessageParser? _requestParser;
+
+    /// <summary>A method whose handler takes a message and gives one.</summary>
+    public ServerMethod(RpcMethodInfo info, RpcHandler handler, MessageParser? requestParser = null)
+    {
+        Info = info;
+        Chain = handler;
+        StreamChain = async (context, stream) =>
+        {
+            if (await stream.ReadAsync().ConfigureAwait(false) is { } request)
+            {
+                await stream.WriteAsync(await handler(context, request).ConfigureAwait(false))
+                    .ConfigureAwait(false);
+            }
+        };
+        _requestParser = requestParser;
+    }
+
+    /// <summary>A method whose handler has the streams of its messages.</summary>
+    public ServerMethod(RpcMethodInfo info, RpcStreamHandler handler, MessageParser? requestParser = null)
+    {
+        Info = info;
+        Chain = async (context, request) =>
+        {
+            UnaryStream stream = new(this, context, request);
+            await handler(context, stream).ConfigureAwait(false);
+            stream.CheckEnd();
+            return stream.Reply!;
+        };
+        StreamChain = handler;
+        _requestParser = requestParser;
+    }
+
+    public RpcMethodInfo Info { get; }
+
+    /// <summary>The handler for a message that gives a message,
+    /// with the server's interceptors around it once the server listens.</summary>
+    public RpcHandler Chain { get; private set; }
+
+    /// <summary>The same for streams of messages.</summary>
+    public RpcStreamHandler StreamChain { get; private set; }
+
+    /// <summary>Puts interceptors around the handler, the first one outermost.</summary>
+    public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        Chain = InterceptorChain.Around(Chain, interceptors);
+        StreamChain = InterceptorChain.Around(StreamChain, interceptors);
+    }
+
+    /// <summary>Whether it is ProtoRpc's own, and no handler.</summary>
+    public bool IsBuiltIn { get; init; }
+
+    /// <summary>Whether the handler reads the request's bytes itself,
+    /// from <see cref="RpcServerCallContext.Body"/>.</summary>
+    public bool TakesStream { get; init; }
+
+    /// <summary>Reads a request as the type that the handler was registered with.</summary>
+    /// <exception cref="RpcException">InvalidArgument when the bytes are not such a message.</exception>
+    public IMessage ReadRequest(ReadOnlySpan<byte> body, RpcServerCallContext context)
+    {
+        if (TakesStream)
+        {
+            context.Body = new MemoryStream(body.ToArray(), writable: false);
+            return new DynamicMessage(Info.RequestType);
+        }
+
+        if (_requestParser is null)
+        {
+            return DynamicMessage.Parse(Info.RequestType, body, context.MaxElements);
+        }
+
+        try
+        {
+            return Checked(_requestParser.ParseFrom(body));
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw NotARequest(e);
+        }
+    }
+
+    /// <summary>The same for bytes that lie in several pieces.</summary>
+    public IMessage ReadRequest(in ReadOnlySequence<byte> body, RpcServerCallContext context)
+    {
+        if (body.IsSingleSegment || TakesStream)
+        {
+            return ReadRequest(body.IsSingleSegment ? body.FirstSpan : body.ToArray(), context);
+        }
+
+        if (_requestParser is null)
+        {
+            return DynamicMessage.Parse(Info.RequestType, body, context.MaxElements);
+        }
+
+        try
+        {
+            return Checked(_requestParser.ParseFrom(body));
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw NotARequest(e);
+        }
+    }
+
+    /// <summary>The same for a request that is too large for memory, or was.</summary>
+    public IMessage ReadRequest(Stream body, RpcServerCallContext context)
+    {
+        if (TakesStream)
+        {
+            context.Body = body;
+            return new DynamicMessage(Info.RequestType);
+        }
+
+        if (_requestParser is null)
+        {
+            byte[] bytes = new byte[body.Length];
+            body.ReadExactly(bytes);
+            return DynamicMessage.Parse(Info.RequestType, bytes, context.MaxElements);
+        }
+
+        try
+        {
+            return Checked(_requestParser.ParseFrom(body));
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw NotARequest(e);
+        }
+    }
+
+    /// <summary>The same for a request in any format.</summary>
+    public IMessage ReadRequest(
+        MessageFormat format, ReadOnlySequence<byte> body, FormatOptions options, RpcServerCallContext context)
+    {
+        if (ReferenceEquals(format, MessageFormats.Binary))
+        {
+            return ReadRequest(body, context);
+        }
+
+        if (TakesStream)
+        {
+            return ReadRequest(format.Read(Info.RequestType, body, options).ToByteArray(), context);
+        }
+
+        IMessage request = _requestParser?.ParseFrom(ReadOnlySequence<byte>.Empty)
+            ?? new DynamicMessage(Info.RequestType);
+        format.Read(body, request, options);
+        return request;
+    }
+
+    /// <summary>Refuses a reply that is not the method's, or not complete,
+    /// before a byte of it is written.</summary>
+    public void CheckReply(IMessage? reply)
+    {
+        if (reply is null)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of {Info.FullName} returned nothing; return a message, even an empty one.");
+        }
+
+        if (reply.Descriptor.FullName != Info.ReplyType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of {Info.FullName} returned a {reply.Descriptor.FullName} "
+                + $"and not a {Info.ReplyType.FullName}.");
+        }
+
+        MessageChecks.RequireInitialized(reply, Info.ReplyType);
+    }
+
+    private IMessage Checked(IMessage request)
+    {
+        MessageChecks.RequireInitialized(request, Info.RequestType);
+        return request;
+    }
+
+    private RpcException NotARequest(Exception why) => new(
+        RpcStatusCode.InvalidArgument,
+        $"The request is not a {Info.RequestType.FullName}: {why.Message}", why);
+}

@@ -1,0 +1,137 @@
+using System.Collections.Concurrent;
+using ProtoRpc.Server.Sessions;
+
+namespace ProtoRpc;
+
+/// <summary>What a server keeps for a caller between calls. Safe for use by many threads.</summary>
+/// <remarks>Disposable values are disposed when the session ends,
+/// or when they are replaced or removed.</remarks>
+public sealed class RpcSession
+{
+    private readonly ConcurrentDictionary<string, object> _items = new(StringComparer.Ordinal);
+    private readonly Lock _gate = new();
+    private readonly Dictionary<string, long> _sizes = [];
+    private readonly RpcLimits _limits;
+    private long _size;
+
+    internal RpcSession(Guid id, string owner, RpcLimits limits)
+    {
+        Id = id;
+        Owner = owner;
+        _limits = limits;
+        Created = DateTimeOffset.Now;
+        LastUse = Environment.TickCount64;
+    }
+
+    /// <summary>The random id that the server made; the caller's only key to the session.</summary>
+    public Guid Id { get; }
+
+    /// <summary>The caller who got the session; nobody else can use it.</summary>
+    public string Owner { get; }
+
+    /// <summary>When it began.</summary>
+    public DateTimeOffset Created { get; }
+
+    /// <summary>How long ago a call used it last.</summary>
+    public TimeSpan Idle =>
+        Uses > 0 ? TimeSpan.Zero : TimeSpan.FromMilliseconds(Environment.TickCount64 - LastUse);
+
+    /// <summary>The keys of what it holds.</summary>
+    public ICollection<string> Keys => _items.Keys;
+
+    /// <summary>How many values it holds.</summary>
+    public int Count => _items.Count;
+
+    // Milliseconds of the system's uptime, and calls that use it now; both under the table's lock.
+    internal long LastUse { get; set; }
+
+    internal int Uses { get; set; }
+
+    /// <summary>A value by key; null where there is none, and to remove one.</summary>
+    /// <remarks>Sizes are taken when a value is set; what is added to it later is not seen.</remarks>
+    /// <exception cref="RpcException">ResourceExhausted when the session is full.</exception>
+    public object? this[string key]
+    {
+        get => _items.GetValueOrDefault(key);
+        set
+        {
+            ArgumentNullException.ThrowIfNull(key);
+            if (value is null)
+            {
+                Remove(key);
+                return;
+            }
+
+            object? old = Replace(key, value);
+            if (!ReferenceEquals(old, value))
+            {
+                (old as IDisposable)?.Dispose();
+            }
+        }
+    }
+
+    /// <summary>Removes a value, and disposes it.</summary>
+    /// <returns>False when there is none.</returns>
+    public bool Remove(string key)
+    {
+        bool removed;
+        object? value;
+        lock (_gate)
+        {
+            removed = _items.TryRemove(key, out value);
+            if (_sizes.Remove(key, out long size))
+            {
+                _size -= size;
+            }
+        }
+
+        (value as IDisposable)?.Dispose();
+        return removed;
+    }
+
+    private object? Replace(string key, object value)
+    {
+        long size =
+            SessionSize.Of(key, _limits.MaxSessionBytes) + SessionSize.Of(value, _limits.MaxSessionBytes);
+        lock (_gate)
+        {
+            bool isKnown = _items.TryGetValue(key, out object? old);
+            if (!isKnown && _items.Count >= _limits.MaxSessionItems)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted,
+                    $"The session holds {_limits.MaxSessionItems} values, as many as it may.");
+            }
+
+            long total = _size - _sizes.GetValueOrDefault(key) + size;
+            if (total > _limits.MaxSessionBytes)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted,
+                    $"With '{key}' the session would hold more than {_limits.MaxSessionBytes:N0} bytes. "
+                    + $"Remove values from it, or "
+                    + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessionBytes)}.");
+            }
+
+            _size = total;
+            _sizes[key] = size;
+            _items[key] = value;
+            return old;
+        }
+    }
+
+    internal void End()
+    {
+        foreach (string key in _items.Keys)
+        {
+            try
+            {
+                Remove(key);
+            }
+            catch (Exception)
+            {
+                // One value that cannot be disposed must not keep the others alive.
+            }
+        }
+    }
+}
