@@ -88,13 +88,14 @@ public sealed partial class InvokeRpcMethodCommand
         RpcMethodInfo method = FindMethod(connection, out RpcClient client);
         if (ResponseHeadersVariable is not null
             || TrailersVariable is not null
+            || ResponseExtensionsVariable is not null
             || (IsFed && method.IsClientStreaming))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "Calls at the same time have no common headers, trailers or stream of requests. "
+                "Calls at the same time have no common headers, trailers, extensions or stream of requests. "
                 + "Leave out -ThrottleLimit, -AsJob and all but one -Connection, "
-                + "or -ResponseHeadersVariable and -TrailersVariable; "
+                + "or -ResponseHeadersVariable, -TrailersVariable and -ResponseExtensionsVariable; "
                 + "the messages of a stream can be given as a list with -Message.")
             {
                 ErrorId = "NotForManyCalls",
@@ -102,7 +103,7 @@ public sealed partial class InvokeRpcMethodCommand
         }
 
         List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
-        RpcCallOptions options = Options(info: null);
+        RpcCallOptions options = Options(info: null, method: method);
         return method.IsUnary
             ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
             : cancellation => client.InvokeStreamAsync(

@@ -84,6 +84,16 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     [ValidateNotNullOrEmpty]
     public string? TrailersVariable { get; set; }
 
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [ValidateNotNull]
+    public IDictionary? Extension { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [ValidateNotNullOrEmpty]
+    public string? ResponseExtensionsVariable { get; set; }
+
     [Parameter]
     public SwitchParameter WaitForReady { get; set; }
 
@@ -190,7 +200,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         using TransferProgress progress = new(method, WriteProgress);
         try
         {
-            RpcCallOptions options = Options(info, progress);
+            RpcCallOptions options = Options(info, progress, method);
             Write(client, client.Invoke(method, ToRequest(method, Request), options, Cancellation));
         }
         finally
@@ -242,9 +252,10 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 
     private void Begin(RpcClient client)
     {
+        RpcMethodInfo method = client.GetMethod(Method);
         _info = NewInfo();
         _stream = new StreamingInvocation(
-            client.Open(client.GetMethod(Method), Options(_info), Cancellation),
+            client.Open(method, Options(_info, method: method), Cancellation),
             reply => Write(client, reply),
             NewProgress("Streaming"));
     }
@@ -321,19 +332,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 
     private MessageMapper Mapper => _mapper ??= MapperFor(AsHashtable, AllowUnknownField);
 
-    // What nobody asked for is not read.
-    private RpcResponseInfo? NewInfo() =>
-        ResponseHeadersVariable is null && TrailersVariable is null ? null : new RpcResponseInfo();
-
-    private RpcCallOptions Options(RpcResponseInfo? info, IProgress<RpcProgress>? progress = null) => new()
-    {
-        Timeout = Deadline,
-        Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
-        Response = info,
-        Progress = progress,
-        WaitForReady = WaitForReady,
-    };
-
     private void Write(RpcClient client, DynamicMessage reply)
     {
         CheckSchema(reply, client.Endpoint, WriteWarning);
@@ -363,17 +361,4 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     });
 
     private string Title(string doing) => ParameterSetName == ByBytes ? doing : $"{doing} {Method}";
-
-    private void SetVariables(RpcResponseInfo? info)
-    {
-        if (ResponseHeadersVariable is not null)
-        {
-            SessionState.PSVariable.Set(ResponseHeadersVariable, HeaderMapping.ToHashtable(info!.Headers));
-        }
-
-        if (TrailersVariable is not null)
-        {
-            SessionState.PSVariable.Set(TrailersVariable, HeaderMapping.ToHashtable(info!.Trailers));
-        }
-    }
 }

@@ -17,6 +17,11 @@ internal static class RpcErrors
         exception.Details = exception.Details
             .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail)
             .ToArray();
+        if (exception.Extensions is DynamicMessage extensions)
+        {
+            exception.Extensions = HeaderExtensionMap.ToDictionary(extensions);
+        }
+
         string text = exception.Endpoint is null ? exception.Message : TextOf(exception);
         string told = row is null ? text : $"Row {row.Number}: {text}";
         if (row is not null && exception is { FieldPath: not null, Endpoint: null })

@@ -59,6 +59,13 @@ public sealed class RpcException : Exception
     /// a shell. Empty where there is nothing.</summary>
     public IReadOnlyList<object> Details { get; set; } = Array.Empty<object>();
 
+    /// <summary>What a handler adds to the RpcExceptionInfo of the native protocol: in C# a
+    /// <c>google.protobuf.rpc_messages.RpcExceptionInfo</c> with extensions of the service's schema, in a
+    /// shell a hashtable with their names, <c>[package.name]</c>. Clients find those here that their schema
+    /// declares. Null where there are none, and on HTTP and gRPC endpoints, which do not carry
+    /// them.</summary>
+    public object? Extensions { get; set; }
+
     /// <summary>Trailers of the reply.</summary>
     public IReadOnlyDictionary<string, string> Trailers
     {

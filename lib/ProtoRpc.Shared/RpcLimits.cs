@@ -29,7 +29,7 @@ public sealed record RpcLimits
     public int MaxStreamsPerConnection { get; init; } = 100;
 
     /// <summary>Bytes of all headers of a request to a listener, names and values, and on native
-    /// endpoints of a reply: 32 KiB.</summary>
+    /// endpoints of a reply; also of all extensions of one native header: 32 KiB.</summary>
     public int MaxHeaderBytes { get; init; } = 32 * 1024;
 
     /// <summary>Headers of a request to a listener, and on native endpoints of a reply: 100.</summary>

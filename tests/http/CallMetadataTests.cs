@@ -1,5 +1,6 @@
 using ProtoRpc.Http.Tests.Grpc;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -61,6 +62,30 @@ public static class CallMetadataTests
 
         Assert.Equal("InvalidHeader", error.ErrorId);
         Assert.Contains($"'{name}'", error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(Http)]
+    [InlineData(Grpc)]
+    public static async Task Extensions_are_refused_where_there_is_no_native_header(string endpoint)
+    {
+        using RpcServer server = Start(endpoint);
+        using RpcClient client = RpcClient.Connect(server.Endpoints[0], WordsServer.Schema);
+        RpcCallOptions options = new() { Extensions = new RpcRequestHeader() };
+        RpcMethodInfo method = client.GetMethod("streams.Words/Say");
+
+        RpcException[] errors =
+        [
+            Assert.Throws<RpcException>(() => client.Invoke(method, WordsServer.Text("x"), options)),
+            await Assert.ThrowsAsync<RpcException>(
+                () => client.InvokeAsync(method, WordsServer.Text("x"), options)),
+            Assert.Throws<RpcException>(() => client.Open(method, options)),
+        ];
+        RpcResponseInfo info = new();
+        client.Invoke(method, WordsServer.Text("x"), new RpcCallOptions { Response = info });
+
+        Assert.All(errors, error => Assert.Equal("ExtensionsNotSupported", error.ErrorId));
+        Assert.Null(info.Extensions);
     }
 
     [Theory]

@@ -2,11 +2,12 @@ using System.Collections;
 using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.PowerShell;
 
-/// <summary>The details that a script adds to a status:
-/// hashtables or objects with their type under <c>@type</c>.</summary>
+/// <summary>What a script adds to a failure: details of the status, hashtables or objects with their type
+/// under <c>@type</c>, and extensions of the native protocol's exception.</summary>
 internal static class ErrorDetails
 {
     private const string TypeKey = "@type";
@@ -19,6 +20,16 @@ internal static class ErrorDetails
         {
             error.Details = error.Details.Select(detail => ToMessage(detail, schema)).ToArray();
         }
+    }
+
+    /// <summary>Makes a message of an exception's extensions, a hashtable with their names.</summary>
+    /// <exception cref="RpcException">InvalidArgument: no extension of that name, or not its
+    /// type.</exception>
+    public static void ToExtensions(RpcException error, RpcSchema? schema)
+    {
+        object given = Unwrap(error.Extensions!);
+        error.Extensions = given as IMessage
+            ?? HeaderExtensionMap.ToMessage(schema, RpcExceptionInfo.Descriptor, given);
     }
 
     private static object Unwrap(object detail) =>

@@ -1,6 +1,7 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Management.Automation.Runspaces;
+using ProtoRpc.Protocols.Native;
 using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell;
@@ -326,13 +327,19 @@ internal sealed class HandlerWorker
                 ErrorDetails.ToMessages(rpc, (call.Context as RpcServerCallContext)?.Method.Service.Schema);
             }
 
+            if (failure is RpcException extended && HeaderExtensions.AreSentWith(extended))
+            {
+                ErrorDetails.ToExtensions(
+                    extended, (call.Context as RpcServerCallContext)?.Method.Service.Schema);
+            }
+
             return failure;
         }
         catch (RpcException e)
         {
             return new RpcException(
                 RpcStatusCode.Internal,
-                $"The details of '{failure.Message}' cannot be sent: {e.Message}", failure);
+                $"The details or extensions of '{failure.Message}' cannot be sent: {e.Message}", failure);
         }
     }
 

@@ -1,4 +1,5 @@
 using System.Collections;
+using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.PowerShell;
 
@@ -10,6 +11,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
     private IDictionary? _requestHeaders;
     private IDictionary? _responseHeaders;
     private IDictionary? _responseTrailers;
+    private IDictionary? _requestExtensions;
+    private IDictionary? _responseExtensions;
 
     internal RpcMethodContext(RpcServerCallContext context)
         : base(context)
@@ -50,6 +53,19 @@ public sealed class RpcMethodContext : RpcHandlerContext
         set => _responseTrailers = value ?? throw new ArgumentNullException(nameof(value));
     }
 
+    /// <summary>Extensions of the request header of the native protocol; empty on HTTP and gRPC endpoints,
+    /// which have no such header.</summary>
+    public IDictionary RequestExtensions =>
+        _requestExtensions ??= HeaderExtensionMap.ToDictionary(_context.RequestExtensions);
+
+    /// <summary>Extensions of the response header of the native protocol, sent also when the handler fails.
+    /// HTTP and gRPC endpoints have no such header and do not send them.</summary>
+    public IDictionary ResponseExtensions
+    {
+        get => _responseExtensions ??= HeaderExtensionMap.ToDictionary(_context.ResponseExtensions);
+        set => _responseExtensions = value ?? throw new ArgumentNullException(nameof(value));
+    }
+
     /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;
     /// set before the first one.</summary>
     public RpcCompression ResponseCompression
@@ -72,14 +88,15 @@ public sealed class RpcMethodContext : RpcHandlerContext
         }
     }
 
-    /// <summary>Takes over the headers and trailers of a handler that failed. Its failure counts more than
-    /// what is wrong with them.</summary>
+    /// <summary>Takes over the headers, trailers and extensions of a handler that failed. Its failure counts
+    /// more than what is wrong with them.</summary>
     internal void FlushOfFailure()
     {
         try
         {
             FlushHeaders();
             FlushTrailers();
+            FlushExtensions();
         }
         catch (RpcException)
         {
@@ -92,6 +109,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
     {
         FlushHeaders();
         FlushTrailers();
+        FlushExtensions();
         if (_callContext is null)
         {
             return;
@@ -118,6 +136,30 @@ public sealed class RpcMethodContext : RpcHandlerContext
         {
             Fill(_context.ResponseTrailers, _responseTrailers, nameof(ResponseTrailers));
             _responseTrailers = null;
+        }
+    }
+
+    private void FlushExtensions()
+    {
+        if (_responseExtensions is null)
+        {
+            return;
+        }
+
+        try
+        {
+            _context.ResponseExtensions = HeaderExtensionMap.ToMessage(
+                Method.Service.Schema, RpcResponseHeader.Descriptor, _responseExtensions);
+            _responseExtensions = null;
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of {Method.FullName} left wrong {nameof(ResponseExtensions)}: {e.Message}", e)
+            {
+                ErrorId = "InvalidExtension",
+            };
         }
     }
 

@@ -29,6 +29,8 @@ internal static class EndpointParameters
         ["CallContext"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
         ["ExceptionType"] = [EndpointKind.NativeWithSchema],
         ["MultiPartThreshold"] = [EndpointKind.NativeWithSchema],
+        ["Extension"] = [EndpointKind.NativeWithSchema],
+        ["ResponseExtensionsVariable"] = [EndpointKind.NativeWithSchema],
         ["ResponseHeadersVariable"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
         ["TrailersVariable"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
         // Of listeners. HTTP endpoints speak gRPC-Web, too.

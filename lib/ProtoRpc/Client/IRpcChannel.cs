@@ -69,6 +69,17 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout)
 
     /// <summary>Headers, compression and what else the caller asked for; null for nothing.</summary>
     public RpcCallOptions? Options { get; init; }
+
+    /// <summary>A call of a method with options; without a timeout, unary calls have the limit's.</summary>
+    public static CallSpec Of(RpcMethodInfo method, RpcCallOptions? options, RpcLimits limits) =>
+        new(
+            method,
+            options?.Timeout
+            ?? (method.IsUnary ? limits.CallTimeout : System.Threading.Timeout.InfiniteTimeSpan))
+        {
+            Options = options,
+            Progress = options?.Progress,
+        };
 }
 
 /// <summary>Reads a reply's body.</summary>

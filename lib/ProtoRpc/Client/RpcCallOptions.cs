@@ -1,3 +1,5 @@
+using Google.Protobuf;
+
 namespace ProtoRpc;
 
 /// <summary>How one call is made.</summary>
@@ -10,7 +12,13 @@ public sealed record RpcCallOptions
     /// <summary>Headers to send beside those of the client.</summary>
     public RpcMetadata? Headers { get; init; }
 
-    /// <summary>Receives headers and trailers of the reply.</summary>
+    /// <summary>Extensions of the request header of the native protocol: a
+    /// <c>google.protobuf.rpc_messages.RpcRequestHeader</c>, dynamic or generated, with extensions only. The
+    /// fields and extensions of the protocol itself are refused, and so is the whole on HTTP and gRPC
+    /// endpoints, which have no such header.</summary>
+    public IMessage? Extensions { get; init; }
+
+    /// <summary>Receives headers, trailers and extensions of the reply.</summary>
     public RpcResponseInfo? Response { get; init; }
 
     /// <summary>How requests are compressed; null as the client is set.</summary>

@@ -268,11 +268,9 @@ public sealed partial class RpcClient : IDisposable
     }
 
     private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
-        new(method, options?.Timeout ?? (method.IsUnary ? _limits.CallTimeout : Timeout.InfiniteTimeSpan))
-        {
-            Options = options,
-            Progress = options?.Progress,
-        };
+        options is { Extensions: not null } && !Endpoint.IsNative
+            ? throw HeaderExtensions.NotCarried(Endpoint)
+            : CallSpec.Of(method, options, _limits);
 
     private void CountCall() => Interlocked.Increment(ref _calls);
 

@@ -9,6 +9,11 @@ public sealed class RpcResponseInfo
     /// <summary>The trailers, once the call ended, with an error too.</summary>
     public RpcMetadata Trailers { get; internal set; } = new();
 
+    /// <summary>The extensions of the response header of the native protocol that the client's schema
+    /// declares, as a <c>google.protobuf.rpc_messages.RpcResponseHeader</c>, once the call ended, with an
+    /// error too. Null before, and on HTTP and gRPC endpoints, which have no such header.</summary>
+    public DynamicMessage? Extensions { get; internal set; }
+
     /// <summary>Whether the latest reply came compressed.</summary>
     public bool IsCompressed { get; internal set; }
 }

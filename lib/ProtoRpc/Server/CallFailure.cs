@@ -1,4 +1,5 @@
 using System.Collections.Frozen;
+using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
@@ -50,6 +51,10 @@ internal sealed class CallFailure
     /// <summary>What the author adds to the status.</summary>
     public IReadOnlyList<object> Details =>
         IsForCaller && Error is RpcException rpc ? rpc.Details : Array.Empty<object>();
+
+    /// <summary>What the author adds to the exception of the native protocol.</summary>
+    public IMessage? Extensions =>
+        IsForCaller && Error is RpcException rpc ? rpc.Extensions as IMessage : null;
 
     /// <summary>Whether the caller is told everything.</summary>
     public bool IsFull => _detail == RpcErrorDetail.Full;

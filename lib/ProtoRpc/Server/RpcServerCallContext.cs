@@ -20,6 +20,8 @@ public sealed class RpcServerCallContext : RpcPeerContext
     private RpcMetadata? _requestHeaders;
     private RpcMetadata? _responseHeaders;
     private RpcMetadata? _responseTrailers;
+    private DynamicMessage? _requestExtensions;
+    private DynamicMessage? _responseExtensions;
     private readonly bool _isDeadlineOfServer;
 
     internal RpcServerCallContext(
@@ -79,6 +81,22 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// headers of the answer, or at the end of replies that stream.</summary>
     public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
 
+    /// <summary>The extensions of the request header of the native protocol that the service's schema
+    /// declares, as a <c>google.protobuf.rpc_messages.RpcRequestHeader</c>; without any on HTTP and gRPC
+    /// endpoints, which have no such header.</summary>
+    public DynamicMessage RequestExtensions => _requestExtensions ??= new DynamicMessage(
+        HeaderExtensions.TypeIn(Method.Service.Schema, RpcRequestHeader.Descriptor));
+
+    /// <summary>Extensions of the response header of the native protocol, as a
+    /// <c>google.protobuf.rpc_messages.RpcResponseHeader</c>; sent also when the call fails. HTTP and gRPC
+    /// endpoints have no such header and do not send them.</summary>
+    public DynamicMessage ResponseExtensions
+    {
+        get => _responseExtensions ??= new DynamicMessage(
+            HeaderExtensions.TypeIn(Method.Service.Schema, RpcResponseHeader.Descriptor));
+        set => _responseExtensions = value ?? throw new ArgumentNullException(nameof(value));
+    }
+
     /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;
     /// set before the first one.</summary>
     public RpcCompression ResponseCompression { get; set; }
@@ -89,6 +107,12 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>Elements that a request may have.</summary>
     internal int MaxElements => _host.Options.Limits.MaxMessageElements;
 
+    /// <summary>The extensions that came with the request header, or null.</summary>
+    internal DynamicMessage? ReceivedExtensions
+    {
+        init => _requestExtensions = value;
+    }
+
     /// <summary>Where the request's headers are read from, when somebody asks for them.</summary>
     internal Func<RpcMetadata>? HeaderSource { get; init; }
 
@@ -97,6 +121,9 @@ public sealed class RpcServerCallContext : RpcPeerContext
 
     /// <summary>The trailers that the handler set, or null.</summary>
     internal RpcMetadata? SetTrailers => _responseTrailers;
+
+    /// <summary>The extensions of the response header that the handler set, or null.</summary>
+    internal DynamicMessage? SetExtensions => _responseExtensions;
 
     /// <summary>Whether a handler, or an interceptor around it, has the call:
     /// what fails now, fails there.</summary>

@@ -16,7 +16,7 @@ internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisp
     public RpcResponseHeader Call(
         string method, IMessage body, HeaderContext? context = null, byte[]? id = null,
         TimeSpan? timeout = null,
-        Metadata? headers = null)
+        Metadata? headers = null, byte[]? extensions = null)
     {
         RpcRequestHeader header =
             new() { MethodName = method, MessageId = ByteString.CopyFrom(id ?? new byte[16]) };
@@ -35,6 +35,7 @@ internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisp
             header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
         }
 
+        header.MergeFrom(extensions ?? []);
         ArrayBufferWriter<byte> request = new();
         NativeHeaders.Write(request, header, body);
         return NativeHeaders.Read(NativeHeaders.ResponseParser, _raw.Execute(request.WrittenSpan), out _);

@@ -12,9 +12,8 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Client.Native;
 
 /// <summary>Calls services over DCE/RPC: each service is an interface with connections of its own.</summary>
-internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options) : IRpcChannel
+internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options) : IRpcChannel
 {
-    private const int MessageIdBytes = 16;
     private static readonly TimeSpan CloseTimeout = TimeSpan.FromSeconds(1);
 
     private readonly RpcLimits _limits = options.Limits;
@@ -72,8 +71,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
         NativeClient client = ClientOf(call.Method.Service);
         return Call(
-            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation,
-            call.Options);
+            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation, call);
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
@@ -87,9 +85,9 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
 
         using NativeExchange exchange = ClientOf(call.Method.Service).Begin(cancellation);
-        ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout, call.Options);
+        ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout, call);
         int code = await exchange.ExecuteAsync(call.Timeout, cancellation).ConfigureAwait(false);
-        return ReadReply(exchange, id, code, call.Method.FullName, read, call.Options);
+        return ReadReply(exchange, id, code, call.Method.FullName, read, call);
     }
 
     public TReply Upload<TReply>(
@@ -101,7 +99,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             options.MultiPartThreshold ?? _limits.MaxMessageBytes,
             part => Call(
                 client, BuiltInNames.Multi, call.Method.FullName,
-                part, call.Timeout, ParseMultiPart, cancellation, call.Options));
+                part, call.Timeout, ParseMultiPart, cancellation, call));
         return read(sender.Send(call.Method.Name, request, call.Progress).Span);
     }
 
@@ -278,12 +276,12 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         TimeSpan timeout,
         ReplyReader<TReply> read,
         CancellationToken cancellation,
-        RpcCallOptions? callOptions = null)
+        CallSpec? call = null)
     {
         using NativeExchange exchange = client.Begin(cancellation);
-        ByteString id = WriteRequest(exchange, name, request, timeout, callOptions);
+        ByteString id = WriteRequest(exchange, name, request, timeout, call);
         int code = exchange.Execute(timeout, cancellation);
-        return ReadReply(exchange, id, code, fullName, read, callOptions);
+        return ReadReply(exchange, id, code, fullName, read, call);
     }
 
     private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
@@ -320,83 +318,5 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
             return client;
         }
-    }
-
-    private ByteString WriteRequest(
-        NativeExchange exchange, string method, IMessage request, TimeSpan timeout,
-        RpcCallOptions? callOptions)
-    {
-        MessageChecks.RequireSize(request, _limits.MaxMessageBytes, "request");
-        Span<byte> id = stackalloc byte[MessageIdBytes];
-        Guid.NewGuid().TryWriteBytes(id);
-        RpcRequestHeader header = new()
-        {
-            // The default, which the original's clients write all the same.
-            Version = 1,
-            MethodName = method,
-            MessageId = ByteString.CopyFrom(id),
-            CallContext = Context,
-        };
-        if (timeout != Timeout.InfiniteTimeSpan)
-        {
-            header.SetExtension(
-                ProtorpcTransportExtensions.TimeoutMs,
-                (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue));
-        }
-
-        if (NativeMetadata.Write(
-            options.Headers.Concat(callOptions?.Headers ?? []),
-            "headers", RpcStatusCode.InvalidArgument, _limits) is { } headers)
-        {
-            header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
-        }
-
-        NativeHeaders.Write(exchange.Request, header, request);
-        return header.MessageId;
-    }
-
-    // In the original's order: the id first, then the exception, then success and the body.
-    private TReply ReadReply<TReply>(
-        NativeExchange exchange, ByteString id, int code, string method, ReplyReader<TReply> read,
-        RpcCallOptions? callOptions)
-    {
-        if (code != 0)
-        {
-            throw NativeFault.OfReturnCode(endpoint, method, (uint)code);
-        }
-
-        RpcResponseHeader header = NativeHeaders.Read(
-            NativeHeaders.ResponseParser, exchange.Reply.Span, out ReadOnlySpan<byte> body);
-        bool failed = header.Exception is not null || !header.Success;
-        if (header.MessageId != id && !(failed && !header.HasMessageId))
-        {
-            throw new RpcException(
-                RpcStatusCode.Internal,
-                $"The reply to {method} carries the id of another call; the connection is not to be trusted.")
-            {
-                ErrorId = "BadHeader",
-                MayHaveExecuted = true,
-            };
-        }
-
-        if (header.CallContext is { } context)
-        {
-            Context = context;
-        }
-
-        RpcMetadata trailers = NativeMetadata.Read(
-            header.GetExtension(ProtorpcTransportExtensions.ResponseTrailers),
-            "trailers", RpcStatusCode.Internal, _limits);
-        if (callOptions?.Response is { } info)
-        {
-            info.Headers = NativeMetadata.Read(
-                header.GetExtension(ProtorpcTransportExtensions.ResponseHeaders),
-                "headers", RpcStatusCode.Internal, _limits);
-            info.Trailers = trailers;
-        }
-
-        return failed
-            ? throw NativeFailures.Of(header, method, trailers, options.ExceptionTypes)
-            : read(body);
     }
 }

@@ -10,7 +10,8 @@ namespace ProtoRpc.Client.Native;
 internal static class NativeFailures
 {
     public static RpcException Of(
-        RpcResponseHeader header, string method, RpcMetadata trailers, RpcExceptionTypes types)
+        RpcResponseHeader header, string method, RpcMetadata trailers, RpcExceptionTypes types,
+        DynamicMessage? extensions)
     {
         RpcExceptionInfo info = header.Exception ?? new RpcExceptionInfo();
         RpcRemoteException remote = ExceptionInfoCodec.Decode(info);
@@ -36,6 +37,7 @@ internal static class NativeFailures
             MayHaveExecuted = true,
             Details = GrpcStatusDetails.Read(details.Span),
             Trailers = trailers.ToText(),
+            Extensions = extensions,
         };
     }
 }

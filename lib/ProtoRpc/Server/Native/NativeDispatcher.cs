@@ -30,6 +30,8 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
                 header.CallContext, DeadlineOf(header), call.Cancellation)
             {
                 HeaderSource = HeadersOf(header),
+                ReceivedExtensions = HeaderExtensions.Read(
+                    header, service.Info.Schema, "request header", RpcStatusCode.InvalidArgument, _limits),
             };
             ValueTask<IMessage> reply = host.InvokeAsync(method, context, method.ReadRequest(body, context));
             if (!reply.IsCompleted)
@@ -79,6 +81,9 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
         }
+
+        HeaderExtensions.Write(
+            response, context.SetExtensions, "response header", RpcStatusCode.Internal, _limits);
     }
 
     private async ValueTask FinishAsync(
@@ -117,7 +122,7 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
     private void Fail(ExecCall call, RpcRequestHeader? header, RpcServerCallContext? context, Exception error)
     {
         call.ResetReply();
-        CallFailure failure = host.Fail(context, call.Peer, error);
+        CallFailure failure = host.Fail(context, call.Peer, CheckExtensions(error));
         RpcResponseHeader response = new() { Success = false, Exception = failure.ToExceptionInfo() };
         if (header is { HasMessageId: true })
         {
@@ -159,6 +164,30 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
         if (NativeMetadata.TryWrite(context?.SetTrailers ?? [], _limits) is { } trailers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
+        }
+
+        HeaderExtensions.TryWrite(response, context?.SetExtensions, _limits);
+        HeaderExtensions.TryWrite(response.Exception, failure.Extensions, _limits);
+    }
+
+    // An author whose extensions cannot be sent learns it, instead of finding them absent on the client.
+    private Exception CheckExtensions(Exception error)
+    {
+        if (error is not RpcException rpc || !HeaderExtensions.AreSentWith(rpc))
+        {
+            return error;
+        }
+
+        try
+        {
+            HeaderExtensions.Write(
+                new RpcExceptionInfo(), rpc.Extensions, "exception", RpcStatusCode.Internal, _limits);
+            return error;
+        }
+        catch (RpcException e)
+        {
+            return new RpcException(
+                RpcStatusCode.Internal, $"The failure '{rpc.Message}' cannot be sent: {e.Message}", rpc);
         }
     }
 

@@ -1,0 +1,100 @@
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Native;
+
+// The headers of a call: what goes before the request, and what comes before the reply.
+internal sealed partial class NativeChannel
+{
+    private const int MessageIdBytes = 16;
+
+    private ByteString WriteRequest(
+        NativeExchange exchange, string method, IMessage request, TimeSpan timeout, CallSpec? call)
+    {
+        MessageChecks.RequireSize(request, _limits.MaxMessageBytes, "request");
+        Span<byte> id = stackalloc byte[MessageIdBytes];
+        Guid.NewGuid().TryWriteBytes(id);
+        RpcRequestHeader header = new()
+        {
+            // The default, which the original's clients write all the same.
+            Version = 1,
+            MethodName = method,
+            MessageId = ByteString.CopyFrom(id),
+            CallContext = Context,
+        };
+        if (timeout != Timeout.InfiniteTimeSpan)
+        {
+            header.SetExtension(
+                ProtorpcTransportExtensions.TimeoutMs,
+                (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue));
+        }
+
+        if (NativeMetadata.Write(
+            options.Headers.Concat(call?.Options?.Headers ?? []),
+            "headers", RpcStatusCode.InvalidArgument, _limits) is { } headers)
+        {
+            header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
+        }
+
+        HeaderExtensions.Write(
+            header, call?.Options?.Extensions, "request header", RpcStatusCode.InvalidArgument, _limits);
+
+        NativeHeaders.Write(exchange.Request, header, request);
+        return header.MessageId;
+    }
+
+    // In the original's order: the id first, then the exception, then success and the body.
+    private TReply ReadReply<TReply>(
+        NativeExchange exchange, ByteString id, int code, string method, ReplyReader<TReply> read,
+        CallSpec? call)
+    {
+        if (code != 0)
+        {
+            throw NativeFault.OfReturnCode(endpoint, method, (uint)code);
+        }
+
+        RpcResponseHeader header = NativeHeaders.Read(
+            NativeHeaders.ResponseParser, exchange.Reply.Span, out ReadOnlySpan<byte> body);
+        bool failed = header.Exception is not null || !header.Success;
+        if (header.MessageId != id && !(failed && !header.HasMessageId))
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The reply to {method} carries the id of another call; the connection is not to be trusted.")
+            {
+                ErrorId = "BadHeader",
+                MayHaveExecuted = true,
+            };
+        }
+
+        if (header.CallContext is { } context)
+        {
+            Context = context;
+        }
+
+        RpcMetadata trailers = NativeMetadata.Read(
+            header.GetExtension(ProtorpcTransportExtensions.ResponseTrailers),
+            "trailers", RpcStatusCode.Internal, _limits);
+        RpcSchema? schema = call?.Method.Service.Schema;
+        if (call?.Options?.Response is { } info)
+        {
+            info.Headers = NativeMetadata.Read(
+                header.GetExtension(ProtorpcTransportExtensions.ResponseHeaders),
+                "headers", RpcStatusCode.Internal, _limits);
+            info.Trailers = trailers;
+            info.Extensions =
+                HeaderExtensions.Read(header, schema, "response header", RpcStatusCode.Internal, _limits)
+                ?? new DynamicMessage(HeaderExtensions.TypeIn(schema, RpcResponseHeader.Descriptor));
+        }
+
+        return failed
+            ? throw NativeFailures.Of(
+                header, method, trailers, options.ExceptionTypes,
+                HeaderExtensions.TryRead(header.Exception, schema, "exception", _limits))
+            : read(body);
+    }
+}
