@@ -7,6 +7,7 @@ const int Misused = 2;
 string root = FindRoot();
 ITestSuite[] suites =
 [
+    new StyleSuite(root, TimeSpan.FromMinutes(5)),
     new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj", TimeSpan.FromMinutes(8)),
     new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj", TimeSpan.FromMinutes(5)),
     new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(10)),

@@ -1,0 +1,92 @@
+using ProtoRpc.Tool.Processes;
+
+namespace ProtoRpc.TestRun;
+
+/// <summary>How the C# files look: whitespace, the order of usings, and the length of lines.</summary>
+/// <remarks>The style rules of .editorconfig are errors of the build, and are not checked again.</remarks>
+internal sealed class StyleSuite(string root, TimeSpan limit) : ITestSuite
+{
+    // dotnet format checks the order of usings beside whatever rules it runs. With one rule alone it takes
+    // a third of the time, and the build has checked all of them.
+    private static readonly string[] UsingsAlone = ["--diagnostics", "IDE0040"];
+
+    public string Name => "style";
+
+    public bool Exists => true;
+
+    public async Task<SuiteResult> RunAsync(string? filter)
+    {
+        SuiteResult[] results = await Task.WhenAll(
+            FormatAsync("whitespace", [], filter),
+            FormatAsync("style", UsingsAlone, filter),
+            Task.FromResult(MeasureLines(filter)));
+        return new SuiteResult(
+            Name, results.Select(result => result.Counts).Aggregate((sum, counts) => sum + counts),
+            [.. results.SelectMany(result => result.Failures)], []);
+    }
+
+    /// <summary>The findings of a run of dotnet format.</summary>
+    /// <param name="root">The folder that the names of files begin at.</param>
+    /// <param name="lines">What it printed: <c>FILE(LINE,COLUMN): error ID: TEXT [PROJECT]</c>.</param>
+    internal static IEnumerable<TestCase> Findings(string root, IEnumerable<string> lines)
+    {
+        foreach (string line in lines.Distinct())
+        {
+            int place = line.IndexOf("): error ", StringComparison.Ordinal);
+            if (place >= 0)
+            {
+                int project = line.LastIndexOf(" [", StringComparison.Ordinal);
+                string text = line[(place + "): error ".Length)..(project > place ? project : line.Length)];
+                string file = Path.GetRelativePath(root, line[..(place + 1)]).Replace('\\', '/');
+                yield return new TestCase(file, text);
+            }
+        }
+    }
+
+    private async Task<SuiteResult> FormatAsync(string kind, string[] options, string? filter)
+    {
+        string name = $"dotnet format {kind}";
+        if (!IsWanted(name, filter))
+        {
+            return SuiteResult.Empty(Name);
+        }
+
+        ChildProcess.Result run = await ChildProcess.RunAsync(
+            "dotnet", ["format", kind, "ProtoRpc.slnx", "--verify-no-changes", "--no-restore", .. options],
+            root, limit);
+        if (run.Succeeded)
+        {
+            return Passed();
+        }
+
+        TestCase[] findings = [.. Findings(root, run.Lines)];
+        string end = run.TimedOut
+            ? $"did not end in {limit.TotalMinutes} minutes"
+            : $"ended with {run.ExitCode}";
+        return findings.Length == 0
+            ? SuiteResult.Empty(Name).WithFailure(name, $"{end}\n{run.Text}")
+            : Failed(findings.Select(found => found with
+            {
+                Message = $"{found.Message} Run 'dotnet format {kind} ProtoRpc.slnx' to repair the file.",
+            }));
+    }
+
+    private SuiteResult MeasureLines(string? filter)
+    {
+        if (!IsWanted("line length", filter))
+        {
+            return SuiteResult.Empty(Name);
+        }
+
+        TestCase[] tooLong = [.. LineLength.Check(root)];
+        return tooLong.Length == 0 ? Passed() : Failed(tooLong);
+    }
+
+    private static bool IsWanted(string name, string? filter) =>
+        filter is null || $"style: {name}".Contains(filter, StringComparison.OrdinalIgnoreCase);
+
+    private SuiteResult Passed() => SuiteResult.Empty(Name) with { Counts = new TestCounts(1, 0, 0) };
+
+    private SuiteResult Failed(IEnumerable<TestCase> cases) =>
+        cases.Aggregate(SuiteResult.Empty(Name), (sum, one) => sum.WithFailure(one.Name, one.Message));
+}
