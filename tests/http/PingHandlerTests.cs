@@ -142,7 +142,8 @@ public static class PingHandlerTests
     {
         public List<string> Regions { get; } = [];
 
-        public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next)
+        public ValueTask<IMessage> InvokeAsync(
+            RpcServerCallContext context, IMessage request, RpcHandler next)
         {
             // The health service of a gRPC endpoint is asked before.
             if (context.Method.Name == "ping")

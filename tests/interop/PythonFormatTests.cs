@@ -14,7 +14,8 @@ public sealed class PythonFormatTests : IDisposable
     private const string WellKnown = """
         {"any":{"@type":"type.googleapis.com/everything.proto3.Leaf","text":"in"},"duration":"-1.500s",
         "empty":{},"fieldMask":"a.bC,d","struct":{"a":[1,null,{"b":true,"c":"x"}]},"value":null,
-        "listValue":["x",-0.5],"timestamp":"2024-02-29T12:30:00.000000001Z","int64Value":"-9","boolValue":false,"stringValue":"",
+        "listValue":["x",-0.5],"timestamp":"2024-02-29T12:30:00.000000001Z",
+        "int64Value":"-9","boolValue":false,"stringValue":"",
         "bytesValue":"AA==","anys":[{"@type":"type.googleapis.com/google.protobuf.Duration","value":"3s"}],
         "values":[null,1],"stringValueByName":{"k":"v"}}
         """;

@@ -92,7 +92,8 @@ internal sealed class HandlerPool : IDisposable
     }
 
     /// <summary>Runs a handler for a call of a method that streams.</summary>
-    public async ValueTask HandleAsync(RpcServerCallContext context, RpcServerStream stream, ScriptSource script)
+    public async ValueTask HandleAsync(
+        RpcServerCallContext context, RpcServerStream stream, ScriptSource script)
     {
         bool blocking = IsBlocking;
         StreamCall call = new(context, stream, script, blocking);

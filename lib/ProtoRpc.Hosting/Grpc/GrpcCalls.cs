@@ -76,7 +76,8 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
         }
     }
 
-    private async ValueTask InvokeAsync(ServerMethod method, RpcServerCallContext context, GrpcServerStream stream)
+    private async ValueTask InvokeAsync(
+        ServerMethod method, RpcServerCallContext context, GrpcServerStream stream)
     {
         if (!method.Info.IsUnary)
         {

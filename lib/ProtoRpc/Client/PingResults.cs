@@ -29,7 +29,8 @@ internal static class PingResults
 
     /// <summary>A server's text in one line, without what would control a terminal.</summary>
     public static string Plain(string text) => string.Concat(text.Take(MaxTextLength).Select(
-        c => char.IsControl(c) || char.GetUnicodeCategory(c) is UnicodeCategory.Format or UnicodeCategory.LineSeparator
+        c => char.IsControl(c) || char.GetUnicodeCategory(c) is UnicodeCategory.Format
+            or UnicodeCategory.LineSeparator
             or UnicodeCategory.ParagraphSeparator ? '\uFFFD' : c));
 
     /// <summary>What of a server's names are names of services.</summary>
@@ -40,7 +41,8 @@ internal static class PingResults
             .Take(MaxServices),
     ];
 
-    /// <summary>Fails when the server says which services it has, and the wanted one is not among them.</summary>
+    /// <summary>Fails when the server says which services it has,
+    /// and the wanted one is not among them.</summary>
     /// <exception cref="RpcException">NotFound.</exception>
     public static RpcPingResult Require(this RpcPingResult result, string? service) =>
         service is null || result.Services.Count == 0 || result.Services.Contains(service)

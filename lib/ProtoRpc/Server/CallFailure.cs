@@ -77,7 +77,8 @@ internal sealed class CallFailure
     /// <param name="error">The exception.</param>
     /// <param name="detail">What the caller is told of exceptions that were not written for him.</param>
     /// <param name="context">The call.</param>
-    public static CallFailure OfHandler(Exception error, RpcErrorDetail detail, RpcServerCallContext context) =>
+    public static CallFailure OfHandler(
+        Exception error, RpcErrorDetail detail, RpcServerCallContext context) =>
         new(error, ExceptionInfoCodec.StatusOf(error), detail, IsWrittenForCaller(error, context));
 
     /// <summary>The failure as the original tells it.</summary>

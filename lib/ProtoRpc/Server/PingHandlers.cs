@@ -10,7 +10,8 @@ internal static class PingHandlers
     /// <summary>The reply to a ping.</summary>
     /// <exception cref="RpcException">Internal: a handler returned something else; whatever a handler
     /// throws.</exception>
-    public static ValueTask<IMessage> ReplyAsync(ServerHost host, RpcServerCallContext context, IMessage request) =>
+    public static ValueTask<IMessage> ReplyAsync(
+        ServerHost host, RpcServerCallContext context, IMessage request) =>
         host.Options.PingHandlers.Count == 0
             ? ValueTask.FromResult<IMessage>(ServerPing.ReplyOf(host))
             : MergeAsync(host, context, request);

@@ -114,7 +114,8 @@ public sealed class RpcServer : IRpcServer
     /// <exception cref="RpcException">NotFound;
     /// InvalidArgument when the types are not the method's.</exception>
     public RpcServer HandleStreaming<TRequest, TReply>(
-        string method, Func<RpcServerCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
+        string method,
+        Func<RpcServerCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new()
     {
@@ -140,7 +141,8 @@ public sealed class RpcServer : IRpcServer
     /// the handler reads the request's bytes from <see cref="RpcServerCallContext.Body"/>.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are;
     /// AlreadyExists for a second handler.</exception>
-    public RpcServer HandleStream(string method, Func<RpcServerCallContext, Stream, ValueTask<IMessage>> handler)
+    public RpcServer HandleStream(
+        string method, Func<RpcServerCallContext, Stream, ValueTask<IMessage>> handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
         (ServerService service, RpcMethodInfo info) = Find(method);
@@ -165,7 +167,8 @@ public sealed class RpcServer : IRpcServer
     /// <summary>Handles a method with generated message types.</summary>
     /// <exception cref="RpcException">NotFound;
     /// InvalidArgument when the types are not the method's.</exception>
-    public RpcServer Handle<TRequest, TReply>(string method, Func<RpcServerCallContext, TRequest, TReply> handler)
+    public RpcServer Handle<TRequest, TReply>(
+        string method, Func<RpcServerCallContext, TRequest, TReply> handler)
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new()
     {

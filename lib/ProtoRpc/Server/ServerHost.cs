@@ -101,7 +101,8 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
     }
 
     /// <summary>Runs a handler with the interceptors around it.</summary>
-    public ValueTask<IMessage> InvokeAsync(ServerMethod method, RpcServerCallContext context, IMessage request)
+    public ValueTask<IMessage> InvokeAsync(
+        ServerMethod method, RpcServerCallContext context, IMessage request)
     {
         if (!method.Info.IsUnary)
         {
@@ -115,7 +116,8 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
 
     /// <summary>The same for a method of any kind, on an endpoint that carries its streams.
     /// The replies are in the stream when it ends.</summary>
-    public async ValueTask InvokeAsync(ServerMethod method, RpcServerCallContext context, RpcServerStream stream)
+    public async ValueTask InvokeAsync(
+        ServerMethod method, RpcServerCallContext context, RpcServerStream stream)
     {
         context.RequireTime();
         context.RunsHandler = !method.IsBuiltIn;

@@ -141,7 +141,8 @@ internal sealed class ServerMethod
 
     /// <summary>The same for a request in any format.</summary>
     public IMessage ReadRequest(
-        MessageFormat format, ReadOnlySequence<byte> body, FormatOptions options, RpcServerCallContext context)
+        MessageFormat format, ReadOnlySequence<byte> body, FormatOptions options,
+        RpcServerCallContext context)
     {
         if (ReferenceEquals(format, MessageFormats.Binary))
         {

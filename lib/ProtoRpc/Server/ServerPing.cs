@@ -3,11 +3,12 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Server;
 
-/// <summary>The ping of our own servers, the same on every transport: what the server is and serves.</summary>
+/// <summary>The ping of our own servers, the same on every transport:
+/// what the server is and serves.</summary>
 internal static class ServerPing
 {
-    /// <summary>The method as a server has it, without its interceptors. The extensions are those of the first
-    /// schema that declares some, since a ping asks the server and not a service.</summary>
+    /// <summary>The method as a server has it, without its interceptors. The extensions are those of the
+    /// first schema that declares some, since a ping asks the server and not a service.</summary>
     /// <param name="host">The server.</param>
     /// <param name="isBuiltIn">Whether it is a method of the native protocol, and none of a service.</param>
     public static ServerMethod Create(ServerHost host, bool isBuiltIn)
@@ -15,7 +16,8 @@ internal static class ServerPing
         RpcSchema? schema = host.Services.Select(service => service.Info.Schema)
             .FirstOrDefault(schema => schema.FindMessage(PingProtocol.Info.RequestType.FullName) is not null);
         return new ServerMethod(
-            PingProtocol.InfoIn(schema), (context, request) => PingHandlers.ReplyAsync(host, context, request))
+            PingProtocol.InfoIn(schema),
+            (context, request) => PingHandlers.ReplyAsync(host, context, request))
         {
             IsBuiltIn = isBuiltIn,
         };

@@ -169,7 +169,8 @@ public static class RpcServerStreamTests
 
     private sealed class Changing(string? text) : IRpcInterceptor
     {
-        public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next) =>
+        public ValueTask<IMessage> InvokeAsync(
+            RpcServerCallContext context, IMessage request, RpcHandler next) =>
             text is null
                 ? ValueTask.FromResult<IMessage>(new EchoReply { Text = "mine" })
                 : next(context, new EchoRequest { Text = text });

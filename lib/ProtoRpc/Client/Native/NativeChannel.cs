@@ -229,8 +229,10 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         try
         {
             using NativeClient client = NativeClient.Connect(
-                endpoint, PingProtocol.InterfaceId, Within(ping.Timeout), options.Security, Tls, cancellation);
-            return Ping(client, PingProtocol.Info.Service.FullName, ping with { Service = null }, cancellation);
+                endpoint, PingProtocol.InterfaceId, Within(ping.Timeout), options.Security, Tls,
+                cancellation);
+            return Ping(
+                client, PingProtocol.Info.Service.FullName, ping with { Service = null }, cancellation);
         }
         catch (RpcException e) when (!ping.IsAsking && e.Code is RpcStatusCode.Unimplemented
             or RpcStatusCode.Unauthenticated or RpcStatusCode.PermissionDenied)

@@ -3,7 +3,8 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;
 
-/// <summary>The ping that our own servers have on every transport: its method, and how its reply is read.</summary>
+/// <summary>The ping that our own servers have on every transport:
+/// its method, and how its reply is read.</summary>
 internal static class PingProtocol
 {
     private static readonly RpcServiceInfo BuiltIn = BuiltInNames.Service;
@@ -11,7 +12,8 @@ internal static class PingProtocol
     /// <summary>The method, which gRPC and HTTP have under its full name.</summary>
     public static RpcMethodInfo Info { get; } = BuiltIn.FindMethod("ping")!;
 
-    /// <summary>The method with its messages as a schema has them: with the extensions that it declares.</summary>
+    /// <summary>The method with its messages as a schema has them:
+    /// with the extensions that it declares.</summary>
     public static RpcMethodInfo InfoIn(RpcSchema? schema) =>
         schema?.FindMessage(Info.RequestType.FullName) is { } request
             && schema.FindMessage(Info.ReplyType.FullName) is { } reply

@@ -23,7 +23,8 @@ public interface IRpcInterceptor
     /// <param name="stream">The messages both ways.</param>
     /// <param name="next">The rest of the chain, with the handler at its end.</param>
     /// <exception cref="RpcException">To refuse the call, with the status that the caller gets.</exception>
-    async ValueTask InvokeStreamAsync(RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
+    async ValueTask InvokeStreamAsync(
+        RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
     {
         ArgumentNullException.ThrowIfNull(context);
         ArgumentNullException.ThrowIfNull(stream);

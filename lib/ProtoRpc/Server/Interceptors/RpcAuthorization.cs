@@ -47,7 +47,8 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor
     }
 
     /// <inheritdoc/>
-    public ValueTask InvokeStreamAsync(RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
+    public ValueTask InvokeStreamAsync(
+        RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
     {
         ArgumentNullException.ThrowIfNull(context);
         ArgumentNullException.ThrowIfNull(next);

@@ -101,7 +101,8 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
     }
 
     private void Finish(
-        ExecCall call, RpcRequestHeader header, ServerMethod method, RpcServerCallContext context, IMessage reply)
+        ExecCall call, RpcRequestHeader header, ServerMethod method, RpcServerCallContext context,
+        IMessage reply)
     {
         // All that can fail comes before the first byte of the reply.
         context.RunsHandler = false;
@@ -148,7 +149,8 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
     }
 
     // The failure is told even when what goes beside it cannot be sent.
-    private void AddWhatGoesBeside(RpcResponseHeader response, CallFailure failure, RpcServerCallContext? context)
+    private void AddWhatGoesBeside(
+        RpcResponseHeader response, CallFailure failure, RpcServerCallContext? context)
     {
         if (GrpcStatusDetails.ToBytes(failure.Code, failure.Text, failure.Details) is { } details
             && details.Length <= host.Options.Limits.MaxMessageBytes)
