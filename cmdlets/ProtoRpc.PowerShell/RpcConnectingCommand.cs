@@ -9,6 +9,8 @@ using ProtoRpc.Security;
 namespace ProtoRpc.PowerShell;
 
 /// <summary>The base of cmdlets that contact servers: as whom, and whom to trust.</summary>
+/// <remarks>The parameters are virtual, because they are not part of all parameter sets of every cmdlet, and
+/// the shell reads attributes of the property that overrides another.</remarks>
 public abstract class RpcConnectingCommand : RpcCmdlet
 {
     private static readonly HashSet<string> OfConnecting = new(
@@ -20,49 +22,49 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private IReadOnlySet<string> _ignored = new HashSet<string>();
 
     [Parameter]
-    public RpcClientAuthentication? Authentication { get; set; }
+    public virtual RpcClientAuthentication? Authentication { get; set; }
 
     [Parameter]
     [Credential]
     [ValidateNotNull]
-    public PSCredential? Credential { get; set; }
+    public virtual PSCredential? Credential { get; set; }
 
     [Parameter]
     [ValidateNotNull]
-    public SecureString? Token { get; set; }
+    public virtual SecureString? Token { get; set; }
 
     [Parameter]
-    public RpcMechanism Mechanism { get; set; }
+    public virtual RpcMechanism Mechanism { get; set; }
 
     [Parameter]
     [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
-    public RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Privacy;
+    public virtual RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Privacy;
 
     [Parameter]
     [ValidateNotNullOrEmpty]
-    public string? ServicePrincipalName { get; set; }
+    public virtual string? ServicePrincipalName { get; set; }
 
     [Parameter]
-    public SwitchParameter Tls { get; set; }
+    public virtual SwitchParameter Tls { get; set; }
 
     [Parameter]
     [ValidateNotNullOrEmpty]
-    public RpcCertificateSource[] CACertificate { get; set; } = [];
+    public virtual RpcCertificateSource[] CACertificate { get; set; } = [];
 
     [Parameter]
     [ValidateNotNull]
-    public RpcCertificateSource? ClientCertificate { get; set; }
+    public virtual RpcCertificateSource? ClientCertificate { get; set; }
 
     [Parameter]
     [ValidateNotNullOrEmpty]
-    public string? ServerName { get; set; }
+    public virtual string? ServerName { get; set; }
 
     [Parameter]
-    public SwitchParameter SkipCertificateCheck { get; set; }
+    public virtual SwitchParameter SkipCertificateCheck { get; set; }
 
     [Parameter]
     [ValidateNotNull]
-    public IDictionary? Header { get; set; }
+    public virtual IDictionary? Header { get; set; }
 
     /// <summary>The parameters of this class that were given.</summary>
     private protected IEnumerable<string> GivenForConnecting =>

@@ -3,7 +3,7 @@ using System.Management.Automation;
 namespace ProtoRpc.PowerShell;
 
 /// <summary>The base of cmdlets that connect to endpoints, or to those of listeners of the session.</summary>
-public abstract class RpcEndpointCommand : RpcConnectingCommand
+public abstract partial class RpcEndpointCommand : RpcConnectingCommand
 {
     protected const string ByEndpoint = "Endpoint";
     protected const string ByListener = "Listener";
@@ -11,7 +11,7 @@ public abstract class RpcEndpointCommand : RpcConnectingCommand
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(EndpointCompleter))]
-    public string[] Endpoint { get; set; } = [];
+    public virtual string[] Endpoint { get; set; } = [];
 
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = ByListener)]
     [ArgumentCompleter(typeof(ListenerCompleter))]

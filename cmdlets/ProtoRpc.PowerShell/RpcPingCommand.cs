@@ -10,28 +10,23 @@ public abstract class RpcPingCommand : RpcEndpointCommand
 {
     protected const string ByConnection = "Connection";
 
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    [NoConnection]
+    [ArgumentCompleter(typeof(EndpointCompleter))]
+    public override string[] Endpoint
+    {
+        get => base.Endpoint;
+        set => base.Endpoint = value;
+    }
+
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
     public RpcConnection? Connection { get; set; }
 
     /// <summary>The connection of the parameter, or the only one that is open.</summary>
-    /// <exception cref="RpcException">InvalidArgument: parameters of connecting come too late.</exception>
-    private protected RpcClient FindClient()
-    {
-        if (GivenForConnecting.FirstOrDefault() is { } name)
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"-{name} means nothing to an open connection. Give it to Connect-RpcEndpoint, or ping an "
-                + "-Endpoint.")
-            {
-                ErrorId = "ParameterNotSupported",
-            };
-        }
-
-        return RunspaceStore.Current.Resolve(Connection, "-Endpoint").Client;
-    }
+    private protected RpcClient FindClient() => RunspaceStore.Current.Resolve(Connection, "-Endpoint").Client;
 
     /// <summary>Connects to an endpoint, and pings it.</summary>
     /// <param name="endpoint">The endpoint.</param>

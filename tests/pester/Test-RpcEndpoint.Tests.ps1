@@ -24,6 +24,38 @@ Describe 'Test-RpcEndpoint' {
         (Test-RpcEndpoint).Product | Should -Be 'ProtoRpc'
     }
 
+    It 'has no parameters of connecting for a connection: <_>' -ForEach 'Test-RpcEndpoint', 'Wait-RpcEndpoint' {
+        $names = 'Authentication', 'Credential', 'Token', 'Mechanism', 'ProtectionLevel',
+            'ServicePrincipalName', 'Tls', 'CACertificate', 'ClientCertificate', 'ServerName',
+            'SkipCertificateCheck', 'Header'
+        $command = Get-Command $_
+        $help = @((Get-Help $_).syntax.syntaxItem)
+
+        foreach ($set in $command.ParameterSets) {
+            $wanted = $set.Name -eq 'Connection' ? @() : $names
+            $set.Parameters.Name.Where({ $_ -in $names }) | Sort-Object |
+                Should -Be ($wanted | Sort-Object) -Because $set.Name
+        }
+
+        $shown = $help.Where({ $_.parameter.name -contains 'Connection' })
+        $shown | Should -HaveCount 1
+        $shown[0].parameter.name.Where({ $_ -in $names }) | Should -BeNullOrEmpty
+        $help.Where({ $_.parameter.name -contains 'Credential' }) | Should -HaveCount 2
+    }
+
+    It 'does not take parameters of connecting beside a connection' {
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema
+
+        { Test-RpcEndpoint -Connection $rpc -Tls -ErrorAction Stop } |
+            Should -Throw -ErrorId 'AmbiguousParameterSet,*'
+        { Wait-RpcEndpoint -Connection $rpc -Header @{ a = 'b' } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'AmbiguousParameterSet,*'
+        { $rpc | Test-RpcEndpoint -Header @{ a = 'b' } -ErrorAction Stop } |
+            Should -Throw -ExpectedMessage '*Give them to Connect-RpcEndpoint*'
+        (Wait-RpcEndpoint -Connection $rpc).Product | Should -Be 'ProtoRpc'
+        ($rpc | Test-RpcEndpoint).Product | Should -Be 'ProtoRpc'
+    }
+
     It 'pings the endpoints of the pipeline' {
         $both = Start-TestListener { } -Endpoint "ncalrpc:[$(New-TestName)]", 'tcp://127.0.0.1:0'
 
@@ -167,11 +199,6 @@ Describe 'Test-RpcEndpoint' {
             $result.SchemaDifferences | Should -Match 'demo.HelloReply.text \(number 1\) is int32 here, string'
             "$warnings" | Should -Match 'demo.HelloReply.text'
             Test-RpcEndpoint @to -Schema $other -Quiet -WarningAction SilentlyContinue | Should -BeFalse
-        }
-
-        It 'refuses parameters of connecting beside a connection' {
-            { $rpc | Test-RpcEndpoint -Header @{ a = 'b' } -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '*-Header*Connect-RpcEndpoint*'
         }
 
         It 'warns of a reply whose fields came as other types: <_>' -ForEach 0, 1, 3 {

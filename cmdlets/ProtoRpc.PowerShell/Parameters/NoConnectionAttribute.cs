@@ -1,0 +1,15 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Refuses connections for a parameter of endpoints: the shell would take the endpoint's text for a
+/// connection of the pipeline that stands beside parameters of connecting, and contact it anew.</summary>
+internal sealed class NoConnectionAttribute : ArgumentTransformationAttribute
+{
+    public override object Transform(EngineIntrinsics engineIntrinsics, object inputData) =>
+        inputData is RpcConnection or PSObject { BaseObject: RpcConnection }
+            ? throw new ArgumentTransformationMetadataException(
+                "An open connection takes no parameters of connecting. Give them to Connect-RpcEndpoint, or ping "
+                + "an -Endpoint.")
+            : inputData;
+}
