@@ -89,6 +89,7 @@ internal sealed class GrpcCalls(ServerHost host, RpcEndpoint endpoint)
         IMessage request = (await stream.ReadAsync().ConfigureAwait(false))!;
         IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
         context.RunsHandler = false;
-        await stream.WriteAsync(reply).ConfigureAwait(false);
+        method.CheckReply(reply, context);
+        await stream.SendAsync(reply, compress: true).ConfigureAwait(false);
     }
 }

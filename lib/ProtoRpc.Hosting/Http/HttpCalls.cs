@@ -70,7 +70,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
 
             IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
             context.RunsHandler = false;
-            method.CheckReply(reply);
+            method.CheckReply(reply, context);
             WriteHeaders(http.Response, context);
             HandlerHeaders.WriteTrailers(http.Response, context.SetTrailers);
             await WriteAsync(http, StatusCodes.Status200OK, writer, reply, formats).ConfigureAwait(false);
@@ -303,7 +303,7 @@ internal sealed class HttpCalls(ServerHost host, HttpServerOptions options, RpcE
         FormatOptions formats)
     {
         using MessageBuffer body = new(0, _maxBytes, "reply");
-        writer.Format.Write(message, body, formats);
+        writer.Format.WriteChecked(message, body, formats);
         http.Response.StatusCode = status;
         http.Response.ContentType = writer.MediaType;
         http.Response.Headers.XContentTypeOptions = "nosniff";

@@ -1,4 +1,6 @@
 using System.Buffers;
+using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Formats;
 
@@ -9,8 +11,15 @@ internal sealed class BinaryFormat() : MessageFormat(
 {
     public override bool IsText => false;
 
+    internal override void WriteChecked(IMessage message, IBufferWriter<byte> output, FormatOptions options)
+    {
+        using EncodedMessage encoded = EncodedMessage.Of(message);
+        encoded.WriteTo(output);
+    }
+
     private protected override void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) => message.WriteTo(output);
+        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>
+        WriteChecked(message, output, options);
 
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>

@@ -52,6 +52,20 @@ public abstract class MessageFormat
         WriteMessage(dynamic, output, options);
     }
 
+    /// <summary>Writes a message whose required fields were checked.</summary>
+    internal virtual void WriteChecked(IMessage message, IBufferWriter<byte> output, FormatOptions options)
+    {
+        if (message is DynamicMessage dynamic)
+        {
+            WriteMessage(dynamic, output, options);
+        }
+        else
+        {
+            // The schema may know required fields of extensions that the generated class does not.
+            Write(message, output, options);
+        }
+    }
+
     /// <summary>The message's bytes.</summary>
     /// <inheritdoc cref="Write"/>
     public byte[] ToArray(IMessage message, FormatOptions? options = null)

@@ -187,12 +187,8 @@ public sealed partial class DynamicMessage
         {
             return HasScalar(field);
         }
-        return References[field.Slot] switch
-        {
-            null => false,
-            System.Collections.ICollection { Count: 0 } when field.IsRepeated => false,
-            _ => true,
-        };
+        return References[field.Slot] is { } value
+            && !(field.IsRepeated && value is System.Collections.ICollection { Count: 0 });
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -274,12 +270,20 @@ public sealed partial class DynamicMessage
     }
 
     /// <summary>The message's bytes, in pooled memory. Required fields are not checked.</summary>
-    internal WireWriter Encode()
+    internal WireWriter Encode() => Encode(Array.MaxLength, "message");
+
+    /// <summary>The same for a message that is sent.</summary>
+    /// <param name="maxBytes">The most that it may have.</param>
+    /// <param name="what">What it is, for the error: request or reply.</param>
+    /// <exception cref="RpcException">ResourceExhausted: it has more.</exception>
+    internal WireWriter Encode(int maxBytes, string what)
     {
-        WireWriter writer = new(Layout.SizeHint);
+        Layout.Watch?.Invoke(MessagePass.Encode);
+        WireWriter writer = new(Layout.SizeHint, maxBytes, what);
         try
         {
             MessageEncoder.Write(ref writer, this);
+            writer.RequireLimit();
         }
         catch
         {

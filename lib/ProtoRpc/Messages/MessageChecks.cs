@@ -23,17 +23,12 @@ internal static class MessageChecks
         }
     }
 
-    /// <summary>Refuses a message over the limit before a byte of it is written.</summary>
-    /// <returns>The size in bytes.</returns>
-    public static int RequireSize(IMessage message, int maxBytes, string what) =>
-        RequireSize(message.CalculateSize(), maxBytes, what);
-
-    /// <summary>The same for a size that is known.</summary>
-    public static int RequireSize(int size, int maxBytes, string what) =>
-        size <= maxBytes
-            ? size
-            : throw new RpcException(
-                RpcStatusCode.ResourceExhausted,
-                $"The {what} has {size} bytes; the limit is {maxBytes}. "
-                + "Raise RpcLimits.MaxMessageBytes on both sides.");
+    /// <summary>Refuses a message over the limit.</summary>
+    public static void RequireSize(int size, int maxBytes, string what)
+    {
+        if (size > maxBytes)
+        {
+            throw MessageErrors.TooLarge(what, $"{size}", maxBytes);
+        }
+    }
 }

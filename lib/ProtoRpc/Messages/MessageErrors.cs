@@ -1,6 +1,6 @@
 namespace ProtoRpc.Messages;
 
-/// <summary>The stable error ids of messages.</summary>
+/// <summary>The stable error ids of messages, and the errors of more than one place.</summary>
 internal static class MessageErrors
 {
     public const string MalformedMessage = "MalformedMessage";
@@ -10,4 +10,13 @@ internal static class MessageErrors
     public const string MissingRequiredField = "MissingRequiredField";
     public const string TooDeep = "TooDeep";
     public const string TooManyElements = "TooManyElements";
+
+    /// <summary>The error of a message over the limit.</summary>
+    /// <param name="what">What the message is: request or reply.</param>
+    /// <param name="size">Its bytes, as far as they are known.</param>
+    /// <param name="maxBytes">The limit.</param>
+    public static RpcException TooLarge(string what, string size, int maxBytes) => new(
+        RpcStatusCode.ResourceExhausted,
+        $"The {what} has {size} bytes; the limit is {maxBytes}. "
+        + "Raise RpcLimits.MaxMessageBytes on both sides.");
 }

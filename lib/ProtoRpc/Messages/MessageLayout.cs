@@ -45,6 +45,11 @@ internal sealed class MessageLayout
         Extensions = Fields.Where(field => field.Info.IsExtension).ToArray();
         Required = Fields.Where(field => field.Info.IsRequired).ToArray();
         AssignSlots();
+        RequiredBits = Required.Where(field => !field.IsReference)
+            .GroupBy(field => field.PresenceWord, field => field.PresenceMask)
+            .Select(word => (word.Key, word.Aggregate((bits, bit) => bits | bit)))
+            .ToArray();
+        RequiredReferences = Required.Where(field => field.IsReference).Select(field => field.Slot).ToArray();
 
         int dense = Math.Max(MinDenseNumbers, Fields.Length * DenseNumbersPerField);
         int largest = Fields.Select(
@@ -76,6 +81,12 @@ internal sealed class MessageLayout
     /// <summary>The fields that must be there.</summary>
     public FieldLayout[] Required { get; }
 
+    /// <summary>The presence bits of the required scalars, by the scalar that holds them.</summary>
+    public (int Word, ulong Bits)[] RequiredBits { get; }
+
+    /// <summary>Where the required fields lie that are kept by reference.</summary>
+    public int[] RequiredReferences { get; }
+
     /// <summary>The extensions, by number.</summary>
     public FieldLayout[] Extensions { get; }
 
@@ -103,8 +114,20 @@ internal sealed class MessageLayout
     public int SizeHint
     {
         get => _sizeHint;
-        set => _sizeHint = (int)Math.Min(value + (value / 8L), 1 << 20);
+        set
+        {
+            // All threads that send messages of the type read it, so it is written only when it changes.
+            int hint = (int)Math.Min(value + (value / 8L), 1 << 20);
+            if (hint != _sizeHint)
+            {
+                _sizeHint = hint;
+            }
+        }
     }
+
+    /// <summary>Called when the whole of a message of this type is gone through, for tests that count; null for
+    /// nobody.</summary>
+    public Action<MessagePass>? Watch { get; set; }
 
     /// <summary>The layout of a type, compiled once.</summary>
     public static MessageLayout For(RpcMessageInfo type) =>

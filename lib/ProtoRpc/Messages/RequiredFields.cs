@@ -7,6 +7,7 @@ internal static class RequiredFields
 
     public static void Check(DynamicMessage message)
     {
+        message.Layout.Watch?.Invoke(MessagePass.CheckRequired);
         if (IsComplete(message, 0))
         {
             return;
@@ -34,14 +35,22 @@ internal static class RequiredFields
         {
             return true;
         }
-        foreach (FieldLayout field in message.Layout.Required)
+        MessageLayout layout = message.Layout;
+        foreach ((int word, ulong bits) in layout.RequiredBits)
         {
-            if (!message.Has(field))
+            if ((message.Scalars[word] & bits) != bits)
             {
                 return false;
             }
         }
-        foreach (FieldLayout field in message.Layout.ToRequired)
+        foreach (int slot in layout.RequiredReferences)
+        {
+            if (message.References[slot] is null)
+            {
+                return false;
+            }
+        }
+        foreach (FieldLayout field in layout.ToRequired)
         {
             switch (message.References[field.Slot])
             {

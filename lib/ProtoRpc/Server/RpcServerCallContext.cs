@@ -132,6 +132,10 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>What ProtoRpc says of the request to its sender while a handler reads it.</summary>
     internal RpcException? Refusal { get; set; }
 
+    /// <summary>The reply whose type and required fields were checked when the handler wrote it; null for
+    /// none.</summary>
+    internal Google.Protobuf.IMessage? CheckedReply { get; set; }
+
     internal override CancellationToken Aborted => _cancellation;
 
     /// <summary>The session that the caller names.</summary>

@@ -162,8 +162,15 @@ internal sealed class ServerMethod
 
     /// <summary>Refuses a reply that is not the method's, or not complete,
     /// before a byte of it is written.</summary>
-    public void CheckReply(IMessage? reply)
+    /// <param name="reply">What the handler returned, or wrote.</param>
+    /// <param name="context">The call, which knows of a reply that was checked when it was written.</param>
+    public void CheckReply(IMessage? reply, RpcServerCallContext? context = null)
     {
+        if (reply is not null && ReferenceEquals(reply, context?.CheckedReply))
+        {
+            return;
+        }
+
         if (reply is null)
         {
             throw new RpcException(

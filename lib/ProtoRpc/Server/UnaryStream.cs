@@ -27,6 +27,7 @@ internal sealed class UnaryStream(ServerMethod method, RpcServerCallContext cont
         }
 
         Reply = reply;
+        context.CheckedReply = reply;
         return default;
     }
 }

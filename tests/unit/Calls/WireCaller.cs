@@ -1,5 +1,6 @@
 using System.Buffers;
 using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 using HeaderContext = ProtoRpc.Protocols.Headers.RpcCallContext;
@@ -37,7 +38,8 @@ internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisp
 
         header.MergeFrom(extensions ?? []);
         ArrayBufferWriter<byte> request = new();
-        NativeHeaders.Write(request, header, body);
+        using EncodedMessage encoded = EncodedMessage.Of(body);
+        NativeHeaders.Write(request, header, encoded);
         return NativeHeaders.Read(NativeHeaders.ResponseParser, _raw.Execute(request.WrittenSpan), out _);
     }
 

@@ -3,6 +3,7 @@ using System.Globalization;
 using System.Net.Http.Headers;
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
@@ -157,10 +158,20 @@ internal sealed partial class HttpChannel : IRpcChannel
     private ByteArrayContent Body(CallSpec call, IMessage request)
     {
         MessageFormat format = _options.Format;
-        byte[] bytes = ReferenceEquals(format, MessageFormats.Binary)
-            ? request.ToByteArray()
-            : format.ToArray(request, _format with { Schema = call.Method.Service.Schema });
-        MessageChecks.RequireSize(bytes.Length, _limits.MaxMessageBytes, "request");
+        byte[] bytes;
+        if (ReferenceEquals(format, MessageFormats.Binary))
+        {
+            using EncodedMessage body = EncodedMessage.Of(request, _limits.MaxMessageBytes, "request");
+            bytes = body.ToArray();
+        }
+        else
+        {
+            ArrayBufferWriter<byte> text = new();
+            format.WriteChecked(request, text, _format with { Schema = call.Method.Service.Schema });
+            bytes = text.WrittenSpan.ToArray();
+            MessageChecks.RequireSize(bytes.Length, _limits.MaxMessageBytes, "request");
+        }
+
         ByteArrayContent content = HttpCompression.Compress(
             bytes, call.Options?.Compression ?? _options.Compression);
         content.Headers.ContentType = MediaTypeHeaderValue.Parse(format.MediaType);

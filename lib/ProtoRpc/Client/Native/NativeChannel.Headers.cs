@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
@@ -12,10 +13,11 @@ internal sealed partial class NativeChannel
 {
     private const int MessageIdBytes = 16;
 
+    // The body's memory is free for others afterwards, while the call waits for its reply.
     private ByteString WriteRequest(
-        NativeExchange exchange, string method, IMessage request, TimeSpan timeout, CallSpec? call)
+        NativeExchange exchange, string method, EncodedMessage body, TimeSpan timeout, CallSpec? call)
     {
-        MessageChecks.RequireSize(request, _limits.MaxMessageBytes, "request");
+        MessageChecks.RequireSize(body.Length, _limits.MaxMessageBytes, "request");
         Span<byte> id = stackalloc byte[MessageIdBytes];
         Guid.NewGuid().TryWriteBytes(id);
         RpcRequestHeader header = new()
@@ -43,7 +45,8 @@ internal sealed partial class NativeChannel
         HeaderExtensions.Write(
             header, call?.Options?.Extensions, "request header", RpcStatusCode.InvalidArgument, _limits);
 
-        NativeHeaders.Write(exchange.Request, header, request);
+        NativeHeaders.Write(exchange.Request, header, body);
+        body.Dispose();
         return header.MessageId;
     }
 

@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
@@ -61,31 +62,27 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        if (GoesInParts(request))
-        {
-            using SpillStream body = new(_limits.TransferMemoryBytes);
-            request.WriteTo(body);
-            body.Position = 0;
-            return Upload(call, body, read, cancellation);
-        }
-
-        NativeClient client = ClientOf(call.Method.Service);
-        return Call(
-            client, call.Method.Name, call.Method.FullName, request, call.Timeout, read, cancellation, call);
+        using EncodedMessage body = Encode(request);
+        return GoesInParts(body)
+            ? UploadBody(call, body, read, cancellation)
+            : Call(
+                ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body, call.Timeout, read,
+                cancellation, call);
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        if (GoesInParts(request))
+        using EncodedMessage body = Encode(request);
+        if (GoesInParts(body))
         {
-            return await Task.Run(() => Invoke(call, request, read, cancellation), CancellationToken.None)
+            return await Task.Run(() => UploadBody(call, body, read, cancellation), CancellationToken.None)
                 .ConfigureAwait(false);
         }
 
         using NativeExchange exchange = ClientOf(call.Method.Service).Begin(cancellation);
-        ByteString id = WriteRequest(exchange, call.Method.Name, request, call.Timeout, call);
+        ByteString id = WriteRequest(exchange, call.Method.Name, body, call.Timeout, call);
         int code = await exchange.ExecuteAsync(call.Timeout, cancellation).ConfigureAwait(false);
         return ReadReply(exchange, id, code, call.Method.FullName, read, call);
     }
@@ -269,7 +266,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         }
     }
 
-    // One call of the wire: a method or a built-in one.
+    // A call of a built-in method.
     private TReply Call<TReply>(
         NativeClient client,
         string name,
@@ -280,16 +277,42 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         CancellationToken cancellation,
         CallSpec? call = null)
     {
+        using EncodedMessage body = EncodedMessage.Of(request, _limits.MaxMessageBytes, "request");
+        return Call(client, name, fullName, body, timeout, read, cancellation, call);
+    }
+
+    // One call of the wire: a method or a built-in one.
+    private TReply Call<TReply>(
+        NativeClient client,
+        string name,
+        string fullName,
+        EncodedMessage body,
+        TimeSpan timeout,
+        ReplyReader<TReply> read,
+        CancellationToken cancellation,
+        CallSpec? call)
+    {
         using NativeExchange exchange = client.Begin(cancellation);
-        ByteString id = WriteRequest(exchange, name, request, timeout, call);
+        ByteString id = WriteRequest(exchange, name, body, timeout, call);
         int code = exchange.Execute(timeout, cancellation);
         return ReadReply(exchange, id, code, fullName, read, call);
     }
 
     private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
 
-    private bool GoesInParts(IMessage request) =>
-        options.MultiPartThreshold is { } threshold && request.CalculateSize() >= threshold;
+    // What may go in parts may be larger than one message.
+    private EncodedMessage Encode(IMessage request) => options.MultiPartThreshold is null
+        ? EncodedMessage.Of(request, _limits.MaxMessageBytes, "request")
+        : EncodedMessage.Of(request);
+
+    private bool GoesInParts(EncodedMessage body) => body.Length >= options.MultiPartThreshold;
+
+    private TReply UploadBody<TReply>(
+        CallSpec call, EncodedMessage body, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        using Stream bytes = body.OpenRead();
+        return Upload(call, bytes, read, cancellation);
+    }
 
     private static RpcMultiPartResponse ParseMultiPart(ReadOnlySpan<byte> body) =>
         RpcMultiPartResponse.Parser.ParseFrom(body);

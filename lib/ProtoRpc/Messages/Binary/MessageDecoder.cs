@@ -202,6 +202,11 @@ internal static class MessageDecoder
         {
             return "";
         }
+        if (Ascii.IsValid(bytes))
+        {
+            // Most text, and the one whose length is known without looking.
+            return string.Create(bytes.Length, bytes, static (text, ascii) => Ascii.ToUtf16(ascii, text, out _));
+        }
         if (field.ValidatesUtf8 && !Utf8.IsValid(bytes))
         {
             throw reader.Malformed($"the string {field.Info.FullName} is not valid UTF-8", start);

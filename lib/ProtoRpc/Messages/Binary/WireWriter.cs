@@ -12,26 +12,65 @@ namespace ProtoRpc.Messages.Binary;
 internal ref struct WireWriter
 {
     private const int MaxVarintBytes = 10;
+    private const int MinBuffer = 256;
 
+    // A message that is over the limit by less is written to its end, so that the error tells its size.
+    private const int Slack = 4 * 1024;
+
+    private readonly int _maxBytes;
+    private readonly string _what;
     private byte[] _buffer;
+    private int _end;
     private int _position;
 
     public WireWriter(int sizeHint)
+        : this(sizeHint, Array.MaxLength, "message")
     {
-        _buffer = ArrayPool<byte>.Shared.Rent(Math.Max(sizeHint, 256));
-        _position = _buffer.Length;
+    }
+
+    /// <param name="sizeHint">About as many bytes as will be written.</param>
+    /// <param name="maxBytes">The most that may be written.</param>
+    /// <param name="what">What is written, for the error: request or reply.</param>
+    public WireWriter(int sizeHint, int maxBytes, string what)
+    {
+        _maxBytes = maxBytes;
+        _what = what;
+        _buffer = ArrayPool<byte>.Shared.Rent(Math.Clamp(sizeHint, MinBuffer, MaxRoom));
+        _position = _end = Math.Min(_buffer.Length, MaxRoom);
     }
 
     /// <summary>Bytes written so far; what is written between two calls is as long as they differ.</summary>
-    public readonly int Length => _buffer.Length - _position;
+    public readonly int Length => _end - _position;
 
-    public readonly ReadOnlySpan<byte> Written => _buffer.AsSpan(_position);
+    public readonly ReadOnlySpan<byte> Written => _buffer.AsSpan(_position, Length);
+
+    // Pooled buffers are larger than what was asked for; the rest is left out where it is over the limit.
+    private readonly int MaxRoom => (int)Math.Min(_maxBytes + (long)Slack, Array.MaxLength);
+
+    /// <summary>Refuses what was written when it is over the limit.</summary>
+    /// <exception cref="RpcException">ResourceExhausted, with its size.</exception>
+    public readonly void RequireLimit()
+    {
+        if (Length > _maxBytes)
+        {
+            throw MessageErrors.TooLarge(_what, $"{Length}", _maxBytes);
+        }
+    }
+
+    /// <summary>Gives the buffer to the caller, who returns it to the pool; this has none then.</summary>
+    /// <param name="start">Where the written bytes begin.</param>
+    public byte[] Detach(out int start)
+    {
+        byte[] buffer = _buffer;
+        start = _position;
+        _buffer = [];
+        _position = _end = 0;
+        return buffer;
+    }
 
     public void Dispose()
     {
-        ArrayPool<byte>.Shared.Return(_buffer);
-        _buffer = [];
-        _position = 0;
+        ArrayPool<byte>.Shared.Return(Detach(out _));
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -113,10 +152,16 @@ internal ref struct WireWriter
                 RpcStatusCode.ResourceExhausted,
                 $"A message is larger than {Array.MaxLength} bytes. Send its parts in several messages.");
         }
-        byte[] larger = ArrayPool<byte>.Shared.Rent((int)Math.Min(wanted, Array.MaxLength));
-        Written.CopyTo(larger.AsSpan(larger.Length - written));
+        if ((long)written + size > MaxRoom)
+        {
+            throw MessageErrors.TooLarge(_what, $"at least {(long)written + size}", _maxBytes);
+        }
+        byte[] larger = ArrayPool<byte>.Shared.Rent((int)Math.Min(wanted, MaxRoom));
+        int end = Math.Min(larger.Length, MaxRoom);
+        Written.CopyTo(larger.AsSpan(end - written));
         ArrayPool<byte>.Shared.Return(_buffer);
         _buffer = larger;
-        _position = larger.Length - written;
+        _end = end;
+        _position = end - written;
     }
 }

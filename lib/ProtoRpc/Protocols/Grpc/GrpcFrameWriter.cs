@@ -9,28 +9,18 @@ internal static class GrpcFrameWriter
 {
     public static void Write(IBufferWriter<byte> output, IMessage message, bool compress)
     {
-        if (message is DynamicMessage dynamic)
+        using EncodedMessage body = EncodedMessage.Of(message);
+        if (compress)
         {
-            // Knows its size only when it is written.
-            using WireWriter body = dynamic.Encode();
-            Write(output, body.Written, compress);
-        }
-        else if (compress)
-        {
-            Write(output, message.ToByteArray(), compress);
+            ReadOnlySpan<byte> compressed = GrpcEncoding.Compress(body.ToArray());
+            WritePrefix(output, isCompressed: true, compressed.Length);
+            output.Write(compressed);
         }
         else
         {
-            WritePrefix(output, isCompressed: false, message.CalculateSize());
-            message.WriteTo(output);
+            WritePrefix(output, isCompressed: false, body.Length);
+            body.WriteTo(output);
         }
-    }
-
-    private static void Write(IBufferWriter<byte> output, ReadOnlySpan<byte> body, bool compress)
-    {
-        ReadOnlySpan<byte> sent = compress ? GrpcEncoding.Compress(body) : body;
-        WritePrefix(output, compress, sent.Length);
-        output.Write(sent);
     }
 
     private static void WritePrefix(IBufferWriter<byte> output, bool isCompressed, int length)

@@ -1,5 +1,6 @@
 using System.Buffers;
 using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Http;
@@ -15,8 +16,9 @@ internal sealed class DelimitedMessages() : HttpStreamFormat(
 
     public override void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options)
     {
-        WriteLength(output, (uint)message.CalculateSize());
-        Format.Write(message, output, options);
+        using EncodedMessage body = EncodedMessage.Of(message);
+        WriteLength(output, (uint)body.Length);
+        body.WriteTo(output);
     }
 
     public override void WriteError(IBufferWriter<byte> output, ErrorResult error, FormatOptions options)

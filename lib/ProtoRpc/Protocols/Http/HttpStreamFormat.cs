@@ -30,7 +30,7 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
     public static HttpStreamFormat? Find(string mediaType) => All.FirstOrDefault(
         format => format.MediaTypes.Contains(mediaType, StringComparer.OrdinalIgnoreCase));
 
-    /// <summary>Writes a message.</summary>
+    /// <summary>Writes a message whose required fields were checked.</summary>
     public abstract void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options);
 
     /// <summary>Writes that the call failed, as the last there is.</summary>

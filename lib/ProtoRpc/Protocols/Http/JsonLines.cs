@@ -17,7 +17,7 @@ internal sealed class JsonLines() : HttpStreamFormat(
 
     public override void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options)
     {
-        Format.Write(message, output, options with { Indented = false });
+        Format.WriteChecked(message, output, options with { Indented = false });
         output.Write([NewLine]);
     }
 

@@ -1,5 +1,6 @@
 using System.Buffers;
 using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;
@@ -31,19 +32,13 @@ internal static class NativeHeaders
         RpcResponseHeader.Parser.WithExtensionRegistry(Extensions);
 
     /// <summary>Writes header and body.</summary>
-    public static void Write(IBufferWriter<byte> output, IMessage header, IMessage? body)
+    public static void Write(IBufferWriter<byte> output, IMessage header, EncodedMessage? body)
     {
-        WriteVarint(output, (uint)header.CalculateSize());
-        header.WriteTo(output);
-        if (body is DynamicMessage dynamic)
-        {
-            // Its own writer; the interface's goes through Google.Protobuf's.
-            dynamic.WriteTo(output);
-        }
-        else
-        {
-            body?.WriteTo(output);
-        }
+        int size = header.CalculateSize();
+        WriteVarint(output, (uint)size);
+        header.WriteTo(output.GetSpan(size)[..size]);
+        output.Advance(size);
+        body?.WriteTo(output);
     }
 
     /// <summary>Reads the header and leaves the body.</summary>

@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 
@@ -68,7 +69,8 @@ internal sealed class BuiltInMethods
             .ConfigureAwait(false);
         context.Method = multi;
         context.RunsHandler = false;
-        method.CheckReply(reply);
-        return new RpcMultiPartResponse { ResponseBytes = reply.ToByteString() };
+        method.CheckReply(reply, context);
+        using EncodedMessage body = EncodedMessage.Of(reply, _host.Options.Limits.MaxMessageBytes, "reply");
+        return new RpcMultiPartResponse { ResponseBytes = UnsafeByteOperations.UnsafeWrap(body.ToArray()) };
     }
 }

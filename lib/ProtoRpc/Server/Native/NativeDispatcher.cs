@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
@@ -106,8 +107,8 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
     {
         // All that can fail comes before the first byte of the reply.
         context.RunsHandler = false;
-        method.CheckReply(reply);
-        MessageChecks.RequireSize(reply, host.Options.Limits.MaxMessageBytes, "reply");
+        method.CheckReply(reply, context);
+        using EncodedMessage body = EncodedMessage.Of(reply, _limits.MaxMessageBytes, "reply");
         RpcResponseHeader response = new() { MessageId = header.MessageId };
         if (context.ChangedContext() is { } changed)
         {
@@ -115,7 +116,7 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
         }
 
         AddMetadata(response, context);
-        NativeHeaders.Write(call.Reply, response, reply);
+        NativeHeaders.Write(call.Reply, response, body);
         context.End();
         host.EndCall(failed: false);
     }

@@ -1,0 +1,100 @@
+using System.Buffers;
+using Google.Protobuf;
+
+namespace ProtoRpc.Messages.Binary;
+
+/// <summary>A message that is encoded once: its size decides how it is sent, and the same bytes are then
+/// sent.</summary>
+/// <remarks>A dynamic message learns its size only by being encoded, so its bytes are kept in pooled memory. A
+/// generated one computes its size, and is written where its bytes go. Required fields are not checked: whoever
+/// sends the message has done so. Not thread-safe; dispose it.</remarks>
+internal sealed class EncodedMessage : IDisposable
+{
+    private readonly IMessage? _generated;
+    private byte[] _buffer;
+    private int _start;
+
+    private EncodedMessage(IMessage? generated, byte[] buffer, int start, int length)
+    {
+        _generated = generated;
+        _buffer = buffer;
+        _start = start;
+        Length = length;
+    }
+
+    /// <summary>Bytes of the message.</summary>
+    public int Length { get; }
+
+    /// <summary>Encodes a message of any size.</summary>
+    /// <exception cref="RpcException">InvalidArgument: it is nested too deep.</exception>
+    public static EncodedMessage Of(IMessage message) => Of(message, Array.MaxLength, "message");
+
+    /// <summary>Encodes a message, and stops when it gets larger than the limit.</summary>
+    /// <param name="message">The message, dynamic or generated.</param>
+    /// <param name="maxBytes">The largest.</param>
+    /// <param name="what">What the message is, for the error: request or reply.</param>
+    /// <exception cref="RpcException">ResourceExhausted: it is larger than the limit; InvalidArgument: it is
+    /// nested too deep.</exception>
+    public static EncodedMessage Of(IMessage message, int maxBytes, string what)
+    {
+        if (message is DynamicMessage dynamic)
+        {
+            WireWriter writer = dynamic.Encode(maxBytes, what);
+            int length = writer.Length;
+            return new EncodedMessage(null, writer.Detach(out int start), start, length);
+        }
+
+        int size = message.CalculateSize();
+        return size <= maxBytes
+            ? new EncodedMessage(message, [], 0, size)
+            : throw MessageErrors.TooLarge(what, $"{size}", maxBytes);
+    }
+
+    /// <summary>Writes the bytes.</summary>
+    public void WriteTo(IBufferWriter<byte> output)
+    {
+        Span<byte> target = output.GetSpan(Length)[..Length];
+        CopyTo(target);
+        output.Advance(Length);
+    }
+
+    /// <summary>Writes the bytes to memory of exactly their length.</summary>
+    public void CopyTo(Span<byte> target)
+    {
+        if (_generated is { } message)
+        {
+            message.WriteTo(target);
+        }
+        else
+        {
+            Bytes.CopyTo(target);
+        }
+    }
+
+    /// <summary>The bytes in memory of their own.</summary>
+    public byte[] ToArray()
+    {
+        byte[] bytes = new byte[Length];
+        CopyTo(bytes);
+        return bytes;
+    }
+
+    /// <summary>The bytes as a stream, which is read before this is disposed.</summary>
+    public Stream OpenRead() => _generated is not null
+        ? new MemoryStream(ToArray(), writable: false)
+        : new MemoryStream(_buffer, _start, Length, writable: false);
+
+    /// <summary>Gives the memory back.</summary>
+    public void Dispose()
+    {
+        byte[] buffer = _buffer;
+        _buffer = [];
+        _start = 0;
+        if (buffer.Length > 0)
+        {
+            ArrayPool<byte>.Shared.Return(buffer);
+        }
+    }
+
+    private ReadOnlySpan<byte> Bytes => _buffer.AsSpan(_start, Length);
+}
