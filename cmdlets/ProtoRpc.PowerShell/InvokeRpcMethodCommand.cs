@@ -16,6 +16,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     private const string ByInput = "InputObject";
     private const string ByBytes = "Bytes";
 
+    private readonly Dictionary<RpcConnection, (RpcSchema Schema, RpcMethodInfo Method)> _methods = [];
     private MessageMapper? _mapper;
     private StreamingInvocation? _stream;
     private RpcResponseInfo? _info;
@@ -151,9 +152,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         }
 
         if (ParameterSetName != ByBytes && _stream is null && !_sawInput && MyInvocation.ExpectingInput
-            && FindMethod(out RpcClient client).IsClientStreaming)
+            && FindMethod(out RpcClient client) is { IsClientStreaming: true } method)
         {
-            Begin(client);
+            Begin(client, method);
         }
 
         FinishStream();
@@ -213,7 +214,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     private void CallStream(RpcClient client, RpcMethodInfo method)
     {
         List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
-        Begin(client);
+        Begin(client, method);
         try
         {
             requests.TrueForAll(_stream!.Send);
@@ -231,7 +232,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         {
             if (_stream is null)
             {
-                Begin(client);
+                Begin(client, method);
             }
 
             if (!_stream!.Send(ToRequest(method, Request)))
@@ -250,9 +251,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         }
     }
 
-    private void Begin(RpcClient client)
+    private void Begin(RpcClient client, RpcMethodInfo method)
     {
-        RpcMethodInfo method = client.GetMethod(Method);
         _info = NewInfo();
         _stream = new StreamingInvocation(
             client.Open(method, Options(_info, method: method), Cancellation),
@@ -291,10 +291,25 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     private RpcMethodInfo FindMethod(RpcConnection connection, out RpcClient client)
     {
         client = connection.Client;
-        EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
+
+        // The same for all objects of a pipeline, but for headers: a script may change them between two objects.
+        bool isKnown = _methods.TryGetValue(connection, out (RpcSchema Schema, RpcMethodInfo Method) found)
+            && ReferenceEquals(found.Schema, client.Schema);
+        if (!isKnown)
+        {
+            EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
+        }
+
         HeaderMapping.CheckSecrets(Header, connection.Endpoint);
-        FetchSchema(client);
-        return client.Schema is null ? throw RpcErrors.NoSchema(connection) : client.GetMethod(Method);
+        if (!isKnown)
+        {
+            FetchSchema(client);
+            RpcSchema schema = client.Schema ?? throw RpcErrors.NoSchema(connection);
+            _methods[connection] = found = (schema, client.GetMethod(Method));
+            WriteVerbose($"Calling {found.Method.FullName} on {connection.Endpoint}");
+        }
+
+        return found.Method;
     }
 
     // A lazy connection to a gRPC server asks for the schema with its first call.

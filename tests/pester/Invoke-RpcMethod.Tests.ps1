@@ -166,6 +166,27 @@ Describe 'Invoke-RpcMethod' {
             { Invoke-RpcMethod Watch -Connection $rpc -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
         }
+
+        It 'looks the method up once for each connection, however many objects come' {
+            $other = Connect-Test $listener
+            $one = 1..5 | ForEach-Object { @{ name = "$_" } } |
+                Invoke-RpcMethod SayHello -Connection $rpc -Verbose 4>&1
+            $two = $rpc, $other, $rpc, $other | Invoke-RpcMethod SayHello @{ name = 'Ann' } -Verbose 4>&1
+            $other | Disconnect-RpcEndpoint
+
+            $isNote = { $_ -is [Management.Automation.VerboseRecord] }
+            ($one | Where-Object $isNote).Message | Should -Be "Calling demo.Greeter/SayHello on $($rpc.Endpoint)"
+            $one.Count | Should -Be 6
+            ($two | Where-Object $isNote).Count | Should -Be 2
+            $two.Count | Should -Be 6
+        }
+
+        It 'reports an unknown method for each object' {
+            1..3 | ForEach-Object { @{ name = "$_" } } | Invoke-RpcMethod SayHallo -Connection $rpc `
+                -ErrorAction SilentlyContinue -ErrorVariable failures
+
+            $failures.Count | Should -Be 3
+        }
     }
 
     Context 'connections' {
