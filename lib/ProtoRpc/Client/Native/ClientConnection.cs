@@ -41,47 +41,23 @@ internal sealed class ClientConnection : IDisposable
     /// <summary>The group that the server put this connection in.</summary>
     public uint AssociationGroup => _association.AssociationGroup;
 
-    /// <summary>Connects and binds, blocking.</summary>
-    public static ClientConnection Open(NativeClient client, TimeSpan timeout, CancellationToken cancellation)
-    {
-        long start = Environment.TickCount64;
-        ClientConnection connection = Dial(client, timeout, cancellation);
-        using BindProbe probe = connection.NewProbe();
-        try
-        {
-            using (connection.Watch(timeout, start, cancellation))
-            {
-                connection._transport.Send(connection._association.Bind(client.AssociationGroup));
-                connection.ReceiveUntil(ClientStep.Bound);
-                connection.SendOutput();
-            }
-
-            connection.EndWatch();
-            return connection;
-        }
-        catch (Exception e)
-        {
-            connection.Dispose();
-            throw connection.BindFailure(e, probe);
-        }
-    }
-
-    /// <summary>Connects and binds; what blocks does so on the thread pool.</summary>
-    public static async Task<ClientConnection> OpenAsync(
+    /// <summary>Connects and binds.</summary>
+    public static async ValueTask<ClientConnection> OpenAsync<TWait>(
         NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         long start = Environment.TickCount64;
-        ClientConnection connection = await Task.Run(
-            () => Dial(client, timeout, cancellation), CancellationToken.None).ConfigureAwait(false);
+        ClientConnection connection = await TWait.RunAsync(() => Dial(client, timeout, cancellation))
+            .ConfigureAwait(false);
         using BindProbe probe = connection.NewProbe();
         try
         {
             using (connection.Watch(timeout, start, cancellation))
             {
                 byte[] bind = connection._association.Bind(client.AssociationGroup);
-                await connection._transport.SendAsync(bind, default).ConfigureAwait(false);
-                await connection.ReceiveUntilAsync(ClientStep.Bound).ConfigureAwait(false);
-                await connection.SendOutputAsync().ConfigureAwait(false);
+                await TWait.SendAsync(connection._transport, bind).ConfigureAwait(false);
+                await connection.ReceiveUntilAsync<TWait>(ClientStep.Bound).ConfigureAwait(false);
+                await connection.SendOutputAsync<TWait>().ConfigureAwait(false);
             }
 
             connection.EndWatch();
@@ -105,49 +81,14 @@ internal sealed class ClientConnection : IDisposable
             && (Environment.TickCount64 - _lastUse <= RestMilliseconds || _transport.Peek(one) < 0);
     }
 
-    /// <summary>Sends a request and blocks for its answer,
-    /// until the timeout has passed since the start.</summary>
-    /// <returns>False when the connection broke before the server can have the request.</returns>
+    /// <summary>Sends a request and waits for its answer, until the timeout has passed since the
+    /// start.</summary>
+    /// <returns>The return code; null when the connection broke before the server can have the
+    /// request.</returns>
     /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
-    public bool Execute(
-        MessageBuffer request, TimeSpan timeout, long start,
-        CancellationToken cancellation, out uint returnCode)
-    {
-        returnCode = 0;
-        bool sent = false;
-        try
-        {
-            using (Watch(timeout, start, cancellation))
-            {
-                _association.BeginCall(request);
-                SendOutput();
-                sent = true;
-                Volatile.Write(ref _sentCall, _association.CallId);
-                ReceiveUntil(ClientStep.Reply);
-            }
-
-            returnCode = _association.ReturnCode;
-            EndCall();
-            return true;
-        }
-        catch (Exception e) when (TransportConnection.IsBroken(e))
-        {
-            FailCall(e, sent);
-            return false;
-        }
-        catch (RpcException)
-        {
-            // Many servers close after a fault, at once or a little later:
-            // the next call had better not meet that.
-            EndCall();
-            _mustClose = true;
-            throw;
-        }
-    }
-
-    /// <summary>The same without holding a thread.</summary>
-    public async ValueTask<(bool Sent, uint ReturnCode)> ExecuteAsync(
+    public async ValueTask<uint?> ExecuteAsync<TWait>(
         MessageBuffer request, TimeSpan timeout, long start, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         bool sent = false;
         try
@@ -155,20 +96,20 @@ internal sealed class ClientConnection : IDisposable
             using (Watch(timeout, start, cancellation))
             {
                 _association.BeginCall(request);
-                await SendOutputAsync().ConfigureAwait(false);
+                await SendOutputAsync<TWait>().ConfigureAwait(false);
                 sent = true;
                 Volatile.Write(ref _sentCall, _association.CallId);
-                await ReceiveUntilAsync(ClientStep.Reply).ConfigureAwait(false);
+                await ReceiveUntilAsync<TWait>(ClientStep.Reply).ConfigureAwait(false);
             }
 
             uint returnCode = _association.ReturnCode;
             EndCall();
-            return (true, returnCode);
+            return returnCode;
         }
         catch (Exception e) when (TransportConnection.IsBroken(e))
         {
             FailCall(e, sent);
-            return (false, 0);
+            return null;
         }
         catch (RpcException)
         {
@@ -212,40 +153,24 @@ internal sealed class ClientConnection : IDisposable
         }
     }
 
-    private void ReceiveUntil(ClientStep wanted)
+    private async ValueTask ReceiveUntilAsync<TWait>(ClientStep wanted)
+        where TWait : struct, IWaitMode
     {
         while (!Reached(wanted))
         {
-            SendOutput();
-            int count = _transport.Receive(_association.GetFreeMemory());
-            Receive(count);
-        }
-    }
-
-    private async ValueTask ReceiveUntilAsync(ClientStep wanted)
-    {
-        while (!Reached(wanted))
-        {
-            await SendOutputAsync().ConfigureAwait(false);
-            int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default)
+            await SendOutputAsync<TWait>().ConfigureAwait(false);
+            int count = await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
                 .ConfigureAwait(false);
             Receive(count);
         }
     }
 
-    private void SendOutput()
+    private async ValueTask SendOutputAsync<TWait>()
+        where TWait : struct, IWaitMode
     {
         while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
         {
-            _transport.Send(bytes);
-        }
-    }
-
-    private async ValueTask SendOutputAsync()
-    {
-        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
-        {
-            await _transport.SendAsync(bytes, default).ConfigureAwait(false);
+            await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
         }
     }
 

@@ -1,5 +1,6 @@
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
@@ -28,7 +29,8 @@ internal sealed class ClientSlot : IDisposable
     public ClientConnection GetBlocking(TimeSpan timeout, CancellationToken cancellation, out bool isFresh)
     {
         isFresh = !KeepUsable(ref _blocking);
-        return _blocking ??= _client.Adopt(ClientConnection.Open(_client, timeout, cancellation));
+        return _blocking ??= _client.Adopt(BlockingWait.End(
+            ClientConnection.OpenAsync<BlockingWait>(_client, timeout, cancellation)));
     }
 
     /// <summary>The connection of asynchronous calls.</summary>
@@ -37,7 +39,8 @@ internal sealed class ClientSlot : IDisposable
     {
         bool isFresh = !KeepUsable(ref _async);
         _async ??= _client.Adopt(
-            await ClientConnection.OpenAsync(_client, timeout, cancellation).ConfigureAwait(false));
+            await ClientConnection.OpenAsync<AsyncWait>(_client, timeout, cancellation)
+                .ConfigureAwait(false));
         return (_async, isFresh);
     }
 

@@ -51,7 +51,8 @@ internal sealed class NativeExchange : IDisposable
                 slot.GetBlocking(ConnectTime(timeout, start), cancellation, out bool isFresh);
             try
             {
-                if (connection.Execute(slot.Request, timeout, start, cancellation, out uint returnCode))
+                if (BlockingWait.End(connection.ExecuteAsync<BlockingWait>(
+                    slot.Request, timeout, start, cancellation)) is { } returnCode)
                 {
                     _used = connection;
                     return (int)returnCode;
@@ -78,9 +79,9 @@ internal sealed class NativeExchange : IDisposable
                 await slot.GetAsync(ConnectTime(timeout, start), cancellation).ConfigureAwait(false);
             try
             {
-                (bool sent, uint returnCode) = await connection
-                    .ExecuteAsync(slot.Request, timeout, start, cancellation).ConfigureAwait(false);
-                if (sent)
+                uint? answer = await connection.ExecuteAsync<AsyncWait>(
+                    slot.Request, timeout, start, cancellation).ConfigureAwait(false);
+                if (answer is { } returnCode)
                 {
                     _used = connection;
                     return (int)returnCode;

@@ -5,14 +5,10 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Server.Native;
 
 /// <summary>Drives one connection of a listener: by a thread of its own, or on the thread pool.</summary>
-internal sealed class ServerConnection
+internal sealed partial class ServerConnection
 {
     // What the original server answers when its handler throws (E_FAIL).
     private const uint HandlerFailed = 0x80004005;
-    private const int PeekSize = 64;
-    private static readonly TimeSpan PeekAfter = TimeSpan.FromMilliseconds(100);
-    private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
-    private static readonly TimeSpan LingerTime = TimeSpan.FromSeconds(2);
 
     private readonly Lock _gate = new();
     private readonly NativeListener _listener;
@@ -50,52 +46,13 @@ internal sealed class ServerConnection
     public IPAddress? Address { get; init; }
 
     /// <summary>Serves the connection until it ends, blocking this thread.</summary>
-    public void Run()
-    {
-        try
-        {
-            while (Next() is not ServerStep.Close and var step)
-            {
-                if (step == ServerStep.Receive)
-                {
-                    int count = _transport.Receive(_association.GetFreeMemory());
-                    if (!Advance(count))
-                    {
-                        break;
-                    }
-
-                    continue;
-                }
-
-                if (step == ServerStep.Call)
-                {
-                    HandleCall();
-                }
-
-                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
-                {
-                    Enter(ConnectionPhase.Sending);
-                    _transport.Send(bytes);
-                }
-
-                _association.EndCall();
-            }
-
-            Close();
-        }
-        catch (Exception)
-        {
-            // The peer vanished or was cut off, or the system ran out of something: the others go on, and the
-            // process above all, which an exception that leaves a thread would end.
-        }
-        finally
-        {
-            End();
-        }
-    }
+    public void Run() => BlockingWait.End(ServeAsync<BlockingWait>());
 
     /// <summary>The same on the thread pool.</summary>
-    public async Task RunAsync()
+    public Task RunAsync() => ServeAsync<AsyncWait>().AsTask();
+
+    private async ValueTask ServeAsync<TWait>()
+        where TWait : struct, IWaitMode
     {
         try
         {
@@ -103,7 +60,7 @@ internal sealed class ServerConnection
             {
                 if (step == ServerStep.Receive)
                 {
-                    int count = await _transport.ReceiveAsync(_association.GetFreeMemory(), default)
+                    int count = await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
                         .ConfigureAwait(false);
                     if (!Advance(count))
                     {
@@ -115,157 +72,28 @@ internal sealed class ServerConnection
 
                 if (step == ServerStep.Call)
                 {
-                    await HandleCallAsync().ConfigureAwait(false);
+                    await HandleCallAsync<TWait>().ConfigureAwait(false);
                 }
 
                 while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
                 {
                     Enter(ConnectionPhase.Sending);
-                    await _transport.SendAsync(bytes, default).ConfigureAwait(false);
+                    await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
                 }
 
                 _association.EndCall();
             }
 
-            await CloseAsync().ConfigureAwait(false);
+            await CloseAsync<TWait>().ConfigureAwait(false);
         }
         catch (Exception)
         {
-            // As above.
+            // The peer vanished or was cut off, or the system ran out of something: the others go on, and the
+            // process above all, which an exception that leaves a thread would end.
         }
         finally
         {
             End();
-        }
-    }
-
-    /// <summary>Ends the connection from another thread.</summary>
-    public void Abort() => _transport.Abort();
-
-    /// <summary>Ends the connection from another thread: at once while a request comes or runs; where it
-    /// rests or sends, the client is told first with a shutdown PDU.</summary>
-    /// <remarks>Clients of Windows and of the original keep connections. Without the PDU, the next call on
-    /// this one fails with 1726 (RPC_S_CALL_FAILED).</remarks>
-    public void Retire()
-    {
-        switch (_phase)
-        {
-            case ConnectionPhase.Idle:
-                Leave();
-                break;
-            case ConnectionPhase.Sending when _listener.IsClosing:
-            case ConnectionPhase.Closing:
-                break;
-            default:
-                Abort();
-                break;
-        }
-    }
-
-    /// <summary>For how long it could have been spared, in milliseconds: no call is in it, and nobody proved
-    /// who the client is. 0 for a connection that is needed, or that was a moment ago.</summary>
-    public long Spare(long now)
-    {
-        long waited = now - Volatile.Read(ref _since);
-        return _phase is ConnectionPhase.Binding or ConnectionPhase.Idle
-            && !_isKnown && !_isGivenUp && !IsRefused
-            && waited >= SpareAfter.TotalMilliseconds
-                ? waited
-                : 0;
-    }
-
-    /// <summary>Ends the connection if it can still be spared.</summary>
-    public bool TryGiveUp(long now)
-    {
-        lock (_gate)
-        {
-            if (Spare(now) == 0)
-            {
-                return false;
-            }
-
-            // Under the gate, where no call begins.
-            _isGivenUp = true;
-            Retire();
-            return true;
-        }
-    }
-
-    /// <summary>Says that the connection counts no longer; true for the first who says so.</summary>
-    public bool TryUncount() => Interlocked.Exchange(ref _uncounted, 1) == 0;
-
-    /// <summary>Whether a handler of the interface runs here.</summary>
-    public bool IsRunning(ServedInterface served)
-    {
-        lock (_gate)
-        {
-            return _running == served;
-        }
-    }
-
-    /// <summary>Cancels the call if it is one of the interface, or of any when that is null.</summary>
-    public void Cancel(ServedInterface? served)
-    {
-        lock (_gate)
-        {
-            if (_running is not null && (served is null || _running == served))
-            {
-                _call.Cancel(CancelNotice.Cancel);
-            }
-        }
-    }
-
-    /// <summary>Ends the connection when it waits for too long, and looks whether the caller of a long call
-    /// is still there. Called by the listener's watch.</summary>
-    public void Check(long now)
-    {
-        ConnectionPhase phase = _phase;
-        TimeSpan waited = TimeSpan.FromMilliseconds(now - Volatile.Read(ref _since));
-        if (phase == ConnectionPhase.Running)
-        {
-            if (waited > PeekAfter)
-            {
-                LookForCancel();
-            }
-
-            return;
-        }
-
-        RpcLimits limits = _listener.Limits;
-        TimeSpan limit = phase switch
-        {
-            ConnectionPhase.Binding => limits.BindTimeout,
-            ConnectionPhase.Idle => _isLeaving ? LingerTime : limits.IdleTimeout,
-            ConnectionPhase.Closing => LingerTime,
-            _ => limits.FragmentTimeout,
-        };
-        if (waited <= limit)
-        {
-            return;
-        }
-
-        if (phase == ConnectionPhase.Idle && !_isLeaving)
-        {
-            Leave();
-        }
-        else
-        {
-            Abort();
-        }
-    }
-
-    // The connection's own thread sends the PDU:
-    // a request that comes in this moment is still answered before it.
-    private void Leave()
-    {
-        lock (_gate)
-        {
-            if (_phase == ConnectionPhase.Idle)
-            {
-                Volatile.Write(ref _since, Environment.TickCount64);
-                _isLeaving = true;
-                _transport.StopReceiving();
-            }
         }
     }
 
@@ -315,40 +143,15 @@ internal sealed class ServerConnection
         return step;
     }
 
-    private void HandleCall()
+    private async ValueTask HandleCallAsync<TWait>()
+        where TWait : struct, IWaitMode
     {
         Exception? failure = null;
         if (BeginCall() is { } handler)
         {
             try
             {
-                ValueTask task = handler(_call);
-                if (!task.IsCompleted)
-                {
-                    task.AsTask().GetAwaiter().GetResult();
-                }
-                else
-                {
-                    task.GetAwaiter().GetResult();
-                }
-            }
-            catch (Exception e)
-            {
-                failure = e;
-            }
-
-            CompleteCall(failure);
-        }
-    }
-
-    private async ValueTask HandleCallAsync()
-    {
-        Exception? failure = null;
-        if (BeginCall() is { } handler)
-        {
-            try
-            {
-                await handler(_call).ConfigureAwait(false);
+                await TWait.WaitAsync(handler(_call)).ConfigureAwait(false);
             }
             catch (Exception e)
             {
@@ -431,60 +234,21 @@ internal sealed class ServerConnection
         }
     }
 
-    private void LookForCancel()
-    {
-        Span<byte> bytes = stackalloc byte[PeekSize];
-        lock (_gate)
-        {
-            if (_phase != ConnectionPhase.Running)
-            {
-                return;
-            }
-
-            int count = _transport.Peek(bytes);
-            CancelNotice notice = count switch
-            {
-                < 0 => CancelNotice.None,
-                0 => CancelNotice.Orphan,
-                _ => _association.FindCancel(bytes[..count]),
-            };
-            _call.Cancel(notice);
-        }
-    }
-
-    private void Close()
+    private async ValueTask CloseAsync<TWait>()
+        where TWait : struct, IWaitMode
     {
         Enter(ConnectionPhase.Closing);
         while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
         {
-            _transport.Send(bytes);
+            await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
         }
 
         if (_association.LingersOnClose)
         {
             _transport.FinishSending();
-            while (_transport.Receive(_association.GetFreeMemory()) > 0)
+            while (await TWait.ReceiveAsync(_transport, _association.GetFreeMemory()).ConfigureAwait(false) > 0)
             {
                 // Thrown away: the peer should get to reading the answer.
-            }
-        }
-    }
-
-    private async ValueTask CloseAsync()
-    {
-        Enter(ConnectionPhase.Closing);
-        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
-        {
-            await _transport.SendAsync(bytes, default).ConfigureAwait(false);
-        }
-
-        if (_association.LingersOnClose)
-        {
-            _transport.FinishSending();
-            while (await _transport.ReceiveAsync(_association.GetFreeMemory(), default)
-                .ConfigureAwait(false) > 0)
-            {
-                // As above.
             }
         }
     }

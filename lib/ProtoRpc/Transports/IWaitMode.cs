@@ -1,0 +1,22 @@
+namespace ProtoRpc.Transports;
+
+/// <summary>How a body of code that blocking and asynchronous callers share does what waits.</summary>
+/// <remarks>Such a body is an async method with this as a type parameter. The modes are structs, so each gets
+/// machine code of its own without a virtual call. With <see cref="BlockingWait"/> every task is complete when
+/// it is awaited, so the body runs to its end on the caller's thread, without allocating a state machine.
+/// </remarks>
+internal interface IWaitMode
+{
+    /// <summary>Receives some bytes.</summary>
+    /// <returns>0 when the peer closed.</returns>
+    static abstract ValueTask<int> ReceiveAsync(TransportConnection connection, Memory<byte> buffer);
+
+    /// <summary>Sends all bytes.</summary>
+    static abstract ValueTask SendAsync(TransportConnection connection, ReadOnlyMemory<byte> bytes);
+
+    /// <summary>Waits for a task of somebody else, such as a handler.</summary>
+    static abstract ValueTask WaitAsync(ValueTask task);
+
+    /// <summary>Runs work that only exists in a blocking form.</summary>
+    static abstract ValueTask<TResult> RunAsync<TResult>(Func<TResult> work);
+}
