@@ -53,11 +53,6 @@ internal static class HttpTransport
             return known;
         }
 
-        if (error.HttpRequestError == HttpRequestError.SecureConnectionError)
-        {
-            return HttpErrors.HandshakeFailed(endpoint, error.InnerException ?? error);
-        }
-
         if (error.HttpRequestError is HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError
             or HttpRequestError.ProxyTunnelError)
         {

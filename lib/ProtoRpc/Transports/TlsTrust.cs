@@ -1,7 +1,6 @@
 using System.Net.Security;
 using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
-using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Transports;
 
@@ -10,7 +9,7 @@ namespace ProtoRpc.Transports;
 internal sealed class TlsTrust
 {
     private readonly RpcEndpoint _endpoint;
-    private string? _distrust;
+    private volatile string? _distrust;
 
     /// <param name="endpoint">The server.</param>
     /// <param name="tls">Whom to trust.</param>
@@ -37,9 +36,6 @@ internal sealed class TlsTrust
 
     /// <summary>What the handshake is made with.</summary>
     public SslClientAuthenticationOptions Options { get; }
-
-    /// <summary>Why the server of the last handshake is not trusted; null where it is.</summary>
-    public string? Distrust => _distrust;
 
     /// <summary>Makes the handshake.</summary>
     /// <exception cref="RpcException">Unavailable, with the reason.</exception>
@@ -68,9 +64,13 @@ internal sealed class TlsTrust
         }
     }
 
-    private RpcException Failure(Exception e) => e is AuthenticationException && _distrust is { } why
-        ? HttpErrors.Untrusted(_endpoint, why, e)
-        : HttpErrors.HandshakeFailed(_endpoint, e);
+    /// <summary>Whether the last handshake failed because the server is not trusted.</summary>
+    public bool IsDistrust(Exception failure) => failure is AuthenticationException && _distrust is not null;
+
+    /// <summary>Why a handshake failed.</summary>
+    public RpcException Failure(Exception failure) => failure is AuthenticationException && _distrust is { } why
+        ? TlsErrors.Untrusted(_endpoint, why, failure)
+        : TlsErrors.HandshakeFailed(_endpoint, failure);
 
     // Without revocation lists: they would be fetched from wherever the certificate says.
     private static X509ChainPolicy ChainPolicy(RpcTlsOptions tls)

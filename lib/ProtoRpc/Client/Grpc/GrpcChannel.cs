@@ -207,7 +207,7 @@ internal sealed class GrpcChannel : IRpcChannel
     private async Task<DialedConnection> DialAsync(CancellationToken cancellation)
     {
         _refusal = null;
-        return await HttpDialer.DialAsync(
+        return await GrpcDialer.DialAsync(
             Endpoint, Options.Tls, Options.Limits.ConnectTimeout, why => _refusal = why,
             cancellation).ConfigureAwait(false);
     }

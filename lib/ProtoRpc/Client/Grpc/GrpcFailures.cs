@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client.Grpc;
@@ -28,7 +29,7 @@ internal static class GrpcFailures
                 case RpcException known:
                     return known;
                 case HttpProtocolException { ErrorCode: Http11Required } old:
-                    return HttpErrors.Other(
+                    return WrongProtocolErrors.Other(
                         endpoint, endpoint.IsTls ? SpokenProtocol.Unknown : SpokenProtocol.Http1, old);
                 case HttpProtocolException reset:
                     return OfErrorCode(reset, endpoint, isAnswered);
@@ -68,7 +69,7 @@ internal static class GrpcFailures
         return new RpcException(code, $"'{endpoint}' {what} (HTTP/2 error 0x{reset.ErrorCode:x}).", reset)
         {
             ErrorId = reset.ErrorCode == NoError && code == RpcStatusCode.Unavailable
-                ? Transports.CallErrors.ConnectionLostId
+                ? CallErrors.ConnectionLostId
                 : $"RpcStatus.{code}",
             MayHaveExecuted = isAnswered || reset.ErrorCode != RefusedStream,
         };
@@ -80,5 +81,5 @@ internal static class GrpcFailures
         reset.Message.Contains("stream", StringComparison.Ordinal);
 
     private static RpcException Lost(RpcEndpoint endpoint, Exception exception) =>
-        Transports.CallErrors.ConnectionLost(endpoint, exception);
+        CallErrors.ConnectionLost(endpoint, exception);
 }

@@ -68,7 +68,7 @@ internal sealed class BindProbe : IDisposable
         SpokenProtocol found = await ProtocolProbe.FindAsync(_endpoint, _end.Token).ConfigureAwait(false);
         if (found is not (SpokenProtocol.Unknown or SpokenProtocol.Native))
         {
-            _found = HttpErrors.Other(_endpoint, found, null);
+            _found = WrongProtocolErrors.Other(_endpoint, found, null);
         }
     }
 }

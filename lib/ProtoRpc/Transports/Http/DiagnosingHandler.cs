@@ -62,10 +62,14 @@ internal sealed class DiagnosingHandler(
     // The HTTP client makes the handshake with the name in Host, whatever its options say.
     private void Name(HttpRequestMessage request) => request.Headers.Host ??= serverName;
 
-    private bool IsWorthAsking(HttpRequestException e) => !_hasAnswered
-        && e.InnerException is not RpcException
-        && e.HttpRequestError is not (HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError
-            or HttpRequestError.ProxyTunnelError or HttpRequestError.ConfigurationLimitExceeded);
+    private bool IsWorthAsking(HttpRequestException e) => e.InnerException is not RpcException
+        && (IsOfTls(e) || (!_hasAnswered
+            && e.HttpRequestError is not (HttpRequestError.ConnectionError
+                or HttpRequestError.NameResolutionError
+                or HttpRequestError.ProxyTunnelError or HttpRequestError.ConfigurationLimitExceeded)));
+
+    private static bool IsOfTls(HttpRequestException e) =>
+        e.HttpRequestError == HttpRequestError.SecureConnectionError;
 
     // Servers of HTTP/2 alone, and of TLS, refuse the first request so.
     private bool IsSuspect(HttpResponseMessage response)
@@ -89,25 +93,23 @@ internal sealed class DiagnosingHandler(
         }
 
         response.Dispose();
-        throw Because(HttpErrors.Other(endpoint, found, null), HttpRequestError.InvalidResponse);
+        throw Because(WrongProtocolErrors.Other(endpoint, found, null), HttpRequestError.InvalidResponse);
     }
 
     private async Task<HttpRequestException> ExplainAsync(
         HttpRequestException error, CancellationToken cancellation)
     {
-        if (error.HttpRequestError == HttpRequestError.SecureConnectionError && trust.Distrust is { } why)
+        // A server that answered once speaks HTTP, but may have another certificate by now.
+        Exception cause = error.InnerException ?? error;
+        if (IsOfTls(error) && (_hasAnswered || trust.IsDistrust(cause)))
         {
-            return Because(HttpErrors.Untrusted(endpoint, why, error), error.HttpRequestError);
+            return Because(trust.Failure(cause), error.HttpRequestError);
         }
 
         SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellation).ConfigureAwait(false);
         bool isAsExpected = found == (endpoint.IsTls ? SpokenProtocol.Tls : SpokenProtocol.Http1);
         return found != SpokenProtocol.Unknown && !isAsExpected
-            ? Because(HttpErrors.Other(endpoint, found, error), error.HttpRequestError)
-            : error.HttpRequestError == HttpRequestError.SecureConnectionError
-                ? Because(
-                    HttpErrors.HandshakeFailed(endpoint, error.InnerException ?? error),
-                    error.HttpRequestError)
-                : error;
+            ? Because(WrongProtocolErrors.Other(endpoint, found, error), error.HttpRequestError)
+            : IsOfTls(error) ? Because(trust.Failure(cause), error.HttpRequestError) : error;
     }
 }

@@ -86,7 +86,7 @@ internal sealed class GreetedStream(
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            throw Refuse(HttpErrors.Silent(endpoint, patience));
+            throw Refuse(WrongProtocolErrors.Silent(endpoint, patience));
         }
         catch (IOException e)
         {
@@ -105,7 +105,7 @@ internal sealed class GreetedStream(
             string line = greeting == PeerGreeting.Http1
                 ? await ReadLineAsync(first, end.Token).ConfigureAwait(false)
                 : "";
-            throw Refuse(HttpErrors.WrongProtocol(endpoint, greeting, line));
+            throw Refuse(WrongProtocolErrors.WrongProtocol(endpoint, greeting, line));
         }
 
         _greeted = true;
@@ -125,8 +125,8 @@ internal sealed class GreetedStream(
             .ConfigureAwait(false);
         bool isAsExpected = found == (endpoint.IsTls ? SpokenProtocol.Tls : SpokenProtocol.Http2);
         return found == SpokenProtocol.Unknown || isAsExpected
-            ? HttpErrors.HungUp(endpoint, error)
-            : HttpErrors.Other(endpoint, found, error);
+            ? WrongProtocolErrors.HungUp(endpoint, error)
+            : WrongProtocolErrors.Other(endpoint, found, error);
     }
 
     // Whoever reads may have asked for the few bytes of a frame's head only.

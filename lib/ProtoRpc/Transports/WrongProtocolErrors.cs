@@ -1,12 +1,12 @@
-using System.Security.Authentication;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Transports.Http;
 
-namespace ProtoRpc.Transports.Http;
+namespace ProtoRpc.Transports;
 
 /// <summary>Makes exceptions of servers that do not speak as the endpoint says.</summary>
-internal static class HttpErrors
+internal static class WrongProtocolErrors
 {
-    private const string WrongProtocolId = "WrongProtocol";
+    private const string Id = "WrongProtocol";
 
     public static RpcException WrongProtocol(RpcEndpoint endpoint, PeerGreeting greeting, string firstLine)
     {
@@ -67,37 +67,10 @@ internal static class HttpErrors
         "it speaks TLS, but does not offer HTTP/2 (ALPN h2), which gRPC needs. Check the port and any proxy",
         null);
 
-    public static RpcException Untrusted(RpcEndpoint endpoint, string why, Exception inner) => new(
-        RpcStatusCode.Unavailable,
-        $"Cannot trust '{endpoint}': {why}. Give its authority (-CACertificate), "
-        + "the name that its certificate has (-ServerName), "
-        + "or take any certificate with -SkipCertificateCheck.",
-        inner)
-    {
-        ErrorId = "CertificateNotTrusted",
-        Endpoint = endpoint,
-    };
-
-    public static RpcException HandshakeFailed(RpcEndpoint endpoint, Exception exception)
-    {
-        Exception cause = exception is AuthenticationException { InnerException: { } inner }
-            ? inner
-            : exception;
-        return new RpcException(
-            RpcStatusCode.Unavailable,
-            $"The TLS handshake with '{endpoint}' failed: {cause.Message.TrimEnd('.')}. "
-            + "The server may want a client certificate (-ClientCertificate) or another version of TLS.",
-            exception)
-        {
-            ErrorId = "TlsHandshakeFailed",
-            Endpoint = endpoint,
-        };
-    }
-
     private static RpcException Make(RpcEndpoint endpoint, string what, Exception? inner) => new(
         RpcStatusCode.Unavailable, $"The server at '{endpoint}' cannot be used: {what}.", inner)
     {
-        ErrorId = WrongProtocolId,
+        ErrorId = Id,
         Endpoint = endpoint,
     };
 

@@ -6,7 +6,7 @@ namespace ProtoRpc.Transports.Http;
 
 /// <summary>Makes the connections of HTTP/2: TCP or a Unix socket,
 /// with TLS where the endpoint says so.</summary>
-internal static class HttpDialer
+internal static class GrpcDialer
 {
     /// <summary>Connects and shakes hands.</summary>
     /// <param name="endpoint">Where to.</param>
@@ -118,6 +118,6 @@ internal static class HttpDialer
             .ConfigureAwait(false);
         return secured.NegotiatedApplicationProtocol == SslApplicationProtocol.Http2
             ? secured
-            : throw HttpErrors.NoHttp2(endpoint);
+            : throw WrongProtocolErrors.NoHttp2(endpoint);
     }
 }

@@ -1,0 +1,127 @@
+using System.Net;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+using Google.Protobuf;
+
+namespace ProtoRpc.Http.Tests;
+
+/// <summary>A server's certificate that is not to be trusted: one error id and one text for a cause, whatever
+/// the transport.</summary>
+public static class CertificateErrorTests
+{
+    private static readonly RpcClientOptions Strict = new();
+
+    [Theory]
+    [InlineData("unknown authority", "is not valid: ")]
+    [InlineData("other name", "its certificate is for another name (CN=other.example)")]
+    [InlineData("expired", "is not valid: ")]
+    [InlineData("not valid yet", "is not valid: ")]
+    [InlineData("expired, of another name", "its certificate is for another name (CN=other.example); ")]
+    public static async Task A_cause_has_one_id_and_one_text_on_every_transport(string cause, string wanted)
+    {
+        using X509Certificate2 certificate = CertificateOf(cause);
+        using RpcServer server = Serve(certificate);
+        RpcClientOptions options = cause == "unknown authority"
+            ? Strict
+            : Strict with { Tls = new() { CaCertificates = [certificate] } };
+
+        List<RpcException> errors = [];
+        foreach (RpcEndpoint endpoint in server.Endpoints)
+        {
+            errors.Add(Assert.Throws<RpcException>(() => Call(endpoint, options)));
+            errors.Add(await Assert.ThrowsAsync<RpcException>(() => CallAsync(endpoint, options)));
+        }
+
+        Assert.All(errors, error => Assert.Equal("CertificateNotTrusted", error.ErrorId));
+        Assert.All(errors, error => Assert.Equal(RpcStatusCode.Unavailable, error.Code));
+        Assert.All(errors, error => Assert.False(error.MayHaveExecuted));
+        string text = Assert.Single(errors.Select(TextOf).Distinct());
+        Assert.Contains(wanted, text, StringComparison.Ordinal);
+        Assert.Equal(server.Endpoints, errors.Select(error => error.Endpoint).Distinct());
+        Assert.Equal(0, server.Counters.Calls);
+    }
+
+    [Theory]
+    [InlineData("https")]
+    [InlineData("grpcs")]
+    [InlineData("tcp")]
+    public static void A_server_that_changes_its_certificate_is_judged_again(string scheme)
+    {
+        using X509Certificate2 good = CertificateOf("good");
+        using X509Certificate2 bad = CertificateOf("expired");
+        RpcClientOptions options = Strict with { Tls = new() { CaCertificates = [good, bad] } };
+        RpcServer first = Serve(good);
+        RpcEndpoint endpoint = first.Endpoints.Single(e => e.Uri.StartsWith(scheme, StringComparison.Ordinal));
+        using RpcClient client = RpcClient.Connect(
+            endpoint.Uri, SearchServer.Schema, OptionsFor(endpoint, options));
+        client.Invoke(client.GetMethod("Search"), Request);
+        first.Dispose();
+
+        using RpcServer second = Serve(bad, endpoint.Uri);
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("Search"), Request));
+
+        Assert.Equal("CertificateNotTrusted", error.ErrorId);
+    }
+
+    private static DynamicMessage Request { get; } =
+        MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""");
+
+    private static RpcServer Serve(X509Certificate2 certificate, params string[] endpoints)
+    {
+        bool hasTcp = endpoints is [] || endpoints.Any(endpoint => RpcEndpoint.Parse(endpoint).IsNative);
+        RpcServerOptions options = new() { TlsCertificate = hasTcp ? certificate : null };
+        RpcServer server = RpcServer.Create(
+            SearchServer.Schema, null, options.WithHttp(new HttpServerOptions { Certificate = certificate }))
+            .Handle("Search", (_, _) => ValueTask.FromResult<IMessage>(SearchServer.Found("x")));
+        foreach (string endpoint in endpoints.Length > 0
+            ? endpoints
+            : ["https://127.0.0.1:0/", "grpcs://127.0.0.1:0", "tcp://127.0.0.1:0"])
+        {
+            server.AddEndpoint(endpoint);
+        }
+
+        return server.StartListening();
+    }
+
+    private static void Call(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        using RpcClient client = RpcClient.Connect(
+            endpoint.Uri, SearchServer.Schema, OptionsFor(endpoint, options));
+        client.Invoke(client.GetMethod("Search"), Request);
+    }
+
+    private static async Task CallAsync(RpcEndpoint endpoint, RpcClientOptions options)
+    {
+        using RpcClient client = RpcClient.Connect(
+            endpoint.Uri, SearchServer.Schema, OptionsFor(endpoint, options with { Lazy = true }));
+        await client.InvokeAsync(client.GetMethod("Search"), Request);
+    }
+
+    private static RpcClientOptions OptionsFor(RpcEndpoint endpoint, RpcClientOptions options) =>
+        options with { UseTls = endpoint.Transport == RpcTransport.Tcp };
+
+    private static string TextOf(RpcException error) =>
+        error.Message.Replace(error.Endpoint!.ToString(), "ENDPOINT", StringComparison.Ordinal);
+
+    private static X509Certificate2 CertificateOf(string cause)
+    {
+        string name = cause.Contains("other", StringComparison.Ordinal) ? "other.example" : "localhost";
+        (int from, int to) = cause.StartsWith("expired", StringComparison.Ordinal) ? (-3, -1)
+            : cause == "not valid yet" ? (1, 3)
+            : (-1, 1);
+        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        CertificateRequest request = new($"CN={name}", key, HashAlgorithmName.SHA256);
+        SubjectAlternativeNameBuilder names = new();
+        names.AddDnsName(name);
+        if (name == "localhost")
+        {
+            names.AddIpAddress(IPAddress.Loopback);
+        }
+
+        request.CertificateExtensions.Add(names.Build());
+        DateTimeOffset now = DateTimeOffset.UtcNow;
+        using X509Certificate2 made = request.CreateSelfSigned(now.AddDays(from), now.AddDays(to));
+        return X509CertificateLoader.LoadPkcs12(made.Export(X509ContentType.Pkcs12), null);
+    }
+}
