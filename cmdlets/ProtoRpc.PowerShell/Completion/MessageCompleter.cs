@@ -18,7 +18,7 @@ public sealed class MessageCompleter : RpcCompleter
             .Where(method => name.Equals(method.Name, StringComparison.OrdinalIgnoreCase)
                 || name.Equals(method.FullName, StringComparison.OrdinalIgnoreCase))
             .Select(method => Candidate.OfScript(
-                ScriptLiteral.Of(RpcCmdlet.MapperFor(asHashtable: true).Template(method.RequestType)),
+                ScriptLiteral.Of(ShellMapper.Create(asHashtable: true).Template(method.RequestType)),
                 method.RequestType.FullName));
     }
 }

@@ -62,6 +62,6 @@ internal static class ErrorDetails
         string name = LanguagePrimitives.ConvertTo<string>(type);
         name = name[(name.LastIndexOf('/') + 1)..];
         RpcMessageInfo? known = GrpcStatusDetails.Schema.FindMessage(name) ?? schema?.FindMessage(name);
-        return known is null ? given : RpcCmdlet.MapperFor(asHashtable: false).ToMessage(known, fields);
+        return known is null ? given : ShellMapper.Create(asHashtable: false).ToMessage(known, fields);
     }
 }

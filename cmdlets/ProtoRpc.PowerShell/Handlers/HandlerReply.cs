@@ -52,7 +52,7 @@ internal static class HandlerReply
 
         try
         {
-            return RpcCmdlet.MapperFor(asHashtable: false).ToMessage(method.ReplyType, reply);
+            return ShellMapper.Create(asHashtable: false).ToMessage(method.ReplyType, reply);
         }
         catch (RpcException e)
         {

@@ -44,7 +44,7 @@ internal sealed class MethodCall(
 
     /// <summary>A message as a worker's scripts see it.</summary>
     public static object ToShell(IMessage message, HandlerWorker worker) => message is DynamicMessage dynamic
-        ? RpcCmdlet.MapperFor(asHashtable: false, isGivenUp: worker.IsStoppedHere).ToObject(dynamic)
+        ? ShellMapper.Create(asHashtable: false, isGivenUp: worker.IsStoppedHere).ToObject(dynamic)
         : message;
 
     // The replies of a method that streams are sent when the handler ends; a filter sees none of them.
@@ -67,5 +67,5 @@ internal sealed class MethodCall(
 
     private IMessage ToMessage(object changed) =>
         (changed is PSObject wrapped ? wrapped.BaseObject : changed) as IMessage
-        ?? RpcCmdlet.MapperFor(asHashtable: false).ToMessage(_context.Method.RequestType, changed);
+        ?? ShellMapper.Create(asHashtable: false).ToMessage(_context.Method.RequestType, changed);
 }

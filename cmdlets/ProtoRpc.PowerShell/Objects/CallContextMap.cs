@@ -8,11 +8,11 @@ internal static class CallContextMap
 {
     /// <summary>A dictionary that a script may change, which changes nothing but it.</summary>
     public static IDictionary ToDictionary(DynamicMessage context) =>
-        (IDictionary)RpcCmdlet.MapperFor(asHashtable: true).ToObject(context);
+        (IDictionary)ShellMapper.Create(asHashtable: true).ToObject(context);
 
     /// <summary>The message for a dictionary.</summary>
     /// <exception cref="RpcException">InvalidArgument for a key that is no extension,
     /// or a value that does not fit.</exception>
     public static DynamicMessage ToMessage(RpcMessageInfo type, IDictionary values) =>
-        RpcCmdlet.MapperFor(asHashtable: true).ToMessage(type, values);
+        ShellMapper.Create(asHashtable: true).ToMessage(type, values);
 }

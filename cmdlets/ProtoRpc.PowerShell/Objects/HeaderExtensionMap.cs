@@ -34,5 +34,5 @@ internal static class HeaderExtensionMap
     /// <exception cref="RpcException">InvalidArgument for a key that is no extension, or a value that does
     /// not fit.</exception>
     public static DynamicMessage ToMessage(RpcSchema? schema, MessageDescriptor header, object values) =>
-        RpcCmdlet.MapperFor(asHashtable: true).ToMessage(HeaderExtensions.TypeIn(schema, header), values);
+        ShellMapper.Create(asHashtable: true).ToMessage(HeaderExtensions.TypeIn(schema, header), values);
 }

@@ -10,7 +10,7 @@ public sealed class ConvertToRpcRecordCommand : RpcConvertObjectCommand
     {
         DynamicMessage message = ReadInput();
         PSObject record = new();
-        foreach ((string name, object? value) in MapperFor(asHashtable: false).ToRecord(message))
+        foreach ((string name, object? value) in ShellMapper.Create(asHashtable: false).ToRecord(message))
         {
             if (record.Properties[name] is { } other)
             {

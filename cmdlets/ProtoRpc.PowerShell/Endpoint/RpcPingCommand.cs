@@ -63,7 +63,7 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     /// <exception cref="RpcException">InvalidArgument: no message of that type.</exception>
     private protected static IMessage? ToRequest(RpcSchema? schema, object? message) => message is null
         ? null
-        : MapperFor(asHashtable: false).ToMessage(PingProtocol.InfoIn(schema).RequestType, message);
+        : ShellMapper.Create(asHashtable: false).ToMessage(PingProtocol.InfoIn(schema).RequestType, message);
 
     /// <summary>Whether a server that answered is well:
     /// one that says that it does not serve is not.</summary>

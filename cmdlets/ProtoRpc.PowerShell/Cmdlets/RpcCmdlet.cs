@@ -179,12 +179,4 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     /// <summary>A schema that was given as an object or as paths.</summary>
     internal RpcSchema Resolve(RpcSchemaSource source) =>
         source.Schema ?? RpcSchema.Load(ResolveFiles(source.Paths));
-
-    internal static MessageMapper MapperFor(
-        bool asHashtable, bool allowUnknownFields = false, Func<bool>? isGivenUp = null) =>
-        new(asHashtable ? OrderedHashtableModel.Instance : PSObjectModel.Instance)
-        {
-            AllowUnknownFields = allowUnknownFields,
-            IsGivenUp = isGivenUp,
-        };
 }

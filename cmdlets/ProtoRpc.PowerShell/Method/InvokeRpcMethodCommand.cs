@@ -292,7 +292,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     {
         client = connection.Client;
 
-        // The same for all objects of a pipeline, but for headers: a script may change them between two objects.
+        // The same for all objects of a pipeline, but for headers: a script may change them between two.
         bool isKnown = _methods.TryGetValue(connection, out (RpcSchema Schema, RpcMethodInfo Method) found)
             && ReferenceEquals(found.Schema, client.Schema);
         if (!isKnown)
@@ -345,7 +345,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
             ? raw
             : Mapper.ToMessage(method.RequestType, message);
 
-    private MessageMapper Mapper => _mapper ??= MapperFor(AsHashtable, AllowUnknownField);
+    private MessageMapper Mapper => _mapper ??= ShellMapper.Create(AsHashtable, AllowUnknownField);
 
     private void Write(RpcClient client, DynamicMessage reply)
     {

@@ -83,6 +83,6 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
         };
         DynamicMessage message =
             Format.ToFormat().Read(_type ??= FindSchema().GetMessage(Type), bytes, options);
-        WriteObject(Raw ? message : MapperFor(AsHashtable).ToObject(message));
+        WriteObject(Raw ? message : ShellMapper.Create(AsHashtable).ToObject(message));
     }
 }

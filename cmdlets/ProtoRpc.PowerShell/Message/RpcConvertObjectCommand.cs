@@ -18,7 +18,7 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
 
     /// <summary>The message of the pipeline object.</summary>
     private protected DynamicMessage ReadInput() =>
-        MapperFor(asHashtable: false, AllowUnknownField).ToMessage(FindType(), InputObject);
+        ShellMapper.Create(asHashtable: false, AllowUnknownField).ToMessage(FindType(), InputObject);
 
     private RpcMessageInfo FindType()
     {

@@ -13,7 +13,8 @@ public sealed class NewRpcMessageCommand : RpcDescribeCommand
     [ArgumentCompleter(typeof(MessageOrMethodCompleter))]
     public string Type { get; set; } = "";
 
-    protected override void Process() => WriteObject(MapperFor(asHashtable: true).Template(FindType()));
+    protected override void Process() =>
+        WriteObject(ShellMapper.Create(asHashtable: true).Template(FindType()));
 
     private RpcMessageInfo FindType()
     {

@@ -72,7 +72,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
 
         PSObject shown = new(result);
         shown.Properties.Add(new PSNoteProperty(
-            nameof(result.Reply), MapperFor(asHashtable: false).ToObject(reply)));
+            nameof(result.Reply), ShellMapper.Create(asHashtable: false).ToObject(reply)));
         return shown;
     }
 

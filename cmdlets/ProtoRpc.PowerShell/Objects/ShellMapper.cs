@@ -1,0 +1,16 @@
+namespace ProtoRpc.PowerShell;
+
+/// <summary>Makes mappers between messages and the objects of the shell.</summary>
+internal static class ShellMapper
+{
+    /// <param name="asHashtable">Whether messages become ordered hashtables, and not objects.</param>
+    /// <param name="allowUnknownFields">Whether keys that no field has are left out.</param>
+    /// <param name="isGivenUp">Asked while it works whether the result is still wanted.</param>
+    public static MessageMapper Create(
+        bool asHashtable, bool allowUnknownFields = false, Func<bool>? isGivenUp = null) =>
+        new(asHashtable ? OrderedHashtableModel.Instance : PSObjectModel.Instance)
+        {
+            AllowUnknownFields = allowUnknownFields,
+            IsGivenUp = isGivenUp,
+        };
+}
