@@ -35,7 +35,7 @@ internal static class OwnerSocket
         RpcStatusCode.InvalidArgument,
         $"'{endpoint}' cannot be used here: {why.Message} Use a shorter path.", why)
     {
-        ErrorId = "EndpointNameTooLong",
+        ErrorId = RpcErrorIds.EndpointNameTooLong,
         Endpoint = endpoint,
     };
 

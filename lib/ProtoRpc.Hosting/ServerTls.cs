@@ -15,7 +15,7 @@ internal static class ServerTls
         if (endpoint.IsTls && options.Certificate is not { HasPrivateKey: true })
         {
             throw Refused(
-                endpoint, "it needs a certificate with its private key", "MissingCertificate",
+                endpoint, "it needs a certificate with its private key", RpcErrorIds.MissingCertificate,
                 $"Give the certificate, or use {Plain(endpoint)} on 127.0.0.1.");
         }
 
@@ -26,7 +26,7 @@ internal static class ServerTls
         {
             throw Refused(
                 endpoint, "it can be reached from other machines, and everybody on the way could read along",
-                "UnencryptedEndpoint",
+                RpcErrorIds.UnencryptedEndpoint,
                 $"Use {Secure(endpoint)} with a certificate, or 127.0.0.1, or allow it expressly.");
         }
     }
@@ -52,10 +52,11 @@ internal static class ServerTls
 
     private static string Secure(RpcEndpoint endpoint) => endpoint.IsGrpc ? "grpcs://" : "https://";
 
-    private static RpcException Refused(RpcEndpoint endpoint, string why, string id, string remedy) => new(
+    private static RpcException Refused(
+        RpcEndpoint endpoint, string why, string errorId, string remedy) => new(
         RpcStatusCode.FailedPrecondition, $"Cannot listen on '{endpoint}': {why}. {remedy}")
     {
-        ErrorId = id,
+        ErrorId = errorId,
         Endpoint = endpoint,
     };
 }

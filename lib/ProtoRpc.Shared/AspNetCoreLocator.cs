@@ -162,6 +162,6 @@ public sealed class AspNetCoreLocator
         + "Clients and the other endpoints work without it. "
         + $"Looked in: {string.Join(", ", searched)}.")
     {
-        ErrorId = "AspNetCoreMissing",
+        ErrorId = RpcErrorIds.AspNetCoreMissing,
     };
 }

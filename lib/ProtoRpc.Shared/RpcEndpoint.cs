@@ -159,7 +159,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
         + @"'ncacn_np:[\pipe\NAME]', 'ncalrpc:[NAME]', or a URI such as 'tcp://host:8080', 'pipe://./NAME', "
         + "'local://NAME', 'http://host:8081/', 'grpc://host:50051'.")
     {
-        ErrorId = "InvalidEndpoint",
+        ErrorId = RpcErrorIds.InvalidEndpoint,
     };
 
     // Such characters have no place in an address, and one that is shown must be what it looks like.

@@ -28,7 +28,7 @@ public sealed class RpcException : Exception
     /// <summary>The stable id that scripts test; <c>RpcStatus.&lt;Code&gt;</c> unless set.</summary>
     public string ErrorId
     {
-        get => _errorId ?? $"RpcStatus.{Code}";
+        get => _errorId ?? RpcErrorIds.OfStatus(Code);
         init => _errorId = value;
     }
 

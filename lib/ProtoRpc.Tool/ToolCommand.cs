@@ -52,7 +52,7 @@ internal static class ToolCommand
         catch (RpcException e)
         {
             console.WriteError(e.Message);
-            return e.ErrorId == "InvalidEndpoint" ? ExitCode.Usage : ExitCode.Failed;
+            return e.ErrorId == RpcErrorIds.InvalidEndpoint ? ExitCode.Usage : ExitCode.Failed;
         }
         catch (UsageException e)
         {

@@ -51,7 +51,8 @@ public static class CertificateErrorTests
         using X509Certificate2 bad = CertificateOf("expired");
         RpcClientOptions options = Strict with { Tls = new() { CaCertificates = [good, bad] } };
         RpcServer first = Serve(good);
-        RpcEndpoint endpoint = first.Endpoints.Single(e => e.Uri.StartsWith(scheme, StringComparison.Ordinal));
+        RpcEndpoint endpoint =
+            first.Endpoints.Single(e => e.Uri.StartsWith(scheme, StringComparison.Ordinal));
         using RpcClient client = RpcClient.Connect(
             endpoint.Uri, SearchServer.Schema, OptionsFor(endpoint, options));
         client.Invoke(client.GetMethod("Search"), Request);

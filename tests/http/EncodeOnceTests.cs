@@ -7,8 +7,8 @@ using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>Each side encodes what it sends once, and checks the required fields of what it sends and of what it
-/// receives once.</summary>
+/// <summary>Each side encodes what it sends once, and checks the required fields of what it sends and of what
+/// it receives once.</summary>
 public static class EncodeOnceTests
 {
     private const string Http = "http://127.0.0.1:0/";
@@ -87,7 +87,8 @@ public static class EncodeOnceTests
     {
         using Sides sides = new(Http, "Json");
 
-        await foreach (DynamicMessage _ in sides.Client.InvokeStreamAsync(sides.Method("Split"), sides.Texts(1)))
+        await foreach (DynamicMessage _ in sides.Client.InvokeStreamAsync(
+            sides.Method("Split"), sides.Texts(1)))
         {
         }
 
@@ -153,7 +154,9 @@ public static class EncodeOnceTests
         }
 
         private static MessageFormat FormatOf(string name) =>
-            MessageFormats.TryFind(name, out MessageFormat? format) ? format : throw new ArgumentException(name);
+            MessageFormats.TryFind(name, out MessageFormat? format)
+                ? format
+                : throw new ArgumentException(name);
 
         private static RpcSchema Load() =>
             RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "streams.proto")]);

@@ -162,7 +162,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             RpcException missing = new(
                 RpcStatusCode.NotFound, $"This runspace has no {kind} with the id {id}.")
             {
-                ErrorId = $"{char.ToUpperInvariant(kind[0])}{kind[1..]}NotFound",
+                ErrorId = kind == "listener" ? RpcErrorIds.ListenerNotFound : RpcErrorIds.ConnectionNotFound,
             };
             WriteError(RpcErrors.ToRecord(missing, id));
         }

@@ -61,13 +61,14 @@ internal static class RpcErrors
         Enum.Parse<ErrorCategory>(RpcStatusTable.CategoryOf(code));
 
     public static RpcException NotAFile(string path, string why, Exception? inner = null) =>
-        new(RpcStatusCode.NotFound, $"Cannot read '{path}': {why}.", inner) { ErrorId = "FileNotFound" };
+        new(RpcStatusCode.NotFound, $"Cannot read '{path}': {why}.", inner)
+            { ErrorId = RpcErrorIds.FileNotFound };
 
     public static RpcException NoSchema(RpcConnection connection) => new(
         RpcStatusCode.FailedPrecondition,
         $"The connection to {connection} has no schema. Give Connect-RpcEndpoint a -Schema.")
     {
-        ErrorId = "NoSchema",
+        ErrorId = RpcErrorIds.NoSchema,
     };
 
     // Those that the text does not name by itself.

@@ -58,7 +58,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
                 "-Reflection asks the server for its schema, and with -Lazy nothing is asked. Leave one of "
                 + "them out; a lazy connection to a gRPC endpoint without -Schema asks with its first call.")
             {
-                ErrorId = "ParameterNotSupported",
+                ErrorId = RpcErrorIds.ParameterNotSupported,
             });
         }
 
@@ -143,7 +143,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
                 RpcStatusCode.InvalidArgument,
                 "-LoadBalancing is for connections with a schema; bytes go to the interface of one endpoint.")
             {
-                ErrorId = "LoadBalancingNotSupported",
+                ErrorId = RpcErrorIds.LoadBalancingNotSupported,
             };
         }
 

@@ -108,7 +108,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
     // Whom a server refuses, it refuses later as well, and one that is not trusted stays so. What it does not
     // serve yet it may serve later.
     private static bool IsTemporary(RpcException e) =>
-        e.ErrorId is not ("CertificateNotTrusted" or "TlsHandshakeFailed")
+        e.ErrorId is not (RpcErrorIds.CertificateNotTrusted or RpcErrorIds.TlsHandshakeFailed)
         && e.Code is RpcStatusCode.Unavailable or RpcStatusCode.DeadlineExceeded or RpcStatusCode.NotFound
             or RpcStatusCode.Unimplemented or RpcStatusCode.ResourceExhausted or RpcStatusCode.Internal
             or RpcStatusCode.Unknown;
@@ -131,7 +131,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         + "Give it longer (-Timeout), or see why it does not start.",
         endpoint.Last)
     {
-        ErrorId = "EndpointNotReady",
+        ErrorId = RpcErrorIds.EndpointNotReady,
         Endpoint = endpoint.Last?.Endpoint,
     };
 

@@ -69,7 +69,7 @@ internal static class ClosureVariables
                     + "in, which cannot be brought into the listener's workers. Put the function into a "
                     + "module file, and name that with -Module.")
                 {
-                    ErrorId = "ClosureFunctionNotSupported",
+                    ErrorId = RpcErrorIds.ClosureFunctionNotSupported,
                 };
             }
         }

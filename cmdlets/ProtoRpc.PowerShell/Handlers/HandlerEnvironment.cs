@@ -97,7 +97,7 @@ internal sealed class HandlerEnvironment
                 + "handlers and filters can. Leave GetNewClosure() out, and write $using: before "
                 + "their names.")
             {
-                ErrorId = "ClosureNotSupported",
+                ErrorId = RpcErrorIds.ClosureNotSupported,
             };
         }
     }
@@ -114,7 +114,7 @@ internal sealed class HandlerEnvironment
                 RpcStatusCode.InvalidArgument,
                 $"The handler uses '$using:{name}', but there is no variable ${name} here.")
             {
-                ErrorId = "UsingVariableNotFound",
+                ErrorId = RpcErrorIds.UsingVariableNotFound,
             };
             SetVariable(ScriptSource.UsingName(name), ForOtherRunspaces(name, variable.Value));
         }

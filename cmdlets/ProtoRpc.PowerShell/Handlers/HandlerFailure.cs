@@ -5,7 +5,7 @@ namespace ProtoRpc.PowerShell;
 /// <summary>A failed call in the listener's records.</summary>
 internal static class HandlerFailure
 {
-    private const string ErrorId = "HandlerFailed";
+    private const string ErrorId = RpcErrorIds.HandlerFailed;
 
     /// <summary>What failed, where, and for whom, with the text that a remote caller does not get, and the id
     /// that he gets.</summary>
@@ -18,7 +18,8 @@ internal static class HandlerFailure
 
         // The copy keeps the line of the script.
         ErrorRecord record = thrown is null
-            ? new ErrorRecord(failed.Error, ErrorId, ErrorCategory.NotSpecified, targetObject: null)
+            ? new ErrorRecord(
+                failed.Error, RpcErrorIds.HandlerFailed, ErrorCategory.NotSpecified, targetObject: null)
             : new ErrorRecord(thrown, failed.Error);
         record.CategoryInfo.Activity = method;
         record.CategoryInfo.TargetName = caller;

@@ -126,7 +126,7 @@ internal sealed class HandlerPool : IDisposable
         catch (Exception e)
         {
             Streams.Add(new ErrorRecord(
-                e, "RawHandlerFailed", ErrorCategory.NotSpecified, context.InterfaceId));
+                e, RpcErrorIds.RawHandlerFailed, ErrorCategory.NotSpecified, context.InterfaceId));
             throw;
         }
     }
@@ -269,7 +269,7 @@ internal sealed class HandlerPool : IDisposable
                 RpcStatusCode.ResourceExhausted,
                 $"The server is too busy: {_queue.Count} calls wait for its {_maxWorkers} workers already.")
             {
-                ErrorId = "ServerBusy",
+                ErrorId = RpcErrorIds.ServerBusy,
             };
         }
 
@@ -362,7 +362,7 @@ internal sealed class HandlerPool : IDisposable
         RpcStatusCode.ResourceExhausted,
         $"The server has no worker left: {_stuck.Count} handlers were stopped and still run.")
     {
-        ErrorId = "WorkersStuck",
+        ErrorId = RpcErrorIds.WorkersStuck,
         MayHaveExecuted = false,
     };
 }

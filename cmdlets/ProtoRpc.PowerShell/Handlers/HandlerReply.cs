@@ -100,7 +100,7 @@ internal static class HandlerReply
                 + "or pipe to Out-Null what is not the reply.",
                 e)
             {
-                ErrorId = "WrongReply",
+                ErrorId = RpcErrorIds.WrongReply,
             };
         }
     }
@@ -119,7 +119,7 @@ internal static class HandlerReply
                 $"The handler left by '{WordOf(exception)}', which answers no call. Use return, or throw.",
                 exception)
             {
-                ErrorId = "HandlerLeft",
+                ErrorId = RpcErrorIds.HandlerLeft,
             };
         }
 
@@ -175,7 +175,7 @@ internal static class HandlerReply
         thrown.Data[ScriptStackTrace] = record.ScriptStackTrace;
         RpcException said = new(RpcStatusCode.Unknown, exception.Message, thrown)
         {
-            ErrorId = CallFailure.ThrownTextId,
+            ErrorId = RpcErrorIds.HandlerThrew,
         };
         Records.AddOrUpdate(said, record);
         return said;
@@ -221,5 +221,5 @@ internal static class HandlerReply
 
     private static RpcException Wrong(RpcMethodInfo method, string what, Exception? inner) =>
         new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}", inner)
-        { ErrorId = "WrongReply" };
+        { ErrorId = RpcErrorIds.WrongReply };
 }

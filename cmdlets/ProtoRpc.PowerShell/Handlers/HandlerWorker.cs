@@ -213,7 +213,7 @@ internal sealed class HandlerWorker
             if (!_ready.TrySetException(e))
             {
                 _pool.Streams.Add(new ErrorRecord(
-                    e, "HandlerWorkerFailed", ErrorCategory.NotSpecified, this));
+                    e, RpcErrorIds.HandlerWorkerFailed, ErrorCategory.NotSpecified, this));
             }
         }
         finally

@@ -57,7 +57,7 @@ internal sealed class RawCall(
                 + e.Message,
                 e)
             {
-                ErrorId = "WrongRequest",
+                ErrorId = RpcErrorIds.WrongRequest,
             };
         }
     }

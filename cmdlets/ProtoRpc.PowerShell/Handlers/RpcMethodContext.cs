@@ -125,7 +125,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
                 RpcStatusCode.Internal,
                 $"The handler of {Method.FullName} left a wrong call context: {e.Message}", e)
             {
-                ErrorId = "WrongCallContext",
+                ErrorId = RpcErrorIds.WrongCallContext,
             };
         }
     }
@@ -158,7 +158,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
                 RpcStatusCode.Internal,
                 $"The handler of {Method.FullName} left wrong {nameof(ResponseExtensions)}: {e.Message}", e)
             {
-                ErrorId = "InvalidExtension",
+                ErrorId = RpcErrorIds.InvalidExtension,
             };
         }
     }
@@ -186,7 +186,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
             throw new RpcException(
                 RpcStatusCode.Internal, $"The handler of {Method.FullName} left wrong {name}: {e.Message}", e)
             {
-                ErrorId = "InvalidHeader",
+                ErrorId = RpcErrorIds.InvalidHeader,
             };
         }
     }

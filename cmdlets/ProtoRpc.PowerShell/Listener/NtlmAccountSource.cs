@@ -61,6 +61,6 @@ public sealed class NtlmAccountSource
         RpcStatusCode.InvalidArgument,
         $"An NTLM account is a credential, or a hashtable of {NameKey} and {HashKey}; here, {what}.")
     {
-        ErrorId = "InvalidNtlmAccount",
+        ErrorId = RpcErrorIds.InvalidNtlmAccount,
     };
 }

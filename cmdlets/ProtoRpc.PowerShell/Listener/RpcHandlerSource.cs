@@ -53,7 +53,7 @@ public sealed class RpcHandlerSource
     }
 
     private static RpcException Invalid(string message) =>
-        new(RpcStatusCode.InvalidArgument, message) { ErrorId = "InvalidHandler" };
+        new(RpcStatusCode.InvalidArgument, message) { ErrorId = RpcErrorIds.InvalidHandler };
 
     private static RpcMethodInfo Find(List<RpcMethodInfo> methods, string name)
     {

@@ -35,7 +35,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
                 "-Impersonate works on Windows alone: no other system lets a thread act as another user. "
                 + "Check what callers may do with -Authorization, or with $RpcContext.User in the handler.")
             {
-                ErrorId = "ImpersonationNotSupported",
+                ErrorId = RpcErrorIds.ImpersonationNotSupported,
             };
         }
     }

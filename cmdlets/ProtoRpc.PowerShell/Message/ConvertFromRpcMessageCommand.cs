@@ -68,7 +68,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
             ? throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"-InputObject: {ValueText.Of(value)} {wrong}")
             {
-                ErrorId = "InvalidInputObject",
+                ErrorId = RpcErrorIds.InvalidInputObject,
             }
             : bytes;
 

@@ -20,7 +20,7 @@ public sealed class ConvertToRpcRecordCommand : RpcConvertObjectCommand
                     + $"'{name}', which "
                     + "differ in nothing but case. Use ConvertTo-RpcMessage -Format Json.")
                 {
-                    ErrorId = "AmbiguousColumn",
+                    ErrorId = RpcErrorIds.AmbiguousColumn,
                 };
             }
 

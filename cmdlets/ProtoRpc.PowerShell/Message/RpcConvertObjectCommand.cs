@@ -44,7 +44,7 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
                 $"The message type of {Describe(InputObject)} is not known, for it is not a reply of "
                 + "this schema. Give -Type, the full name of a message.")
             {
-                ErrorId = "UnknownMessageType",
+                ErrorId = RpcErrorIds.UnknownMessageType,
             };
     }
 

@@ -98,7 +98,7 @@ public sealed partial class InvokeRpcMethodCommand
                 + "or -ResponseHeadersVariable, -TrailersVariable and -ResponseExtensionsVariable; "
                 + "the messages of a stream can be given as a list with -Message.")
             {
-                ErrorId = "NotForManyCalls",
+                ErrorId = RpcErrorIds.NotForManyCalls,
             };
         }
 

@@ -92,7 +92,7 @@ internal static class HeaderMapping
                     $"The header '{name}' cannot be sent: its value is an object with members. Give "
                     + "text, bytes or a list of them.")
                 {
-                    ErrorId = "InvalidHeader",
+                    ErrorId = RpcErrorIds.InvalidHeader,
                 };
             default:
                 metadata.Add(name, LanguagePrimitives.ConvertTo<string>(value));
@@ -109,7 +109,7 @@ internal static class HeaderMapping
             RpcStatusCode.InvalidArgument,
             $"The user name '{user.UserName}' has a colon, which ends it in a header.")
         {
-            ErrorId = "InvalidHeader",
+            ErrorId = RpcErrorIds.InvalidHeader,
         }
         : $"{user.UserName}:{user.GetNetworkCredential().Password}";
 
@@ -120,6 +120,6 @@ internal static class HeaderMapping
         + "that carry secrets (Authorization, X-Api-Key, ...), a PSCredential under Authorization; "
         + "make a text of it for other names.")
     {
-        ErrorId = "InvalidHeader",
+        ErrorId = RpcErrorIds.InvalidHeader,
     };
 }

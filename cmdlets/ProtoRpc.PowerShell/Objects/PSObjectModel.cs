@@ -131,7 +131,7 @@ internal class PSObjectModel : IObjectModel
                 RpcStatusCode.InvalidArgument,
                 $"The property '{property.Name}' cannot be read: {e.Message}", e)
             {
-                ErrorId = MessageErrors.InvalidFieldValue,
+                ErrorId = RpcErrorIds.InvalidFieldValue,
             };
         }
     }

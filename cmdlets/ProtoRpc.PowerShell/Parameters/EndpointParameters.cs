@@ -82,7 +82,7 @@ internal static class EndpointParameters
         return new RpcException(
             RpcStatusCode.InvalidArgument, $"-{name} means nothing to {endpoints}. It is for {others}.")
         {
-            ErrorId = "ParameterNotSupported",
+            ErrorId = RpcErrorIds.ParameterNotSupported,
             Endpoint = uses[0].Endpoint,
         };
     }
@@ -120,7 +120,7 @@ internal static class EndpointParameters
                 $"-{name} means nothing to an anonymous caller of '{endpoint}'. "
                 + "Give -Credential, or -Authentication Self.")
             {
-                ErrorId = "ParameterNotSupported",
+                ErrorId = RpcErrorIds.ParameterNotSupported,
                 Endpoint = endpoint,
             };
         }
@@ -139,7 +139,7 @@ internal static class EndpointParameters
                 RpcStatusCode.InvalidArgument,
                 $"-{name} means nothing without {missing}. Give both, or none.")
             {
-                ErrorId = "ParameterNotSupported",
+                ErrorId = RpcErrorIds.ParameterNotSupported,
             };
         }
     }

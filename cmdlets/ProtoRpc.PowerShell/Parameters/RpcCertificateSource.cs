@@ -205,7 +205,7 @@ public sealed class RpcCertificateSource
     private RpcException NotFound(string why, Exception? cause = null) => new(
         RpcStatusCode.NotFound, $"There is no certificate '{_text}': {why}.", cause)
     {
-        ErrorId = "CertificateNotFound",
+        ErrorId = RpcErrorIds.CertificateNotFound,
     };
 
     private RpcException Invalid(string why, Exception? cause = null) => new(
@@ -215,6 +215,6 @@ public sealed class RpcCertificateSource
         + "or a certificate.",
         cause)
     {
-        ErrorId = "InvalidCertificate",
+        ErrorId = RpcErrorIds.InvalidCertificate,
     };
 }

@@ -78,6 +78,6 @@ public sealed class RpcConnection : IDisposable
     private RpcException Wrong(string why) =>
         new(RpcStatusCode.FailedPrecondition, $"The connection to {this} {why}.")
         {
-            ErrorId = "WrongConnection",
+            ErrorId = RpcErrorIds.WrongConnection,
         };
 }

@@ -100,7 +100,7 @@ internal sealed class RunspaceStore
                 RpcStatusCode.FailedPrecondition,
                 $"The connection to {given} was closed. Run Connect-RpcEndpoint again.")
             {
-                ErrorId = "ConnectionClosed",
+                ErrorId = RpcErrorIds.ConnectionClosed,
             };
         }
 
@@ -112,14 +112,14 @@ internal sealed class RunspaceStore
                 RpcStatusCode.FailedPrecondition,
                 $"There is no open connection. Run Connect-RpcEndpoint first, or give {alternative}.")
             {
-                ErrorId = "NoConnection",
+                ErrorId = RpcErrorIds.NoConnection,
             },
             _ => throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
                 $"There are {open.Count} open connections ({string.Join(", ", open.Take(5))}). "
                 + "Say which with -Connection, or pipe it in.")
             {
-                ErrorId = "AmbiguousConnection",
+                ErrorId = RpcErrorIds.AmbiguousConnection,
             },
         };
     }

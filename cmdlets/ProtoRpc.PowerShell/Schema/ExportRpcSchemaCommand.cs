@@ -69,7 +69,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         {
             throw new RpcException(RpcStatusCode.PermissionDenied, $"Cannot write '{target}': {e.Message}", e)
             {
-                ErrorId = "CannotWriteFile",
+                ErrorId = RpcErrorIds.CannotWriteFile,
             };
         }
     }
@@ -83,7 +83,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
                 $"A descriptor set in '{path}' would be taken for text. Name it .pb, or use -Format Proto "
                 + "with a folder.")
             {
-                ErrorId = "WrongFileEnding",
+                ErrorId = RpcErrorIds.WrongFileEnding,
             };
         }
 
@@ -94,7 +94,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
                 $"'{path}' is a folder, and a descriptor set is one file. Name a file such as "
                 + "schema.pb, or use -Format Proto to write .proto files in the folder.")
             {
-                ErrorId = "PathIsFolder",
+                ErrorId = RpcErrorIds.PathIsFolder,
             };
         }
 
@@ -129,7 +129,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         {
             throw new RpcException(RpcStatusCode.AlreadyExists, $"'{path}' exists. Use -Force to replace it.")
             {
-                ErrorId = "FileExists",
+                ErrorId = RpcErrorIds.FileExists,
             };
         }
     }

@@ -101,7 +101,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
                 $"-{name} means nothing to the file '{path}'. It is for -Endpoint, and for paths that are "
                 + "http:// or https:// addresses.")
             {
-                ErrorId = "ParameterNotSupported",
+                ErrorId = RpcErrorIds.ParameterNotSupported,
             };
         }
     }

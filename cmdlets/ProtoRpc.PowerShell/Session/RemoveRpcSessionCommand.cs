@@ -36,7 +36,7 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
             RpcException missing =
                 new(RpcStatusCode.NotFound, $"No listener of this runspace has a session {id}.")
                 {
-                    ErrorId = "SessionNotFound",
+                    ErrorId = RpcErrorIds.SessionNotFound,
                 };
             WriteError(RpcErrors.ToRecord(missing, id));
         }

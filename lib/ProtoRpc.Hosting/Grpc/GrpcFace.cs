@@ -74,7 +74,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
                 + "and gRPC knows neither NTLM nor Kerberos. "
                 + "Check passwords, tokens or certificates there, or let anonymous callers in.")
             {
-                ErrorId = "NoProofOnGrpc",
+                ErrorId = RpcErrorIds.NoProofOnGrpc,
                 Endpoint = endpoint,
             };
         }

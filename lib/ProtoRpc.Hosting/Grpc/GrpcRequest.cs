@@ -8,9 +8,6 @@ namespace ProtoRpc.Hosting.Grpc;
 /// <summary>The headers of a call.</summary>
 internal static class GrpcRequest
 {
-    /// <summary>The error id of an encoding that is not known.</summary>
-    public const string UnknownEncodingId = "UnknownGrpcEncoding";
-
     /// <summary>When the caller stops waiting; null where it did not say so.</summary>
     /// <exception cref="RpcException">Internal: not a time.</exception>
     public static DateTimeOffset? DeadlineOf(HttpRequest request)
@@ -42,7 +39,7 @@ internal static class GrpcRequest
                 $"Messages compressed with '{encoding}' are not understood; "
                 + $"use one of {GrpcEncoding.Accepted}.")
             {
-                ErrorId = UnknownEncodingId,
+                ErrorId = RpcErrorIds.UnknownGrpcEncoding,
             },
         };
     }

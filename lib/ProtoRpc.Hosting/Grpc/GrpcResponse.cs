@@ -70,7 +70,7 @@ internal class GrpcResponse(HttpContext http)
             }
         }
 
-        if (failure.Error is RpcException { ErrorId: GrpcRequest.UnknownEncodingId })
+        if (failure.Error is RpcException { ErrorId: RpcErrorIds.UnknownGrpcEncoding })
         {
             Response.Headers[GrpcHeaders.AcceptEncoding] = GrpcEncoding.Accepted;
         }
@@ -168,7 +168,7 @@ internal class GrpcResponse(HttpContext http)
                     $"The handler set the {what} '{name}', whose name belongs to the protocol. "
                     + "Use another one.")
                 {
-                    ErrorId = "InvalidHeader",
+                    ErrorId = RpcErrorIds.InvalidHeader,
                 };
             }
 

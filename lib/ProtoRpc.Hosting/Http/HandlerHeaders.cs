@@ -46,7 +46,7 @@ internal static class HandlerHeaders
                     $"The handler set the header '{name}', whose name belongs to the protocol. Use "
                     + "another one.")
                 {
-                    ErrorId = "InvalidHeader",
+                    ErrorId = RpcErrorIds.InvalidHeader,
                 };
             }
 

@@ -107,7 +107,7 @@ internal sealed class HostPolicy
             $"'{name}' is not a host name. Write it without scheme, port and path, as 'rpc.example.com', "
             + "'*.example.com' for all names under it, or '*' for every name.")
         {
-            ErrorId = "InvalidAllowedHost",
+            ErrorId = RpcErrorIds.InvalidAllowedHost,
             Endpoint = endpoint,
         };
     }

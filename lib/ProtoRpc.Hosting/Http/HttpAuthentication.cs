@@ -36,7 +36,7 @@ internal sealed class HttpAuthentication
                 $"'{endpoint}' would take passwords and tokens in clear over the network. "
                 + "Use TLS with a certificate.")
             {
-                ErrorId = "UnencryptedEndpoint",
+                ErrorId = RpcErrorIds.UnencryptedEndpoint,
                 Endpoint = endpoint,
             };
         }

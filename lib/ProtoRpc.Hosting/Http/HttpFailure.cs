@@ -25,7 +25,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
 
     /// <summary>What a call's failure means in HTTP.</summary>
     public static HttpFailure Of(CallFailure failure) => new(
-        failure.Error is RpcException { ErrorId: "ServerBusy" }
+        failure.Error is RpcException { ErrorId: RpcErrorIds.ServerBusy }
             ? StatusCodes.Status503ServiceUnavailable
             : RpcStatusTable.HttpStatusOf(failure.Code),
         failure);

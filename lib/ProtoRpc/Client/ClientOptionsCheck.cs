@@ -30,7 +30,7 @@ internal static class ClientOptionsCheck
                 RpcStatusCode.InvalidArgument,
                 $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.")
             {
-                ErrorId = "CompressionNotSupported",
+                ErrorId = RpcErrorIds.CompressionNotSupported,
                 Endpoint = endpoint,
             };
         }

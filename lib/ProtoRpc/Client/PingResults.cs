@@ -59,7 +59,7 @@ internal static class PingResults
         return new RpcException(
             RpcStatusCode.NotFound, $"The server at '{endpoint}' does not serve '{service}'. {known}.")
         {
-            ErrorId = "ServiceNotServed",
+            ErrorId = RpcErrorIds.ServiceNotServed,
             Endpoint = endpoint,
         };
     }

@@ -59,7 +59,7 @@ internal static class ReplyParser
         $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {why.Message}",
         why)
     {
-        ErrorId = "BadReply",
+        ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
     };
 

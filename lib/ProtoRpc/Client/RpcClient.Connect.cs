@@ -51,7 +51,7 @@ public sealed partial class RpcClient
                 $"'{first}' and '{other}' are of different kinds; "
                 + "one connection balances between endpoints of one kind.")
             {
-                ErrorId = "MixedEndpoints",
+                ErrorId = RpcErrorIds.MixedEndpoints,
                 Endpoint = other,
             };
         }

@@ -218,7 +218,7 @@ public sealed class RpcRawClient : IDisposable
                 + "The raw layer sends nothing in parts: "
                 + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
             {
-                ErrorId = "MessageTooLarge",
+                ErrorId = RpcErrorIds.MessageTooLarge,
                 Endpoint = Endpoint,
             };
         }

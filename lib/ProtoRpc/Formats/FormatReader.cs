@@ -38,12 +38,12 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
 
     /// <summary>The text itself is wrong, not a value in it.</summary>
     protected RpcException Malformed(string problem, Exception? inner = null) =>
-        Error(MessageErrors.MalformedMessage, problem, inner);
+        Error(RpcErrorIds.MalformedMessage, problem, inner);
 
-    protected RpcException Invalid(string problem) => Error(MessageErrors.InvalidFieldValue, problem);
+    protected RpcException Invalid(string problem) => Error(RpcErrorIds.InvalidFieldValue, problem);
 
     protected RpcException Invalid(string? value, string problem) =>
-        Error(MessageErrors.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
+        Error(RpcErrorIds.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
 
     protected RpcException UnknownField(MessageLayout layout, string name)
     {
@@ -55,7 +55,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         }
         Path.PushField(name);
         return Error(
-            MessageErrors.UnknownField,
+            RpcErrorIds.UnknownField,
             $"the message {layout.Type.FullName} has no field '{ValueText.OfName(name)}'.{hint}");
     }
 
@@ -68,7 +68,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     }
 
     protected RpcException TooDeep() => Error(
-        MessageErrors.TooDeep,
+        RpcErrorIds.TooDeep,
         $"messages are nested more than {Math.Min(Options.MaxDepth, MessageLayout.MaxDepth)} deep.");
 
     /// <summary>Refuses a field that is there a second time.</summary>
@@ -86,7 +86,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         if (field.CaseSlot >= 0 && message.ChosenOf(field.CaseSlot) is { } other && other != field)
         {
             throw Error(
-                MessageErrors.OneofConflict,
+                RpcErrorIds.OneofConflict,
                 $"the oneof '{field.Info.Oneof!.Name}' takes one of its fields, and '{other.Info.Name}' is " +
                 "set, too. Leave one of them out.");
         }

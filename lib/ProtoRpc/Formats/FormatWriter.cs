@@ -22,7 +22,7 @@ internal abstract class FormatWriter(RpcMessageInfo root, FormatOptions options)
         };
     }
 
-    protected RpcException Invalid(string problem) => Error(MessageErrors.InvalidFieldValue, problem);
+    protected RpcException Invalid(string problem) => Error(RpcErrorIds.InvalidFieldValue, problem);
 
     protected void CheckDepth(int depth)
     {
@@ -30,7 +30,7 @@ internal abstract class FormatWriter(RpcMessageInfo root, FormatOptions options)
         if (depth > most)
         {
             throw Error(
-                MessageErrors.TooDeep,
+                RpcErrorIds.TooDeep,
                 $"messages are nested more than {most} deep, or a message contains itself.");
         }
     }

@@ -265,7 +265,7 @@ public sealed partial class DynamicMessage
                 $"{field.FullName} is not a field of {Type.FullName} in this schema. " +
                 "Take fields from the message's Type.")
             {
-                ErrorId = MessageErrors.UnknownField,
+                ErrorId = RpcErrorIds.UnknownField,
             };
     }
 

@@ -49,6 +49,6 @@ internal struct ElementBudget(RpcMessageInfo type, int limit)
         + "elements, which are the messages in it with all their fields, set or not, and entries of "
         + "maps. Raise RpcLimits.MaxMessageElements on this side.")
     {
-        ErrorId = MessageErrors.TooManyElements,
+        ErrorId = RpcErrorIds.TooManyElements,
     };
 }

@@ -50,7 +50,7 @@ internal static class FieldValues
                 $"{field.Info.FullName} does not take {(int)bits}: the enum {field.Enum!.FullName} is " +
                 "closed and has no such number.")
             {
-                ErrorId = MessageErrors.InvalidFieldValue,
+                ErrorId = RpcErrorIds.InvalidFieldValue,
             };
         }
     }
@@ -60,7 +60,7 @@ internal static class FieldValues
         $"{field.Info.FullName} takes {Expected(field)}, not {value?.GetType().FullName ?? "null"}. " +
         $"{nameof(MessageMapper)} converts other types.")
     {
-        ErrorId = MessageErrors.InvalidFieldValue,
+        ErrorId = RpcErrorIds.InvalidFieldValue,
     };
 
     private static string Expected(FieldLayout field)

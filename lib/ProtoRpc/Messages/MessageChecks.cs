@@ -17,7 +17,7 @@ internal static class MessageChecks
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"{missing} must be set: the field is required.")
             {
-                ErrorId = MessageErrors.MissingRequiredField,
+                ErrorId = RpcErrorIds.MissingRequiredField,
                 FieldPath = missing,
             };
         }

@@ -3,14 +3,6 @@ namespace ProtoRpc.Messages;
 /// <summary>The stable error ids of messages, and the errors of more than one place.</summary>
 internal static class MessageErrors
 {
-    public const string MalformedMessage = "MalformedMessage";
-    public const string UnknownField = "UnknownField";
-    public const string InvalidFieldValue = "InvalidFieldValue";
-    public const string OneofConflict = "OneofConflict";
-    public const string MissingRequiredField = "MissingRequiredField";
-    public const string TooDeep = "TooDeep";
-    public const string TooManyElements = "TooManyElements";
-
     /// <summary>The error of a message over the limit.</summary>
     /// <param name="what">What the message is: request or reply.</param>
     /// <param name="size">Its bytes, as far as they are known.</param>

@@ -125,8 +125,8 @@ internal sealed class MessageLayout
         }
     }
 
-    /// <summary>Called when the whole of a message of this type is gone through, for tests that count; null for
-    /// nobody.</summary>
+    /// <summary>Called when the whole of a message of this type is gone through, for tests that count; null
+    /// for nobody.</summary>
     public Action<MessagePass>? Watch { get; set; }
 
     /// <summary>The layout of a type, compiled once.</summary>

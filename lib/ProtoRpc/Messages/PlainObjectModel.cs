@@ -89,7 +89,7 @@ public sealed class PlainObjectModel : IObjectModel
                 $"{e.InnerException?.Message}",
                 e.InnerException)
             {
-                ErrorId = MessageErrors.InvalidFieldValue,
+                ErrorId = RpcErrorIds.InvalidFieldValue,
             };
         }
     }

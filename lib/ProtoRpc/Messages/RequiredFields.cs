@@ -23,7 +23,7 @@ internal static class RequiredFields
             $"{(paths.Length == 1 ? "the field is" : "the fields are")} required "
             + $"in {string.Join(", ", types)}.")
         {
-            ErrorId = MessageErrors.MissingRequiredField,
+            ErrorId = RpcErrorIds.MissingRequiredField,
             FieldPath = paths[0],
         };
     }

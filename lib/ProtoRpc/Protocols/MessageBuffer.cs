@@ -120,7 +120,7 @@ internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
             $"The {_what} has at least {size:N0} bytes; the limit is {_maxBytes:N0}. Send less at once, "
             + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
         {
-            ErrorId = "MessageTooLarge",
+            ErrorId = RpcErrorIds.MessageTooLarge,
         };
     }
 }

@@ -106,7 +106,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     private static RpcException Invalid(string name, string why) => new(
         RpcStatusCode.InvalidArgument, $"The header '{name}' cannot be sent: {why}.")
     {
-        ErrorId = "InvalidHeader",
+        ErrorId = RpcErrorIds.InvalidHeader,
     };
 
     private void Append(string name, object value) => _entries.Add(new(name.ToLowerInvariant(), value));

@@ -37,7 +37,8 @@ internal static class TraceContext
     public static ActivityContext Read(RpcMetadata headers)
     {
         string? state = headers.GetText(State) is { Length: <= MaxStateLength } text ? text : null;
-        return ActivityContext.TryParse(headers.GetText(Parent), state, isRemote: true, out ActivityContext found)
+        return ActivityContext.TryParse(
+            headers.GetText(Parent), state, isRemote: true, out ActivityContext found)
             ? found
             : default;
     }

@@ -1,18 +1,17 @@
+using System.Diagnostics;
+
 namespace ProtoRpc.Schema;
 
 /// <summary>The errors of schemas.</summary>
 internal static class SchemaError
 {
-    /// <summary>The error id of a schema that is wrong.</summary>
-    public const string Id = "SchemaError";
-
     /// <summary>A schema that is wrong.</summary>
     public static RpcException Invalid(string message, Exception? cause = null) =>
-        new(RpcStatusCode.InvalidArgument, message, cause) { ErrorId = Id };
+        new(RpcStatusCode.InvalidArgument, message, cause) { ErrorId = RpcErrorIds.SchemaError };
 
     /// <summary>A file that is not there.</summary>
     public static RpcException FileNotFound(string message) =>
-        new(RpcStatusCode.NotFound, message) { ErrorId = "SchemaNotFound" };
+        new(RpcStatusCode.NotFound, message) { ErrorId = RpcErrorIds.SchemaNotFound };
 
     /// <summary>A name that the schema does not have; the nearest ones are told.</summary>
     public static RpcException NameNotFound(string kind, string name, IReadOnlyCollection<string> candidates)
@@ -29,7 +28,15 @@ internal static class SchemaError
         return new RpcException(
             RpcStatusCode.NotFound, $"The schema has no {kind} '{name}'{nothing}.{hint}")
         {
-            ErrorId = $"{char.ToUpperInvariant(kind[0])}{kind[1..]}NotFound",
+            ErrorId = kind switch
+            {
+                "service" => RpcErrorIds.ServiceNotFound,
+                "method" => RpcErrorIds.MethodNotFound,
+                "message" => RpcErrorIds.MessageNotFound,
+                "enum" => RpcErrorIds.EnumNotFound,
+                "file" => RpcErrorIds.FileNotFound,
+                _ => throw new UnreachableException(kind),
+            },
         };
     }
 
@@ -38,6 +45,6 @@ internal static class SchemaError
         new(RpcStatusCode.InvalidArgument,
             $"Several have the {kind} name '{name}': {string.Join(", ", candidates)}. Write the full name.")
         {
-            ErrorId = "AmbiguousName",
+            ErrorId = RpcErrorIds.AmbiguousName,
         };
 }

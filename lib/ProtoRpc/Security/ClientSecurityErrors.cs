@@ -6,7 +6,7 @@ internal static class ClientSecurityErrors
     public static RpcException Invalid(string property, object value) => new(
         RpcStatusCode.InvalidArgument, $"{nameof(RpcClientSecurity)}.{property} cannot be '{value}'.")
     {
-        ErrorId = "InvalidSecurity",
+        ErrorId = RpcErrorIds.InvalidSecurity,
     };
 
     public static RpcException Credential(RpcClientAuthentication authentication) => new(
@@ -15,7 +15,7 @@ internal static class ClientSecurityErrors
             ? "Authentication as User needs a credential with a user name."
             : $"A credential is for authentication as User, not as {authentication}.")
     {
-        ErrorId = "InvalidCredential",
+        ErrorId = RpcErrorIds.InvalidCredential,
     };
 
     public static RpcException Token(RpcClientAuthentication authentication) => new(
@@ -24,14 +24,14 @@ internal static class ClientSecurityErrors
             ? "Authentication as Bearer needs a token."
             : $"A token is for authentication as Bearer, not as {authentication}.")
     {
-        ErrorId = "InvalidCredential",
+        ErrorId = RpcErrorIds.InvalidCredential,
     };
 
     /// <summary>What cannot be sent as a header.</summary>
     public static RpcException NotSendable(RpcEndpoint endpoint, string what) => new(
         RpcStatusCode.InvalidArgument, $"Cannot authenticate to '{endpoint}': {what}.")
     {
-        ErrorId = "InvalidCredential",
+        ErrorId = RpcErrorIds.InvalidCredential,
         Endpoint = endpoint,
     };
 
@@ -40,7 +40,7 @@ internal static class ClientSecurityErrors
         $"{what} would go to '{endpoint}' in clear, and others on the network could read it. "
         + $"Use TLS ({(endpoint.IsGrpc ? "grpcs" : "https")}://), or an endpoint of this machine.")
     {
-        ErrorId = "UnencryptedEndpoint",
+        ErrorId = RpcErrorIds.UnencryptedEndpoint,
         Endpoint = endpoint,
     };
 
@@ -49,7 +49,7 @@ internal static class ClientSecurityErrors
         $"A bearer token is for HTTP and gRPC endpoints, and '{endpoint}' is neither. Use a "
         + "credential there.")
     {
-        ErrorId = "AuthenticationNotSupported",
+        ErrorId = RpcErrorIds.AuthenticationNotSupported,
         Endpoint = endpoint,
     };
 
@@ -57,7 +57,7 @@ internal static class ClientSecurityErrors
         RpcStatusCode.FailedPrecondition,
         $"Who calls is proved to a service, and none of '{endpoint}' is known. Give a schema.")
     {
-        ErrorId = "NoSchema",
+        ErrorId = RpcErrorIds.NoSchema,
         Endpoint = endpoint,
     };
 
@@ -67,7 +67,7 @@ internal static class ClientSecurityErrors
         + "Leave the mechanism and the service principal name out, or authenticate as User with a "
         + "credential.")
     {
-        ErrorId = "InvalidSecurity",
+        ErrorId = RpcErrorIds.InvalidSecurity,
         Endpoint = endpoint,
     };
 
@@ -76,7 +76,7 @@ internal static class ClientSecurityErrors
         $"HTTP agrees with '{endpoint}' on Kerberos by Negotiate, and has no name for Kerberos alone. "
         + "Use Negotiate.")
     {
-        ErrorId = "InvalidSecurity",
+        ErrorId = RpcErrorIds.InvalidSecurity,
         Endpoint = endpoint,
     };
 
@@ -85,7 +85,7 @@ internal static class ClientSecurityErrors
         $"gRPC knows neither NTLM nor Kerberos, and so not the own account: '{endpoint}' takes a user with a "
         + "password, a bearer token, or a client certificate.")
     {
-        ErrorId = "AuthenticationNotSupported",
+        ErrorId = RpcErrorIds.AuthenticationNotSupported,
         Endpoint = endpoint,
     };
 
@@ -94,14 +94,14 @@ internal static class ClientSecurityErrors
         $"Nothing on this system can prove the own account to '{endpoint}'. "
         + "Authenticate as User with a credential, or use a local endpoint.")
     {
-        ErrorId = "NoOwnIdentity",
+        ErrorId = RpcErrorIds.NoOwnIdentity,
         Endpoint = endpoint,
     };
 
     public static RpcException NoKerberos(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented, "Kerberos is not available on this system. Use NTLM.")
     {
-        ErrorId = "NoKerberos",
+        ErrorId = RpcErrorIds.NoKerberos,
         Endpoint = endpoint,
     };
 }

@@ -14,7 +14,7 @@ public sealed class NtlmAccount
         {
             throw new RpcException(RpcStatusCode.InvalidArgument, "An NTLM account needs a user name.")
             {
-                ErrorId = "InvalidNtlmAccount",
+                ErrorId = RpcErrorIds.InvalidNtlmAccount,
             };
         }
 
@@ -56,7 +56,7 @@ public sealed class NtlmAccount
                 RpcStatusCode.InvalidArgument,
                 $"The NT hash of '{name}' has {ntHash.Length} bytes; it must have 16.")
             {
-                ErrorId = "InvalidNtlmAccount",
+                ErrorId = RpcErrorIds.InvalidNtlmAccount,
             };
         }
 

@@ -3,14 +3,11 @@ namespace ProtoRpc.Security;
 /// <summary>Makes exceptions of authentications that failed.</summary>
 internal static class SecurityErrors
 {
-    /// <summary>The id of an identity that was not proved.</summary>
-    public const string AuthenticationFailed = nameof(AuthenticationFailed);
-
     /// <summary>The peer's token proves nothing, or not what is needed.</summary>
     public static RpcException Refused(string mechanism, string why, Exception? cause = null) => new(
         RpcStatusCode.Unauthenticated, $"{mechanism}: {why}.", cause)
     {
-        ErrorId = AuthenticationFailed,
+        ErrorId = RpcErrorIds.AuthenticationFailed,
     };
 
     /// <summary>The peer's token is none of this mechanism.</summary>

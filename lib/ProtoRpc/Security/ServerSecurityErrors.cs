@@ -6,7 +6,7 @@ internal static class ServerSecurityErrors
     public static RpcException Invalid(string property, object value) => new(
         RpcStatusCode.InvalidArgument, $"{nameof(RpcServerSecurity)}.{property} cannot be '{value}'.")
     {
-        ErrorId = "InvalidSecurity",
+        ErrorId = RpcErrorIds.InvalidSecurity,
     };
 
     public static RpcException Unused(
@@ -15,7 +15,7 @@ internal static class ServerSecurityErrors
         $"Callers are not asked for a proof that needs {parameter} ({nameof(RpcServerSecurity)}.{property}): "
         + $"authentication is {authentication}. Add {needed} to it, or leave {parameter} out.")
         {
-            ErrorId = "InvalidSecurity",
+            ErrorId = RpcErrorIds.InvalidSecurity,
         };
 
     public static RpcException NoNtlmAccounts() => new(
@@ -24,13 +24,13 @@ internal static class ServerSecurityErrors
         + "Give it the accounts that may call (-NtlmAccount; "
         + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}), or use another mechanism.")
     {
-        ErrorId = "NoNtlmAccounts",
+        ErrorId = RpcErrorIds.NoNtlmAccounts,
     };
 
     public static RpcException NoKerberos() => new(
         RpcStatusCode.Unimplemented, "Kerberos is not available on this system. Use NTLM with accounts.")
     {
-        ErrorId = "NoKerberos",
+        ErrorId = RpcErrorIds.NoKerberos,
     };
 
     public static RpcException NothingToNegotiate() => new(
@@ -39,6 +39,6 @@ internal static class ServerSecurityErrors
         + $"Give it NTLM accounts (-NtlmAccount; {nameof(RpcServerSecurity)}."
         + $"{nameof(RpcServerSecurity.NtlmAccounts)}), or the machine a Kerberos key.")
     {
-        ErrorId = "NothingToNegotiate",
+        ErrorId = RpcErrorIds.NothingToNegotiate,
     };
 }

@@ -13,13 +13,12 @@ namespace ProtoRpc.Server;
 /// caller gets a correlation id, under which the server's record has the exception.</remarks>
 internal sealed class CallFailure
 {
-    /// <summary>The id of an RpcException that stands for a text which a script threw, with the script's
-    /// exception behind it.</summary>
-    public const string ThrownTextId = "HandlerThrew";
-
     // What ProtoRpc raises while a handler runs, and which is about the handler's caller all the same.
     private static readonly FrozenSet<string> AboutTheCall =
-        FrozenSet.Create("ServerBusy", "WorkersStuck", "ForeignSession", "InvalidHeader", ThrownTextId);
+        FrozenSet.Create(
+            RpcErrorIds.ServerBusy, RpcErrorIds.WorkersStuck, RpcErrorIds.ForeignSession,
+            RpcErrorIds.InvalidHeader,
+            RpcErrorIds.HandlerThrew);
 
     private readonly RpcErrorDetail _detail;
 
@@ -84,7 +83,8 @@ internal sealed class CallFailure
     /// <summary>The failure as the original tells it.</summary>
     public RpcExceptionInfo ToExceptionInfo()
     {
-        Exception told = Error is RpcException { ErrorId: ThrownTextId, InnerException: { } thrown }
+        Exception told =
+            Error is RpcException { ErrorId: RpcErrorIds.HandlerThrew, InnerException: { } thrown }
             ? thrown
             : Error;
         RpcExceptionInfo info = ExceptionInfoCodec.Encode(told, _detail);

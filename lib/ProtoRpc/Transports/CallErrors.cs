@@ -3,25 +3,17 @@ namespace ProtoRpc.Transports;
 /// <summary>Makes exceptions of calls that ended without an answer.</summary>
 internal static class CallErrors
 {
-    /// <summary>The error id of a connection that ended before its answer.</summary>
-    public const string ConnectionLostId = "ConnectionLost";
-
-    /// <summary>The error id of a server that did not take the connection in time.</summary>
-    public const string ConnectTimeoutId = "ConnectTimeout";
-
-    /// <summary>The error id of a balanced call that reached none of its servers.</summary>
-    public const string NoServerReachedId = "NoServerReached";
-
     /// <summary>Whether a call surely did not reach its server, so that it can be made again,
     /// there or elsewhere.</summary>
     public static bool IsUnreached(RpcException e) => !e.MayHaveExecuted
-        && (e.Code == RpcStatusCode.Unavailable || e.ErrorId == ConnectTimeoutId);
+        && (e.Code == RpcStatusCode.Unavailable || e.ErrorId == RpcErrorIds.ConnectTimeout);
 
     /// <summary>Whether nobody was there to take a call. A server that is there and cannot be used, because
     /// of its protocol or its certificate, is not absent: waiting for it is of no use.</summary>
     public static bool IsAbsent(RpcException e) => IsUnreached(e)
-        && (e.ErrorId is ConnectTimeoutId or NoServerReachedId or ConnectionLostId
-            || e.ErrorId == $"RpcStatus.{RpcStatusCode.Unavailable}");
+        && (e.ErrorId is RpcErrorIds.ConnectTimeout or RpcErrorIds.NoServerReached
+        or RpcErrorIds.ConnectionLost
+            || e.ErrorId == RpcErrorIds.OfStatus(RpcStatusCode.Unavailable));
 
     public static RpcException NotReached(RpcEndpoint endpoint, TimeSpan timeout, RpcException last) => new(
         RpcStatusCode.DeadlineExceeded,
@@ -57,7 +49,7 @@ internal static class CallErrors
         + "It was not sent again: call again if running it twice does no harm.",
         cause)
     {
-        ErrorId = ConnectionLostId,
+        ErrorId = RpcErrorIds.ConnectionLost,
         Endpoint = endpoint,
         MayHaveExecuted = true,
     };
@@ -66,7 +58,7 @@ internal static class CallErrors
         RpcStatusCode.Unavailable,
         $"'{endpoint}' closed the connection before the request was sent; the call did not run. Call again.")
     {
-        ErrorId = ConnectionLostId,
+        ErrorId = RpcErrorIds.ConnectionLost,
         Endpoint = endpoint,
     };
 
@@ -85,7 +77,7 @@ internal static class CallErrors
         + "Check that it is a DCE/RPC server, "
         + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
     {
-        ErrorId = ConnectTimeoutId,
+        ErrorId = RpcErrorIds.ConnectTimeout,
         Endpoint = endpoint,
     };
 
@@ -95,14 +87,14 @@ internal static class CallErrors
         + "Make fewer calls at the same time, "
         + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.")
     {
-        ErrorId = "ClientConnectionsExhausted",
+        ErrorId = RpcErrorIds.ClientConnectionsExhausted,
         Endpoint = endpoint,
     };
 
     public static RpcException Closed(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition, $"The client of '{endpoint}' is closed. Connect again.")
     {
-        ErrorId = "ClientClosed",
+        ErrorId = RpcErrorIds.ClientClosed,
         Endpoint = endpoint,
     };
 }

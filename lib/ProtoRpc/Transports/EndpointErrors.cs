@@ -34,7 +34,7 @@ internal static class EndpointErrors
         + (endpoint.Host.Length > 0 ? "port (0 for a free one)." : "name."),
         exception)
     {
-        ErrorId = "EndpointInUse",
+        ErrorId = RpcErrorIds.EndpointInUse,
         Endpoint = endpoint,
     };
 
@@ -44,7 +44,7 @@ internal static class EndpointErrors
         $"'{endpoint}' is served by another listener of this process with another certificate, or with "
         + "none. Use the same, or another port.")
     {
-        ErrorId = "OtherCertificate",
+        ErrorId = RpcErrorIds.OtherCertificate,
         Endpoint = endpoint,
     };
 
@@ -54,7 +54,7 @@ internal static class EndpointErrors
         $"TLS is for native endpoints on TCP, and '{endpoint}' is none. Local endpoints need no TLS; "
         + "https:// and grpcs:// have it anyhow.")
     {
-        ErrorId = "TlsNotSupported",
+        ErrorId = RpcErrorIds.TlsNotSupported,
         Endpoint = endpoint,
     };
 
@@ -71,7 +71,7 @@ internal static class EndpointErrors
                 + $"and none of '{string.Join("', '", endpoints)}' is one. Leave it out, or add one; "
                 + "https:// and grpcs:// have -Certificate.")
             {
-                ErrorId = "TlsNotSupported",
+                ErrorId = RpcErrorIds.TlsNotSupported,
                 Endpoint = endpoints[0],
             };
         }
@@ -82,7 +82,7 @@ internal static class EndpointErrors
         RpcStatusCode.InvalidArgument,
         $"Cannot listen on '{endpoint}': the certificate '{subject}' comes without its private key.")
     {
-        ErrorId = "MissingCertificate",
+        ErrorId = RpcErrorIds.MissingCertificate,
         Endpoint = endpoint,
     };
 
@@ -120,7 +120,7 @@ internal static class EndpointErrors
         $"'{endpoint}' did not accept the connection within {timeout.TotalSeconds:0.###} s. Check host and "
         + $"firewall, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
     {
-        ErrorId = CallErrors.ConnectTimeoutId,
+        ErrorId = RpcErrorIds.ConnectTimeout,
         Endpoint = endpoint,
     };
 

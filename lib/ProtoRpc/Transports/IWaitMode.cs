@@ -2,8 +2,9 @@ namespace ProtoRpc.Transports;
 
 /// <summary>How a body of code that blocking and asynchronous callers share does what waits.</summary>
 /// <remarks>Such a body is an async method with this as a type parameter. The modes are structs, so each gets
-/// machine code of its own without a virtual call. With <see cref="BlockingWait"/> every task is complete when
-/// it is awaited, so the body runs to its end on the caller's thread, without allocating a state machine.
+/// machine code of its own without a virtual call. With <see cref="BlockingWait"/> every task is complete
+/// when it is awaited, so the body runs to its end on the caller's thread,
+/// without allocating a state machine.
 /// </remarks>
 internal interface IWaitMode
 {

@@ -92,7 +92,7 @@ internal static class LocalSocketDirectory
         $"'{endpoint}' needs the directory '{path}' for this account alone, but {fault}. Remove it, or set "
         + "XDG_RUNTIME_DIR or TMPDIR to a directory of your own.")
     {
-        ErrorId = "SocketDirectoryNotSafe",
+        ErrorId = RpcErrorIds.SocketDirectoryNotSafe,
         Endpoint = endpoint,
     };
 }

@@ -22,7 +22,7 @@ internal static class NativeTransports
                 $"'{endpoint}' is not an endpoint of the native protocol. Use ncacn_ip_tcp, ncacn_np "
                 + "or ncalrpc.")
             {
-                ErrorId = "NotNativeEndpoint",
+                ErrorId = RpcErrorIds.NotNativeEndpoint,
                 Endpoint = endpoint,
             };
 }

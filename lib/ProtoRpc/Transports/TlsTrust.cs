@@ -68,7 +68,8 @@ internal sealed class TlsTrust
     public bool IsDistrust(Exception failure) => failure is AuthenticationException && _distrust is not null;
 
     /// <summary>Why a handshake failed.</summary>
-    public RpcException Failure(Exception failure) => failure is AuthenticationException && _distrust is { } why
+    public RpcException Failure(Exception failure) =>
+        failure is AuthenticationException && _distrust is { } why
         ? TlsErrors.Untrusted(_endpoint, why, failure)
         : TlsErrors.HandshakeFailed(_endpoint, failure);
 

@@ -148,7 +148,7 @@ internal sealed class UnixSocketTransport : INativeTransport
                 + $"and the system takes {MaxPathBytes}. "
                 + "Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.")
             {
-                ErrorId = "EndpointNameTooLong",
+                ErrorId = RpcErrorIds.EndpointNameTooLong,
                 Endpoint = endpoint,
             };
     }
@@ -158,7 +158,7 @@ internal sealed class UnixSocketTransport : INativeTransport
         $"'{endpoint}' is a named pipe of another machine, which only Windows can reach. "
         + "Use ncacn_ip_tcp, or leave the host out for a pipe of this machine.")
     {
-        ErrorId = "RemotePipeNotSupported",
+        ErrorId = RpcErrorIds.RemotePipeNotSupported,
         Endpoint = endpoint,
     };
 }

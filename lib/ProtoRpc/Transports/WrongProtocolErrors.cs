@@ -6,8 +6,6 @@ namespace ProtoRpc.Transports;
 /// <summary>Makes exceptions of servers that do not speak as the endpoint says.</summary>
 internal static class WrongProtocolErrors
 {
-    private const string Id = "WrongProtocol";
-
     public static RpcException WrongProtocol(RpcEndpoint endpoint, PeerGreeting greeting, string firstLine)
     {
         bool wantsTls = endpoint.IsTls;
@@ -70,7 +68,7 @@ internal static class WrongProtocolErrors
     private static RpcException Make(RpcEndpoint endpoint, string what, Exception? inner) => new(
         RpcStatusCode.Unavailable, $"The server at '{endpoint}' cannot be used: {what}.", inner)
     {
-        ErrorId = Id,
+        ErrorId = RpcErrorIds.WrongProtocol,
         Endpoint = endpoint,
     };
 

@@ -3,8 +3,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Tests.Calls;
 
-/// <summary>A message with a text as its field 1, as protoc would generate it, that counts how often its size is
-/// computed and its bytes are written.</summary>
+/// <summary>A message with a text as its field 1, as protoc would generate it, that counts how often its size
+/// is computed and its bytes are written.</summary>
 internal sealed class CountingMessage(MessageDescriptor descriptor, string text) : IBufferMessage
 {
     private int _measured;

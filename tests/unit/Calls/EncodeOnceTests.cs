@@ -83,7 +83,8 @@ public static class EncodeOnceTests
                 Message(EchoServer.Schema, "calls.EchoReply", new string('x', 50_000))))
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
-        using RpcClient client = EchoServer.Connect(server, new RpcClientOptions { MultiPartThreshold = threshold });
+        using RpcClient client =
+            EchoServer.Connect(server, new RpcClientOptions { MultiPartThreshold = threshold });
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
             "Say", new EchoRequest { Text = new string('x', Threshold) }));

@@ -19,7 +19,8 @@ public static class TraceContextTests
         ActivityContext read = TraceContext.Read(headers);
 
         Assert.True(TraceContext.IsIn(headers));
-        Assert.Equal((activity.TraceId, activity.SpanId, state), (read.TraceId, read.SpanId, read.TraceState));
+        Assert.Equal(
+            (activity.TraceId, activity.SpanId, state), (read.TraceId, read.SpanId, read.TraceState));
         Assert.True(read.IsRemote);
     }
 

@@ -45,7 +45,8 @@ public static partial class EncodedMessageTests
         // The second time the size is no surprise, and a buffer of that size would be at hand.
         for (int i = 0; i < 2; i++)
         {
-            RpcException error = Assert.Throws<RpcException>(() => EncodedMessage.Of(message, limit, "reply"));
+            RpcException error =
+                Assert.Throws<RpcException>(() => EncodedMessage.Of(message, limit, "reply"));
 
             int reached = int.Parse(
                 AtLeast().Match(error.Message).Groups[1].Value, CultureInfo.InvariantCulture);
@@ -81,7 +82,8 @@ public static partial class EncodedMessageTests
     {
         const int Count = 130;
         string fields = string.Concat(Enumerable.Range(1, Count).Select(
-            i => $"required {(i % 3 == 0 ? "string" : "int32")} f{i} = {i}; optional bool o{i} = {i + 1000};"));
+            i => $"required {(i % 3 == 0 ? "string" : "int32")} f{i} = {i}; optional bool o{i} "
+                + $"= {i + 1000};"));
         RpcMessageInfo type = ReplyMismatchTests.Load(
             $"syntax = \"proto2\"; package m; message Wide {{ {fields} }}").GetMessage("m.Wide");
         DynamicMessage message = new(type);

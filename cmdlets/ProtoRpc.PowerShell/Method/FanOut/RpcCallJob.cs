@@ -92,7 +92,7 @@ public sealed class RpcCallJob : Job
         catch (Exception e)
         {
             // Whoever waits for the job would wait for ever.
-            Error.Add(new ErrorRecord(e, "JobFailed", ErrorCategory.NotSpecified, this));
+            Error.Add(new ErrorRecord(e, RpcErrorIds.JobFailed, ErrorCategory.NotSpecified, this));
             SetJobState(JobState.Failed);
         }
     }

@@ -179,7 +179,7 @@ internal sealed class BalancedChannel : IRpcChannel
         + string.Join(' ', failures.Select(failure => failure.Message)),
         failures[0])
     {
-        ErrorId = CallErrors.NoServerReachedId,
+        ErrorId = RpcErrorIds.NoServerReached,
     };
 
     private TResult Try<TResult>(Func<IRpcChannel, TResult> call) =>
@@ -233,7 +233,7 @@ internal sealed class BalancedChannel : IRpcChannel
             + string.Join(' ', failures.Select(failure => failure.Message)),
             failures[0])
         {
-            ErrorId = CallErrors.NoServerReachedId,
+            ErrorId = RpcErrorIds.NoServerReached,
         };
 
     // Those that rest come last, in case that nobody else is there.

@@ -79,7 +79,7 @@ internal sealed class GrpcChannel : IRpcChannel
     {
         RpcException explained = GrpcFailures.Translate(exception, Endpoint, isAnswered);
         return !isAnswered && exception is HttpRequestException
-            && explained.ErrorId == CallErrors.ConnectionLostId
+            && explained.ErrorId == RpcErrorIds.ConnectionLost
             ? _refusal ?? explained
             : explained;
     }
@@ -174,7 +174,7 @@ internal sealed class GrpcChannel : IRpcChannel
     private static RpcException NotOne(string what) => new(
         RpcStatusCode.Internal, $"The server sent {what}. Does its schema differ from this one?")
     {
-        ErrorId = "BadReply",
+        ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
     };
 

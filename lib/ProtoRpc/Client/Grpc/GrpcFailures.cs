@@ -69,8 +69,8 @@ internal static class GrpcFailures
         return new RpcException(code, $"'{endpoint}' {what} (HTTP/2 error 0x{reset.ErrorCode:x}).", reset)
         {
             ErrorId = reset.ErrorCode == NoError && code == RpcStatusCode.Unavailable
-                ? CallErrors.ConnectionLostId
-                : $"RpcStatus.{code}",
+                ? RpcErrorIds.ConnectionLost
+                : RpcErrorIds.OfStatus(code),
             MayHaveExecuted = isAnswered || reset.ErrorCode != RefusedStream,
         };
     }

@@ -75,7 +75,8 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
             isUnknown = reply.Status == HealthCheckResponse.Types.ServingStatus.ServiceUnknown;
             return reply.Status.ToString();
         }
-        catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != "NotGrpc")
+        catch (RpcException e)
+            when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != RpcErrorIds.NotGrpc)
         {
             return "";
         }
@@ -111,7 +112,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
             throw new RpcException(
                 RpcStatusCode.Internal, $"The reply to {CheckPath} cannot be read: {e.Message}", e)
             {
-                ErrorId = "BadReply",
+                ErrorId = RpcErrorIds.BadReply,
             };
         }
     }

@@ -55,7 +55,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                     timeout, null, only: null, streamsRequests: true, cancellation);
                 return await ask(call).ConfigureAwait(false);
             }
-            catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != "NotGrpc")
+            catch (RpcException e)
+                when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != RpcErrorIds.NotGrpc)
             {
                 refusal = e;
             }
@@ -67,7 +68,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             + "Give its .proto files or a descriptor set as -Schema.",
             refusal)
         {
-            ErrorId = "NoReflection",
+            ErrorId = RpcErrorIds.NoReflection,
             Endpoint = channel.Endpoint,
         };
     }
@@ -206,7 +207,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             + "Give the schema as files (-Schema).",
             inner)
         {
-            ErrorId = "BadReflection",
+            ErrorId = RpcErrorIds.BadReflection,
             Endpoint = channel.Endpoint,
         };
     }

@@ -21,7 +21,7 @@ internal static class GrpcStatus
                 "The reply ended without a status. The server, or a proxy before it, "
                 + "cut it off or does not speak gRPC.")
             {
-                ErrorId = "NoGrpcStatus",
+                ErrorId = RpcErrorIds.NoGrpcStatus,
                 MayHaveExecuted = true,
             };
         }
@@ -70,7 +70,7 @@ internal static class GrpcStatus
             $"The answer is not gRPC but HTTP {(int)status}{what}{quote}. Check the endpoint, "
             + "and proxies before it.")
         {
-            ErrorId = "NotGrpc",
+            ErrorId = RpcErrorIds.NotGrpc,
             MayHaveExecuted = true,
         };
     }

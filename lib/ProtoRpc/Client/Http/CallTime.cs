@@ -59,7 +59,7 @@ internal sealed class CallTime : IDisposable
                 RpcStatusCode.Internal,
                 $"The reply of '{endpoint}' is not compressed as it says: {error.Message}", error)
             {
-                ErrorId = "BadReply",
+                ErrorId = RpcErrorIds.BadReply,
                 MayHaveExecuted = true,
             },
 

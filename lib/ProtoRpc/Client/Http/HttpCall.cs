@@ -185,7 +185,7 @@ internal sealed class HttpCall : IRpcStream
         RpcStatusCode.Internal,
         $"The replies to {_call.Method.FullName} end in the middle of one, {left:N0} bytes after its start.")
     {
-        ErrorId = "BadReply",
+        ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
     };
 }

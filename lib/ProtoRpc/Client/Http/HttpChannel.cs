@@ -219,7 +219,7 @@ internal sealed partial class HttpChannel : IRpcChannel
                     RpcStatusCode.InvalidArgument,
                     $"The header '{name}' cannot be sent: the name belongs to the protocol. Use another one.")
                 {
-                    ErrorId = "InvalidHeader",
+                    ErrorId = RpcErrorIds.InvalidHeader,
                 };
             }
 
@@ -325,7 +325,7 @@ internal sealed partial class HttpChannel : IRpcChannel
         $"The reply to {method.FullName} is '{mediaType}' and not a message; "
         + $"is '{_address}' the address of the service?")
     {
-        ErrorId = "BadReply",
+        ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
     };
 
@@ -367,7 +367,7 @@ internal sealed partial class HttpChannel : IRpcChannel
                 e.Code == RpcStatusCode.ResourceExhausted ? e.Code : RpcStatusCode.Internal,
                 $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {e.Message}", e)
             {
-                ErrorId = "BadReply",
+                ErrorId = RpcErrorIds.BadReply,
                 MayHaveExecuted = true,
             };
         }
@@ -391,7 +391,7 @@ internal sealed partial class HttpChannel : IRpcChannel
             throw new RpcException(
                 RpcStatusCode.Internal, $"The reply's {HttpNames.CallContext} cannot be read.", e)
             {
-                ErrorId = "BadHeader",
+                ErrorId = RpcErrorIds.BadHeader,
                 MayHaveExecuted = true,
             };
         }

@@ -38,7 +38,8 @@ internal sealed class BindProbe : IDisposable
     public RpcException? Explain(Exception failure, bool isOver)
     {
         bool isOther =
-            TransportConnection.IsBroken(failure) || failure is RpcException { ErrorId: "ProtocolError" };
+            TransportConnection.IsBroken(failure) || failure is RpcException
+                { ErrorId: RpcErrorIds.ProtocolError };
         if (_found is null && _isOfUse && isOther && !isOver)
         {
             FindAsync().GetAwaiter().GetResult();

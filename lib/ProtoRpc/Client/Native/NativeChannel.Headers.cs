@@ -69,7 +69,7 @@ internal sealed partial class NativeChannel
                 RpcStatusCode.Internal,
                 $"The reply to {method} carries the id of another call; the connection is not to be trusted.")
             {
-                ErrorId = "BadHeader",
+                ErrorId = RpcErrorIds.BadHeader,
                 MayHaveExecuted = true,
             };
         }

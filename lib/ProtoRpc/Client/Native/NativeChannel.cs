@@ -66,7 +66,8 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         return GoesInParts(body)
             ? UploadBody(call, body, read, cancellation)
             : Call(
-                ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body, call.Timeout, read,
+                ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
+                call.Timeout, read,
                 cancellation, call);
     }
 
@@ -107,7 +108,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         RpcStatusCode.Unimplemented,
         $"The native protocol cannot tell a schema. Give the .proto files of '{endpoint}' as -Schema.")
     {
-        ErrorId = "NoSchema",
+        ErrorId = RpcErrorIds.NoSchema,
         Endpoint = endpoint,
     };
 
@@ -188,7 +189,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
                 + "the name; a service whose .proto file sets interface_id needs a schema or that id.",
                 e)
             {
-                ErrorId = "ServiceNotServed",
+                ErrorId = RpcErrorIds.ServiceNotServed,
                 Endpoint = endpoint,
             };
         }

@@ -219,7 +219,7 @@ internal sealed class XmlMessageReader(
             if (!isKnown && !Options.IgnoreUnknownFields)
             {
                 throw Error(
-                    MessageErrors.UnknownField,
+                    RpcErrorIds.UnknownField,
                     $"the attribute '{reader.Name}' means nothing here. Fields are elements.");
             }
         }

@@ -21,7 +21,7 @@ internal sealed class XmlMessageWriter(XmlWriter writer, RpcMessageInfo root, Fo
         {
             // The writer's word for a control character, which XML can only do without; and for a bad root.
             throw Error(
-                MessageErrors.InvalidFieldValue,
+                RpcErrorIds.InvalidFieldValue,
                 $"XML cannot hold this: {e.Message} The binary format and JSON can.",
                 e);
         }

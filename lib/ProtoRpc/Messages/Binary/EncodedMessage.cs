@@ -5,9 +5,9 @@ namespace ProtoRpc.Messages.Binary;
 
 /// <summary>A message that is encoded once: its size decides how it is sent, and the same bytes are then
 /// sent.</summary>
-/// <remarks>A dynamic message learns its size only by being encoded, so its bytes are kept in pooled memory. A
-/// generated one computes its size, and is written where its bytes go. Required fields are not checked: whoever
-/// sends the message has done so. Not thread-safe; dispose it.</remarks>
+/// <remarks>A dynamic message learns its size only by being encoded, so its bytes are kept in pooled memory.
+/// A generated one computes its size, and is written where its bytes go. Required fields are not checked:
+/// whoever sends the message has done so. Not thread-safe; dispose it.</remarks>
 internal sealed class EncodedMessage : IDisposable
 {
     private readonly IMessage? _generated;

@@ -205,7 +205,8 @@ internal static class MessageDecoder
         if (Ascii.IsValid(bytes))
         {
             // Most text, and the one whose length is known without looking.
-            return string.Create(bytes.Length, bytes, static (text, ascii) => Ascii.ToUtf16(ascii, text, out _));
+            return string.Create(
+                bytes.Length, bytes, static (text, ascii) => Ascii.ToUtf16(ascii, text, out _));
         }
         if (field.ValidatesUtf8 && !Utf8.IsValid(bytes))
         {

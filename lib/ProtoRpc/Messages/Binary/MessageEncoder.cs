@@ -19,7 +19,7 @@ internal static class MessageEncoder
                 $"A {message.Type.FullName} cannot be sent: messages are nested more than " +
                 $"{MessageLayout.MaxDepth} deep, or a message contains itself.")
             {
-                ErrorId = MessageErrors.TooDeep,
+                ErrorId = RpcErrorIds.TooDeep,
             };
         }
 

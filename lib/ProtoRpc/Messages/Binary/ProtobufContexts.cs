@@ -66,7 +66,7 @@ internal static class ProtobufContexts
                     "The bytes are not a protobuf message: " +
                     $"the wire type {tag & WireType.Mask} does not exist.")
                 {
-                    ErrorId = MessageErrors.MalformedMessage,
+                    ErrorId = RpcErrorIds.MalformedMessage,
                 };
         }
     }
@@ -80,7 +80,7 @@ internal static class ProtobufContexts
                 "The bytes are refused as a message: " +
                 $"groups are nested more than {MessageLayout.MaxDepth} deep.")
             {
-                ErrorId = MessageErrors.TooDeep,
+                ErrorId = RpcErrorIds.TooDeep,
             };
         }
         uint tag;

@@ -267,7 +267,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
                 $"The bytes are refused as a message {_type.FullName}: at byte {_position} messages are " +
                 $"nested more than {MessageLayout.MaxDepth} deep.")
             {
-                ErrorId = MessageErrors.TooDeep,
+                ErrorId = RpcErrorIds.TooDeep,
             };
         }
     }
@@ -287,6 +287,6 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         $"The bytes are not a message {_type.FullName}: {what}, at byte {position} of {_bytes.Length}. " +
         "Check that both sides use the same message type.")
     {
-        ErrorId = MessageErrors.MalformedMessage,
+        ErrorId = RpcErrorIds.MalformedMessage,
     };
 }

@@ -48,7 +48,7 @@ internal sealed class ObjectReader
         if (depth > _mapper.MaxDepth)
         {
             throw Error(
-                MessageErrors.TooDeep,
+                RpcErrorIds.TooDeep,
                 $"the object is nested more than {_mapper.MaxDepth} deep, or contains itself.");
         }
         if (value is IMessage message && TryTakeMessage(layout, message, out DynamicMessage? taken))
@@ -87,7 +87,7 @@ internal sealed class ObjectReader
                 {
                     Path.PushField(name);
                     throw Error(
-                        MessageErrors.InvalidFieldValue, "two keys mean this field. Leave one of them out.");
+                        RpcErrorIds.InvalidFieldValue, "two keys mean this field. Leave one of them out.");
                 }
             }
             else if (!_mapper.AllowUnknownFields)
@@ -128,7 +128,7 @@ internal sealed class ObjectReader
         if (seen[field.Index])
         {
             throw Error(
-                MessageErrors.InvalidFieldValue,
+                RpcErrorIds.InvalidFieldValue,
                 $"two keys mean this field, one of them '{name}'. Leave one of them out.");
         }
         seen[field.Index] = true;
@@ -191,7 +191,7 @@ internal sealed class ObjectReader
     }
 
     public RpcException Invalid(object? value, string problem) =>
-        Error(MessageErrors.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
+        Error(RpcErrorIds.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
 
     public RpcException Error(string errorId, string message)
     {
@@ -238,7 +238,7 @@ internal sealed class ObjectReader
         if (field.CaseSlot >= 0 && message.ChosenOf(field.CaseSlot) is { } other)
         {
             throw Error(
-                MessageErrors.OneofConflict,
+                RpcErrorIds.OneofConflict,
                 $"the oneof '{field.Info.Oneof!.Name}' takes one of its fields, and '{other.Info.Name}' is " +
                 "set, too. Leave one of them out, or make it null.");
         }
@@ -257,7 +257,7 @@ internal sealed class ObjectReader
         }
         Path.PushField(name);
         return Error(
-            MessageErrors.UnknownField,
+            RpcErrorIds.UnknownField,
             $"the message {layout.Type.FullName} has no field '{name}'.{hint}");
     }
 
@@ -366,7 +366,7 @@ internal sealed class ObjectReader
             : ScalarValue.Box(field.Value.Kind, ReadScalar(field.Value, value!));
         if (!message.MapOf(field).TryAdd(key, kept))
         {
-            throw Error(MessageErrors.InvalidFieldValue, "the key is there twice. Leave one of them out.");
+            throw Error(RpcErrorIds.InvalidFieldValue, "the key is there twice. Leave one of them out.");
         }
         Path.Pop();
     }

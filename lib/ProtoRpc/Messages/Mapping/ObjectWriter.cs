@@ -27,7 +27,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
                 RpcStatusCode.InvalidArgument,
                 $"A {root.FullName} cannot be shown: messages are nested more than {mapper.MaxDepth} deep.")
             {
-                ErrorId = MessageErrors.TooDeep,
+                ErrorId = RpcErrorIds.TooDeep,
             };
         }
         FieldLayout[] fields = message.Layout.Fields;
@@ -239,7 +239,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
             message.CheckRequired();
             return message;
         }
-        catch (RpcException e) when (e.ErrorId != MessageErrors.TooManyElements)
+        catch (RpcException e) when (e.ErrorId != RpcErrorIds.TooManyElements)
         {
             // The message around it is good: it is shown, with the bytes as they are.
             return null;

@@ -147,7 +147,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
             if (!message.MapOf(fields).TryAdd(name, item))
             {
                 throw reader.Error(
-                    MessageErrors.InvalidFieldValue, "the name is there twice. Leave one out.");
+                    RpcErrorIds.InvalidFieldValue, "the name is there twice. Leave one out.");
             }
             reader.Path.Pop();
         }
@@ -277,7 +277,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
             return hasValue && reader.Unwrap(members[0].Value) is { } raw
                 ? Pack(layout, url, (byte[])reader.ReadReference(layout.Fields[1], raw, depth))
                 : throw reader.Error(
-                    MessageErrors.InvalidFieldValue,
+                    RpcErrorIds.InvalidFieldValue,
                     $"the schema has no message '{fullName}', which '@type' names. Import the .proto that " +
                     "declares it, or give its bytes as 'value'.");
         }
@@ -294,7 +294,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         else if (!hasValue)
         {
             throw reader.Error(
-                MessageErrors.InvalidFieldValue,
+                RpcErrorIds.InvalidFieldValue,
                 $"a {fullName} in an Any stands under the key 'value', beside '@type'.");
         }
         else

@@ -48,7 +48,7 @@ internal readonly record struct AuthTrailer(byte Type, byte Level, byte PadLengt
                 RpcStatusCode.ResourceExhausted,
                 $"The token of the authentication has {value.Length:N0} bytes, more than fit in a PDU.")
             {
-                ErrorId = "TokenTooLarge",
+                ErrorId = RpcErrorIds.TokenTooLarge,
             };
         }
 

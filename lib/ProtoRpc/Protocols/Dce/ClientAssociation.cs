@@ -360,7 +360,7 @@ internal sealed class ClientAssociation : IDisposable
         + $"{_limits.MaxFragments:N0} fragments. Ask for less at once, or raise "
         + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} of the client.")
     {
-        ErrorId = "MessageTooLarge",
+        ErrorId = RpcErrorIds.MessageTooLarge,
         Endpoint = _endpoint,
         MayHaveExecuted = true,
     };

@@ -119,7 +119,7 @@ internal sealed class ClientSecurity : IDisposable
             $"'{_endpoint}' does not offer {Mechanism}. "
             + "Use another mechanism, or connect without authentication.")
         {
-            ErrorId = "MechanismNotOffered",
+            ErrorId = RpcErrorIds.MechanismNotOffered,
             Endpoint = _endpoint,
         }
         : NotAccepted();
@@ -150,7 +150,7 @@ internal sealed class ClientSecurity : IDisposable
         $"'{_endpoint}' did not authenticate '{User}' with {Mechanism}: {why}.",
         cause)
     {
-        ErrorId = SecurityErrors.AuthenticationFailed,
+        ErrorId = RpcErrorIds.AuthenticationFailed,
         Endpoint = _endpoint,
         NativeStatus = status,
     };

@@ -33,7 +33,7 @@ internal static class NativeFault
         $"'{endpoint}' wants to know who calls, and this connection does not say. Connect with "
         + "authentication: as User with a credential, or as Self.")
     {
-        ErrorId = "AuthenticationRequired",
+        ErrorId = RpcErrorIds.AuthenticationRequired,
         Endpoint = endpoint,
         NativeStatus = status,
     };
@@ -43,7 +43,7 @@ internal static class NativeFault
         RpcStatusCode.Internal,
         $"'{endpoint}' does not speak DCE/RPC as agreed: {what}. Check that a DCE/RPC server listens there.")
     {
-        ErrorId = "ProtocolError",
+        ErrorId = RpcErrorIds.ProtocolError,
         Endpoint = endpoint,
         MayHaveExecuted = mayHaveExecuted,
     };

@@ -41,6 +41,6 @@ internal static class NativeLimits
 
     private static RpcException Invalid(string what) => new(RpcStatusCode.InvalidArgument, what)
     {
-        ErrorId = "InvalidLimit",
+        ErrorId = RpcErrorIds.InvalidLimit,
     };
 }

@@ -3,12 +3,10 @@ namespace ProtoRpc.Protocols.Grpc;
 /// <summary>Makes exceptions of what a peer does wrong in its stream of messages.</summary>
 internal static class GrpcDefects
 {
-    public const string BadFrameId = "BadGrpcFrame";
-
     public static RpcException BadFrame(string why, Exception? inner = null) => new(
         RpcStatusCode.Internal, $"The peer does not keep to gRPC's framing: {why}.", inner)
     {
-        ErrorId = BadFrameId,
+        ErrorId = RpcErrorIds.BadGrpcFrame,
         MayHaveExecuted = true,
     };
 
@@ -17,14 +15,14 @@ internal static class GrpcDefects
         $"The peer {what}; the limit is {maxBytes:N0}. "
         + "Raise RpcLimits.MaxMessageBytes (-MaxReceiveSize) if that is wanted.")
     {
-        ErrorId = "MessageTooLarge",
+        ErrorId = RpcErrorIds.MessageTooLarge,
         MayHaveExecuted = true,
     };
 
     public static RpcException BadHeader(string name, string value, string wanted) => new(
         RpcStatusCode.Internal, $"The peer sent the header '{name}: {value}', which is not {wanted}.")
     {
-        ErrorId = "BadGrpcHeader",
+        ErrorId = RpcErrorIds.BadGrpcHeader,
         MayHaveExecuted = true,
     };
 }

@@ -65,7 +65,7 @@ internal static class GrpcHeaders
                     RpcStatusCode.InvalidArgument,
                     $"The header '{name}' cannot be sent: the name belongs to the protocol. Use another one.")
                 {
-                    ErrorId = "InvalidHeader",
+                    ErrorId = RpcErrorIds.InvalidHeader,
                 };
             }
 

@@ -9,7 +9,7 @@ namespace ProtoRpc.Protocols.Native;
 /// neither read nor written here, whatever a schema calls their numbers.</summary>
 internal static class HeaderExtensions
 {
-    private const string ErrorId = "InvalidExtension";
+    private const string ErrorId = RpcErrorIds.InvalidExtension;
 
     private static readonly RpcSchema Bare = RpcSchema.FromDescriptors(RpcMessagesReflection.Descriptor);
 
@@ -56,7 +56,7 @@ internal static class HeaderExtensions
         {
             throw new RpcException(code, $"The extensions of the {what} cannot be read. {e.Message}", e)
             {
-                ErrorId = "BadHeader",
+                ErrorId = RpcErrorIds.BadHeader,
             };
         }
     }
@@ -137,7 +137,7 @@ internal static class HeaderExtensions
         $"Calls to '{endpoint}' carry no extensions of the request header; the native protocol does "
         + "(tcp, pipe and local endpoints). Use headers, or the call context.")
     {
-        ErrorId = "ExtensionsNotSupported",
+        ErrorId = RpcErrorIds.ExtensionsNotSupported,
         Endpoint = endpoint,
     };
 
@@ -181,7 +181,7 @@ internal static class HeaderExtensions
     }
 
     private static RpcException Invalid(RpcStatusCode code, string why, Exception? inner = null) =>
-        new(code, $"{why}.", inner) { ErrorId = ErrorId };
+        new(code, $"{why}.", inner) { ErrorId = RpcErrorIds.InvalidExtension };
 
     // The fields of some numbers, as they are.
     private static byte[] Select(byte[] message, Func<int, bool> isWanted)

@@ -65,7 +65,8 @@ internal static class NativeHeaders
     }
 
     private static RpcException Broken(string why, Exception? inner) =>
-        new(RpcStatusCode.Internal, $"The header cannot be read: {why}.", inner) { ErrorId = "BadHeader" };
+        new(RpcStatusCode.Internal, $"The header cannot be read: {why}.", inner)
+            { ErrorId = RpcErrorIds.BadHeader };
 
     private static void WriteVarint(IBufferWriter<byte> output, uint value)
     {

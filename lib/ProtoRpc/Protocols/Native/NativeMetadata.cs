@@ -68,7 +68,7 @@ internal static class NativeMetadata
         {
             throw new RpcException(code, $"The {what} of the call are wrong. {e.Message}", e)
             {
-                ErrorId = "BadHeader",
+                ErrorId = RpcErrorIds.BadHeader,
             };
         }
     }
@@ -104,6 +104,6 @@ internal static class NativeMetadata
         + $"the limits are {limits.MaxHeaders} values and {limits.MaxHeaderBytes} bytes. "
         + "Send what is larger in the message.")
         {
-            ErrorId = "InvalidHeader",
+            ErrorId = RpcErrorIds.InvalidHeader,
         };
 }

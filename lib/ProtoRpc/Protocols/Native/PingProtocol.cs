@@ -38,7 +38,7 @@ internal static class PingProtocol
             throw new RpcException(
                 RpcStatusCode.Internal, $"The reply to {Info.FullName} cannot be read: {e.Message}", e)
             {
-                ErrorId = "BadReply",
+                ErrorId = RpcErrorIds.BadReply,
             };
         }
     }

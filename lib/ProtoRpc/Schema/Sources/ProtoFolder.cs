@@ -85,7 +85,7 @@ internal static class ProtoFolder
                     $"'{folder}' is a link to '{target}', and files are only written inside '{root}'; "
                     + "nothing is written. Remove the link, or choose another folder.")
                 {
-                    ErrorId = SchemaError.Id,
+                    ErrorId = RpcErrorIds.SchemaError,
                 };
             }
         }

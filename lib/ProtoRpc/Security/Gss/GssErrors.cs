@@ -26,7 +26,7 @@ internal static unsafe class GssErrors
         + $"{Text(major, minor)}. "
         + "Put the service's key into the machine's keytab, or name another with KRB5_KTNAME.")
     {
-        ErrorId = "NoKerberosKey",
+        ErrorId = RpcErrorIds.NoKerberosKey,
     };
 
     // A general failure says nothing by itself; the mechanism's text does, but where it adds nothing it is

@@ -74,7 +74,7 @@ internal static class SspiStatus
     public static RpcException NoCredential(string package, int status) => new(
         RpcStatusCode.FailedPrecondition, $"{package} cannot be used by this account: {Text(status)}.")
     {
-        ErrorId = "NoCredentials",
+        ErrorId = RpcErrorIds.NoCredentials,
     };
 
     /// <summary>What a status means: in words, by its name, or as the number that it is.</summary>

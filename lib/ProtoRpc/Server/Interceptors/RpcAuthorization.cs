@@ -78,7 +78,7 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor
     private static RpcException Invalid(object? key, string what) =>
         new(RpcStatusCode.InvalidArgument, $"The authorisation rule '{key}' cannot be used: {what}.")
         {
-            ErrorId = "InvalidAuthorizationRule",
+            ErrorId = RpcErrorIds.InvalidAuthorizationRule,
         };
 
     private static RpcException Refusal(RpcPeerContext context, string what) => context.IsAuthenticated

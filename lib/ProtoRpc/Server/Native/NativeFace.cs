@@ -59,7 +59,7 @@ internal sealed class NativeFace : IServerFace
             Serve(endpoint, ServerPing.ServiceOf(host), host);
             return true;
         }
-        catch (RpcException e) when (e.ErrorId == "InterfaceInUse")
+        catch (RpcException e) when (e.ErrorId == RpcErrorIds.InterfaceInUse)
         {
             return false;
         }

@@ -107,7 +107,7 @@ internal sealed class NativeListener : IAsyncDisposable
                     $"Interface {service.InterfaceId} is served on '{endpoint}' already. "
                     + "Stop that listener, or use another endpoint or interface id.")
                 {
-                    ErrorId = "InterfaceInUse",
+                    ErrorId = RpcErrorIds.InterfaceInUse,
                     Endpoint = endpoint,
                 };
             }

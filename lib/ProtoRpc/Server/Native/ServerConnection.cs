@@ -246,7 +246,8 @@ internal sealed partial class ServerConnection
         if (_association.LingersOnClose)
         {
             _transport.FinishSending();
-            while (await TWait.ReceiveAsync(_transport, _association.GetFreeMemory()).ConfigureAwait(false) > 0)
+            while (await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
+                .ConfigureAwait(false) > 0)
             {
                 // Thrown away: the peer should get to reading the answer.
             }

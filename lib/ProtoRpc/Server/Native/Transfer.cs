@@ -120,6 +120,6 @@ internal sealed class Transfer : IDisposable
         RpcStatusCode.InvalidArgument,
         $"A part of a message for {Method} is refused: {why}. Send the message anew.")
     {
-        ErrorId = "BadPart",
+        ErrorId = RpcErrorIds.BadPart,
     };
 }

@@ -142,7 +142,7 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument, "A transfer of that transaction id has begun already.")
                 {
-                    ErrorId = "BadPart",
+                    ErrorId = RpcErrorIds.BadPart,
                 };
             }
 
@@ -235,7 +235,8 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
     }
 
     private static RpcException Exhausted(string why) =>
-        new(RpcStatusCode.ResourceExhausted, $"The message is refused: {why}.") { ErrorId = "TooManyParts" };
+        new(RpcStatusCode.ResourceExhausted, $"The message is refused: {why}.")
+            { ErrorId = RpcErrorIds.TooManyParts };
 
     private Transfer Find((string, ByteString) key)
     {
@@ -248,7 +249,7 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
                     "No transfer of that transaction id has begun, or it was abandoned for too long. "
                     + "Send the message anew.")
                 {
-                    ErrorId = "BadPart",
+                    ErrorId = RpcErrorIds.BadPart,
                 };
         }
     }

@@ -175,7 +175,7 @@ public sealed class RpcRawServer : IRpcServer
                 RpcStatusCode.InvalidArgument,
                 $"{nameof(RpcRawServerOptions)}.{name} is {value}; it must be 1 or more.")
             {
-                ErrorId = "InvalidLimit",
+                ErrorId = RpcErrorIds.InvalidLimit,
             };
         }
     }

@@ -139,7 +139,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
                 RpcStatusCode.PermissionDenied,
                 "The session belongs to another caller; call without it to get one.")
             {
-                ErrorId = "ForeignSession",
+                ErrorId = RpcErrorIds.ForeignSession,
             };
         }
     }

@@ -103,7 +103,7 @@ internal static class GrpcDialer
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"The path of '{endpoint}' is too long for a Unix socket.", e)
             {
-                ErrorId = "EndpointNameTooLong",
+                ErrorId = RpcErrorIds.EndpointNameTooLong,
                 Endpoint = endpoint,
             };
         }

@@ -63,7 +63,7 @@ internal static partial class ProtocLocator
     }
 
     internal static RpcException Missing(string message, Exception? cause = null) =>
-        new(RpcStatusCode.FailedPrecondition, message, cause) { ErrorId = "ProtocNotFound" };
+        new(RpcStatusCode.FailedPrecondition, message, cause) { ErrorId = RpcErrorIds.ProtocNotFound };
 
     private static string PlatformFolder =>
         OperatingSystem.IsWindows() ? "win-x64"

@@ -41,7 +41,7 @@ internal static class ProtocProcess
                 RpcStatusCode.DeadlineExceeded,
                 $"'{protoc}' did not end within {timeout.TotalSeconds:0.#} seconds and was stopped.")
             {
-                ErrorId = SchemaError.Id,
+                ErrorId = RpcErrorIds.SchemaError,
             };
         }
 

@@ -28,7 +28,7 @@ internal static partial class ProtocVersion
             + "and put its path into the environment variable PROTOC. If PROTOC names this one, remove the "
             + "variable: the module comes with a protoc of its own.")
         {
-            ErrorId = "ProtocTooOld",
+            ErrorId = RpcErrorIds.ProtocTooOld,
         };
     }
 
