@@ -42,20 +42,20 @@ public sealed class CancelledTokenTests : IDisposable
         RpcCallOptions waiting = new() { WaitForReady = true };
         Dictionary<string, Func<Task>> operations = new()
         {
-            ["Invoke"] = () => Run(() => client.Invoke(search, request, cancellation: token)),
+            ["Invoke"] = () => Run(() => client.Invoke(search, request, cancellationToken: token)),
             ["Invoke with options"] = () => Run(() => client.Invoke(search, request, waiting, token)),
-            ["InvokeAsync"] = () => client.InvokeAsync(search, request, cancellation: token),
+            ["InvokeAsync"] = () => client.InvokeAsync(search, request, cancellationToken: token),
             ["InvokeAsync with options"] = () => client.InvokeAsync(search, request, waiting, token),
             ["Invoke in parts"] = () =>
                 Run(() => client.Invoke(search, Request(new('x', 5000)), waiting, token)),
-            ["Open"] = () => Run(() => client.Open(search, cancellation: token)),
+            ["Open"] = () => Run(() => client.Open(search, cancellationToken: token)),
             ["InvokeStreamAsync"] = () =>
                 Enumerate(client.InvokeStreamAsync(search, One(request), null, token)),
             ["Upload"] = () => Run(() => client.Upload(
-                search, new MemoryStream(request.ToByteArray()), cancellation: token)),
-            ["Ping"] = () => Run(() => client.Ping(cancellation: token)),
-            ["FetchSchema"] = () => Run(() => client.FetchSchema(token)),
-            ["CompareSchema"] = () => Run(() => client.CompareSchema(cancellation: token)),
+                search, new MemoryStream(request.ToByteArray()), cancellationToken: token)),
+            ["Ping"] = () => Run(() => client.Ping(cancellationToken: token)),
+            ["FetchSchema"] = () => Run(() => client.FetchSchema(null, token)),
+            ["CompareSchema"] = () => Run(() => client.CompareSchema(cancellationToken: token)),
             ["Connect"] = () =>
                 Run(() => RpcClient.Connect(client.Endpoint, SearchServer.Schema, options, token)),
             ["Connect balanced"] = () => Run(() => RpcClient.Connect(
@@ -92,11 +92,11 @@ public sealed class CancelledTokenTests : IDisposable
 
         OperationCanceledException[] errors =
         [
-            Assert.Throws<OperationCanceledException>(() => client.Execute([], cancellation: source.Token)),
+            Assert.Throws<OperationCanceledException>(() => client.Execute([], cancellationToken: source.Token)),
             await Assert.ThrowsAsync<OperationCanceledException>(
-                () => client.ExecuteAsync(default, cancellation: source.Token)),
+                () => client.ExecuteAsync(default, cancellationToken: source.Token)),
             Assert.Throws<OperationCanceledException>(
-                () => RpcRawClient.Connect(endpoint, id, cancellation: source.Token)),
+                () => RpcRawClient.Connect(endpoint, id, cancellationToken: source.Token)),
         ];
 
         Assert.All(errors, error => Assert.Equal(source.Token, error.CancellationToken));
@@ -121,8 +121,8 @@ public sealed class CancelledTokenTests : IDisposable
         IMessage request = Request("x");
         Task call = way switch
         {
-            "blocking" => Task.Run(() => client.Invoke(search, request, cancellation: source.Token)),
-            "async" => client.InvokeAsync(search, request, cancellation: source.Token),
+            "blocking" => Task.Run(() => client.Invoke(search, request, cancellationToken: source.Token)),
+            "async" => client.InvokeAsync(search, request, cancellationToken: source.Token),
             _ => Enumerate(client.InvokeStreamAsync(search, One(request), null, source.Token)),
         };
         await _waiting.Task.WaitAsync(Patience);

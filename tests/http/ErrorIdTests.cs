@@ -32,7 +32,7 @@ public static class ErrorIdTests
 
             RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
                 client.GetMethod(what == "unhandled" ? "Unhandled" : "Search"), Request(query),
-                TimeSpan.FromSeconds(what == "wait" ? 0.5 : 20), cancellation.Token));
+                new() { Timeout = TimeSpan.FromSeconds(what == "wait" ? 0.5 : 20) }, cancellation.Token));
             ids.Add($"{endpoint.Transport} {error.ErrorId}");
         }
 

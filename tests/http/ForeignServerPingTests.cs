@@ -21,7 +21,8 @@ public static class ForeignServerPingTests
         using RpcClient client = RpcClient.Connect(
             $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/");
 
-        RpcPingResult result = client.Ping("some.Service", TimeSpan.FromSeconds(2));
+        RpcPingResult result = client.Ping(
+            new() { Service = "some.Service", Timeout = TimeSpan.FromSeconds(2) });
 
         Assert.Equal(("Foreign/1", 0), (result.Product, result.Services.Count));
     }
@@ -35,9 +36,10 @@ public static class ForeignServerPingTests
         using RpcClient client = RpcClient.Connect(
             $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/");
 
-        Assert.Equal("Foreign/1", client.Ping(TimeSpan.FromSeconds(1)).Product);
+        Assert.Equal("Foreign/1", client.Ping(new() { Timeout = TimeSpan.FromSeconds(1) }).Product);
         RpcException error = Assert.Throws<RpcException>(
-            () => client.Ping("some.Service", TimeSpan.FromSeconds(1)));
+            () => client.Ping(
+            new() { Service = "some.Service", Timeout = TimeSpan.FromSeconds(1) }));
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
     }
 
@@ -52,7 +54,7 @@ public static class ForeignServerPingTests
         using RpcClient client = RpcClient.Connect(
             $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/");
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Ping(TimeSpan.FromSeconds(5)));
+        RpcException error = Assert.Throws<RpcException>(() => client.Ping(new() { Timeout = TimeSpan.FromSeconds(5) }));
 
         Assert.Equal(RpcStatusCode.Unavailable, error.Code);
     }

@@ -87,7 +87,8 @@ public static class HttpClientTests
         using RpcClient client = RpcClient.Connect(server.Endpoint, SearchServer.Schema);
 
         RpcException error = Assert.Throws<RpcException>(
-            () => client.Invoke(client.GetMethod("Wait"), Request("x"), TimeSpan.FromMilliseconds(200)));
+            () => client.Invoke(client.GetMethod("Wait"), Request("x"),
+                new() { Timeout = TimeSpan.FromMilliseconds(200) }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
     }
@@ -99,7 +100,7 @@ public static class HttpClientTests
         using RpcClient client = RpcClient.Connect(server.Endpoint, SearchServer.Schema);
         using CancellationTokenSource stop = new();
         Task call = Task.Run(
-            () => client.Invoke(client.GetMethod("Wait"), Request("x"), cancellation: stop.Token));
+            () => client.Invoke(client.GetMethod("Wait"), Request("x"), cancellationToken: stop.Token));
         await server.Waiting.Task;
 
         await stop.CancelAsync();

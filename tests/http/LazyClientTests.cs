@@ -187,8 +187,8 @@ public static class LazyClientTests
         using WordsServer server = new(kind);
         using RpcClient client = RpcClient.Connect(server.Endpoint.Uri + file);
 
-        RpcPingResult result = client.Ping("streams.Words");
-        RpcException error = Assert.Throws<RpcException>(() => client.Ping("streams.Nothing"));
+        RpcPingResult result = client.Ping(new() { Service = "streams.Words" });
+        RpcException error = Assert.Throws<RpcException>(() => client.Ping(new() { Service = "streams.Nothing" }));
 
         Assert.Equal("ProtoRpc", result.Product);
         Assert.Matches(@"^\d+\.\d+\.\d+$", result.Version);
@@ -204,12 +204,12 @@ public static class LazyClientTests
         using WordsServer server = new(http: new() { EnableHealth = false, EnableReflection = false });
         using RpcClient client = RpcClient.Connect(server.Endpoint, WordsServer.Schema);
 
-        Assert.Equal("", client.Ping("streams.Words").Health);
+        Assert.Equal("", client.Ping(new() { Service = "streams.Words" }).Health);
         Assert.Equal(
             "ServiceNotServed",
             Assert.Throws<RpcException>(
-                () => RpcClient.Connect(server.Endpoint, null, new() { Lazy = true })
-                    .Ping("streams.Nothing")).ErrorId);
+                () => RpcClient.Connect(server.Endpoint, new() { Lazy = true })
+                    .Ping(new() { Service = "streams.Nothing" })).ErrorId);
     }
 
     private static RpcClient Lazy(string endpoint, RpcClientOptions? options = null) => RpcClient.Connect(

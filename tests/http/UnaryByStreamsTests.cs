@@ -129,7 +129,8 @@ public static class UnaryByStreamsTests
         using RpcClient client = Connect(server);
 
         RpcException error = Assert.Throws<RpcException>(
-            () => client.Invoke(client.GetMethod("Search"), Request("a"), TimeSpan.FromMilliseconds(300)));
+            () => client.Invoke(client.GetMethod("Search"), Request("a"),
+                new() { Timeout = TimeSpan.FromMilliseconds(300) }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
         await ended.Task.WaitAsync(TimeSpan.FromSeconds(20));

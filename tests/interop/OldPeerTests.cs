@@ -185,7 +185,8 @@ public static class OldPeerTests
         using OldServer old = await OldServer.StartAsync();
 
         DynamicMessage reply =
-            old.Client.Invoke(ShopSchema.Send, ShopSchema.Text("Hello"), Timeout.InfiniteTimeSpan);
+            old.Client.Invoke(ShopSchema.Send, ShopSchema.Text("Hello"),
+                new() { Timeout = Timeout.InfiniteTimeSpan });
 
         Assert.Equal("Hello", ShopSchema.TextOf(reply));
         string seen = await old.ReadHeaderAsync();

@@ -29,7 +29,7 @@ public abstract class RpcDescribeCommand : RpcCmdlet
         if (connection is { Schema: null, InterfaceId: null } && connection.Endpoint.IsGrpc)
         {
             // A lazy connection, which was not used yet.
-            return connection.Client.FetchSchema(Cancellation);
+            return connection.Client.FetchSchema(null, Cancellation);
         }
 
         return connection.Schema ?? throw RpcErrors.NoSchema(connection);

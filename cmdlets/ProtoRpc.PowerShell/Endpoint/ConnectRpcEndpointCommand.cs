@@ -164,7 +164,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
 
         try
         {
-            foreach (string warning in client.FetchSchema(Cancellation).Warnings)
+            foreach (string warning in client.FetchSchema(null, Cancellation).Warnings)
             {
                 WriteWarning(warning);
             }

@@ -24,7 +24,9 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         if (ParameterSetName == ByConnection)
         {
             RpcClient client = FindClient();
-            _pending.Add(new(client.Endpoint.ToString(), left => client.Ping(Service, left, Cancellation)));
+            _pending.Add(new(
+                client.Endpoint.ToString(),
+                left => client.Ping(new() { Service = Service, Timeout = left }, Cancellation)));
             return;
         }
 

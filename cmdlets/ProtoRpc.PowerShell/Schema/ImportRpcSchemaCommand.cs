@@ -75,7 +75,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         RpcEndpoint endpoint = RpcEndpoint.Parse(Endpoint);
         CheckParameters(endpoint, [endpoint]);
         using RpcClient client = RpcClient.Connect(endpoint, null, CreateOptions(), Cancellation);
-        Write(client.FetchSchema(Cancellation));
+        Write(client.FetchSchema(null, Cancellation));
     }
 
     private RpcSchema Load(Uri address)

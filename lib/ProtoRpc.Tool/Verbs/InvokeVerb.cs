@@ -47,7 +47,8 @@ internal static class InvokeVerb
             {
                 RpcClientOptions options = callOptions.ClientOptions(parsed, method.Service.FullName);
                 using RpcClient client = RpcClient.Connect(address, schema, options, cancellation);
-                return client.Invoke(method, message, callOptions.Deadline(parsed), cancellation);
+                return client.Invoke(
+                    method, message, new() { Timeout = callOptions.Deadline(parsed) }, cancellation);
             });
             console.WriteLine(JsonText.Write(mapper.ToObject(reply)));
             return Task.FromResult(ExitCode.Success);

@@ -27,7 +27,7 @@ internal static class PingVerb
             RpcPingResult result = CallFailedException.Guard(() =>
             {
                 using RpcClient client = RpcClient.Connect(address, schema, options, cancellation);
-                return client.Ping(callOptions.Deadline(parsed), cancellation);
+                return client.Ping(new() { Timeout = callOptions.Deadline(parsed) }, cancellation);
             });
             console.WriteLine(Describe(result));
             return Task.FromResult(ExitCode.Success);

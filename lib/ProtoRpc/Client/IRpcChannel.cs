@@ -4,7 +4,9 @@ using ProtoRpc.Protocols.Headers;
 namespace ProtoRpc.Client;
 
 /// <summary>One way for a client to reach an endpoint: the native protocol, HTTP, gRPC.</summary>
-internal interface IRpcChannel : IDisposable
+/// <remarks>An asynchronous method that a channel does not have of its own runs the blocking one on the thread
+/// pool: the system's calls that connect and look up names have no other form.</remarks>
+internal interface IRpcChannel : IDisposable, IAsyncDisposable
 {
     /// <summary>The side channel: sent with every call, and replaced by what a reply brings.</summary>
     RpcCallContext Context { get; set; }
@@ -13,6 +15,10 @@ internal interface IRpcChannel : IDisposable
     /// connects.</summary>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, and what the server refuses.</exception>
     void Connect(CancellationToken cancellation);
+
+    /// <inheritdoc cref="Connect"/>
+    Task ConnectAsync(CancellationToken cancellation) =>
+        Task.Run(() => Connect(cancellation), CancellationToken.None);
 
     /// <summary>Makes one call and blocks for the reply.</summary>
     TReply Invoke<TReply>(
@@ -26,6 +32,11 @@ internal interface IRpcChannel : IDisposable
     TReply Upload<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation);
 
+    /// <inheritdoc cref="Upload"/>
+    Task<TReply> UploadAsync<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        Task.Run(() => Upload(call, request, read, cancellation), CancellationToken.None);
+
     /// <summary>Begins a call whose messages go and come one at a time.</summary>
     IRpcStream Open(CallSpec call, CancellationToken cancellation);
 
@@ -33,14 +44,29 @@ internal interface IRpcChannel : IDisposable
     /// <exception cref="RpcException">Unimplemented where it cannot tell.</exception>
     RpcSchema FetchSchema(CancellationToken cancellation);
 
+    /// <inheritdoc cref="FetchSchema(CancellationToken)"/>
+    Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
+        Task.Run(() => FetchSchema(cancellation), CancellationToken.None);
+
     /// <summary>Asks the server for its own declaration of services that the client knows.</summary>
     /// <returns>A schema that may have some of them; null where the server cannot tell.</returns>
     RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation);
+
+    /// <inheritdoc cref="FetchSchema(IReadOnlyList{RpcServiceInfo}, CancellationToken)"/>
+    Task<RpcSchema?> FetchSchemaAsync(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        Task.Run(() => FetchSchema(services, cancellation), CancellationToken.None);
 
     /// <summary>Pings the server.</summary>
     /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service
     /// that is asked for.</exception>
     RpcPingResult Ping(PingSpec ping, CancellationToken cancellation);
+
+    /// <inheritdoc cref="Ping"/>
+    Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
+        Task.Run(() => Ping(ping, cancellation), CancellationToken.None);
+
+    ValueTask IAsyncDisposable.DisposeAsync() => new(Task.Run(Dispose));
 }
 
 /// <summary>What a ping asks.</summary>
@@ -71,11 +97,10 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout)
     public RpcCallOptions? Options { get; init; }
 
     /// <summary>A call of a method with options; without a timeout, unary calls have the limit's.</summary>
-    public static CallSpec Of(RpcMethodInfo method, RpcCallOptions? options, RpcLimits limits) =>
-        new(
-            method,
-            options?.Timeout
-            ?? (method.IsUnary ? limits.CallTimeout : System.Threading.Timeout.InfiniteTimeSpan))
+    /// <exception cref="RpcException">DeadlineExceeded: its deadline has passed already.</exception>
+    public static CallSpec Of(
+        RpcMethodInfo method, RpcCallOptions? options, RpcLimits limits, RpcEndpoint endpoint) =>
+        new(method, CallDeadline.Of(options, method.IsUnary ? limits.CallTimeout : null, endpoint))
         {
             Options = options,
             Progress = options?.Progress,

@@ -22,17 +22,24 @@ internal static class ReplyParser
         }
     }
 
-    /// <inheritdoc cref="Parse(RpcMethodInfo, ReadOnlySpan{byte}, RpcLimits)"/>
-    public static DynamicMessage Parse(
-        RpcMethodInfo method, in ReadOnlySequence<byte> body, RpcLimits limits)
+    /// <summary>Reads a reply that lies in pieces.</summary>
+    public static TReply Read<TReply>(ReplyReader<TReply> read, in ReadOnlySequence<byte> body)
     {
+        if (body.IsSingleSegment)
+        {
+            return read(body.FirstSpan);
+        }
+
+        int length = checked((int)body.Length);
+        byte[] whole = ArrayPool<byte>.Shared.Rent(length);
         try
         {
-            return DynamicMessage.Parse(method.ReplyType, body, limits.MaxMessageElements);
+            body.CopyTo(whole);
+            return read(whole.AsSpan(0, length));
         }
-        catch (RpcException e)
+        finally
         {
-            throw BadReply(method, e);
+            ArrayPool<byte>.Shared.Return(whole);
         }
     }
 
@@ -62,10 +69,4 @@ internal static class ReplyParser
         ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
     };
-
-    private static class Generated<TReply>
-        where TReply : class, IMessage<TReply>, new()
-    {
-        public static readonly MessageParser<TReply> Parser = new(() => new TReply());
-    }
 }

@@ -23,6 +23,14 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
             return true;
         });
 
+    public Task ConnectAsync(CancellationToken cancellation) =>
+        new CallRetries(endpoint, retries, waits: false, Timeout.InfiniteTimeSpan, cancellation).RunAsync(
+            async _ =>
+            {
+                await inner.ConnectAsync(cancellation).ConfigureAwait(false);
+                return true;
+            });
+
     public TReply Invoke<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         IsRepeated(call)
@@ -54,6 +62,22 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
         });
     }
 
+    public Task<TReply> UploadAsync<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        if (!IsRepeated(call) || !request.CanSeek)
+        {
+            return inner.UploadAsync(call, request, read, cancellation);
+        }
+
+        long start = request.Position;
+        return Retries(call, cancellation).RunAsync(_ =>
+        {
+            request.Position = start;
+            return inner.UploadAsync(call, request, read, cancellation);
+        });
+    }
+
     // A stream of requests is sent once: what was sent of it is gone.
     public IRpcStream Open(CallSpec call, CancellationToken cancellation)
     {
@@ -74,13 +98,25 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
 
     public RpcSchema FetchSchema(CancellationToken cancellation) => inner.FetchSchema(cancellation);
 
+    public Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
+        inner.FetchSchemaAsync(cancellation);
+
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
         inner.FetchSchema(services, cancellation);
+
+    public Task<RpcSchema?> FetchSchemaAsync(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        inner.FetchSchemaAsync(services, cancellation);
 
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
         inner.Ping(ping, cancellation);
 
+    public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
+        inner.PingAsync(ping, cancellation);
+
     public void Dispose() => inner.Dispose();
+
+    public ValueTask DisposeAsync() => inner.DisposeAsync();
 
     private bool IsRepeated(CallSpec call) => retries > 0 || call.Options is { WaitForReady: true };
 

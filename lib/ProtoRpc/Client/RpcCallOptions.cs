@@ -7,27 +7,33 @@ public sealed record RpcCallOptions
 {
     /// <summary>How long the caller waits; InfiniteTimeSpan for ever. Null for the limit's call timeout with
     /// a unary method, and for ever with one that streams.</summary>
-    public TimeSpan? Timeout { get; init; }
+    public TimeSpan? Timeout { get; set; }
+
+    /// <summary>When the caller stops waiting, by this machine's clock: for calls that share one deadline.
+    /// Null for none. With a <see cref="Timeout"/> as well, the earlier of the two ends the call; a call whose
+    /// deadline has passed fails with DeadlineExceeded and sends nothing. The server is told the time that is
+    /// left.</summary>
+    public DateTimeOffset? Deadline { get; set; }
 
     /// <summary>Headers to send beside those of the client.</summary>
-    public RpcMetadata? Headers { get; init; }
+    public RpcMetadata? Headers { get; set; }
 
     /// <summary>Extensions of the request header of the native protocol: a
     /// <c>google.protobuf.rpc_messages.RpcRequestHeader</c>, dynamic or generated, with extensions only. The
     /// fields and extensions of the protocol itself are refused, and so is the whole on HTTP and gRPC
     /// endpoints, which have no such header.</summary>
-    public IMessage? Extensions { get; init; }
+    public IMessage? Extensions { get; set; }
 
     /// <summary>Receives headers, trailers and extensions of the reply.</summary>
-    public RpcResponseInfo? Response { get; init; }
+    public RpcResponseInfo? Response { get; set; }
 
     /// <summary>How requests are compressed; null as the client is set.</summary>
-    public RpcCompression? Compression { get; init; }
+    public RpcCompression? Compression { get; set; }
 
     /// <summary>Told how far a large request has come that goes in parts.</summary>
-    public IProgress<RpcProgress>? Progress { get; init; }
+    public IProgress<RpcProgress>? Progress { get; set; }
 
     /// <summary>Whether a server that cannot be reached is tried again until the call's time is over. A call
     /// that may have run is never made again.</summary>
-    public bool WaitForReady { get; init; }
+    public bool WaitForReady { get; set; }
 }

@@ -12,7 +12,7 @@ namespace ProtoRpc;
 /// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
 /// never sent twice. A token that is already cancelled is an <see cref="OperationCanceledException"/>, and
 /// nothing is sent; one that is cancelled later fails the call with the status Cancelled.</remarks>
-public sealed class RpcRawClient : IDisposable
+public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 {
     private readonly NativeClient _client;
     private readonly RpcLimits _limits;
@@ -47,7 +47,7 @@ public sealed class RpcRawClient : IDisposable
     /// <param name="security">As whom to call; null for nobody.</param>
     /// <param name="tls">How to trust the server of an endpoint on TCP that speaks TLS;
     /// null for no TLS.</param>
-    /// <param name="cancellation">Gives up.</param>
+    /// <param name="cancellationToken">Gives up.</param>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented (the interface is not
     /// served there, or the endpoint is not of the native protocol),
     /// InvalidArgument (TLS on another transport than TCP).</exception>
@@ -57,7 +57,7 @@ public sealed class RpcRawClient : IDisposable
         RpcLimits? limits = null,
         RpcClientSecurity? security = null,
         RpcTlsOptions? tls = null,
-        CancellationToken cancellation = default)
+        CancellationToken cancellationToken = default)
     {
         limits ??= RpcLimits.Default;
         return Connect(
@@ -70,7 +70,7 @@ public sealed class RpcRawClient : IDisposable
                 UseTls = tls is not null,
                 Tls = tls ?? new RpcTlsOptions(),
             },
-            cancellation);
+            cancellationToken);
     }
 
     /// <summary>Connects and binds as the options say: limits, security, TLS, retries, and whether the client
@@ -78,36 +78,30 @@ public sealed class RpcRawClient : IDisposable
     /// <param name="endpoint">An endpoint of the native protocol.</param>
     /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
     /// <param name="options">How the client behaves.</param>
-    /// <param name="cancellation">Gives up.</param>
+    /// <param name="cancellationToken">Gives up.</param>
     /// <exception cref="RpcException">As above.</exception>
     public static RpcRawClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options,
-        CancellationToken cancellation = default)
+        CancellationToken cancellationToken = default)
     {
-        ArgumentNullException.ThrowIfNull(endpoint);
-        ArgumentNullException.ThrowIfNull(options);
-        cancellation.ThrowIfCancellationRequested();
-        RawEndpoints.RequireNative(endpoint);
-        NativeClient client = NativeClient.Create(
-            endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
-            options.DebugLog);
+        RpcRawClient client = Create(endpoint, interfaceId, options, cancellationToken);
         if (options.Lazy)
         {
-            return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+            return client;
         }
 
         try
         {
             new CallRetries(
-                endpoint, options.RetryCount, waits: false, Timeout.InfiniteTimeSpan, cancellation)
+                endpoint, options.RetryCount, waits: false, Timeout.InfiniteTimeSpan, cancellationToken)
                 .Run(_ =>
                 {
-                    client.Reach(options.Limits.ConnectTimeout, cancellation);
+                    client._client.Reach(options.Limits.ConnectTimeout, cancellationToken);
                     return true;
                 });
-            return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+            return client;
         }
-        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        catch (OperationCanceledException e) when (cancellationToken.IsCancellationRequested)
         {
             client.Dispose();
             throw EndpointErrors.ConnectCancelled(endpoint, e);
@@ -119,37 +113,53 @@ public sealed class RpcRawClient : IDisposable
         }
     }
 
+    /// <summary>Connects and binds as the options say, without holding the caller's thread.</summary>
+    /// <inheritdoc cref="Connect(RpcEndpoint, Guid, RpcClientOptions, CancellationToken)"/>
+    public static Task<RpcRawClient> ConnectAsync(
+        RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        ArgumentNullException.ThrowIfNull(options);
+
+        // The system's calls that connect have no other form.
+        return cancellationToken.IsCancellationRequested
+            ? Task.FromCanceled<RpcRawClient>(cancellationToken)
+            : Task.Run(
+                () => Connect(endpoint, interfaceId, options, cancellationToken), CancellationToken.None);
+    }
+
     /// <summary>Makes a call and blocks for the reply.</summary>
     /// <param name="request">The request.</param>
     /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
-    /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides.</param>
     /// <exception cref="RpcException">The call failed: by a fault or by another return code than 0, which
     /// <see cref="RpcException.NativeStatus"/> has.</exception>
     public byte[] Execute(
-        ReadOnlySpan<byte> request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
-        Execute(request, waitForReady: false, timeout, cancellation);
+        ReadOnlySpan<byte> request, TimeSpan? timeout = null, CancellationToken cancellationToken = default) =>
+        Execute(request, waitForReady: false, timeout, cancellationToken);
 
     /// <summary>The same, and waits for a server that is not there where it is asked to.</summary>
     /// <param name="request">The request.</param>
     /// <param name="waitForReady">Whether a server that cannot be reached is tried again until the call's
     /// time is over.</param>
     /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
-    /// <param name="cancellation">Cancels the call on both sides.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides.</param>
     /// <exception cref="RpcException">As above.</exception>
     public byte[] Execute(
-        ReadOnlySpan<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellation)
+        ReadOnlySpan<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellationToken)
     {
-        cancellation.ThrowIfCancellationRequested();
+        cancellationToken.ThrowIfCancellationRequested();
         TimeSpan left = timeout ?? _limits.CallTimeout;
-        CallRetries retries = new(Endpoint, _retries, waitForReady, left, cancellation);
+        CallRetries retries = new(Endpoint, _retries, waitForReady, left, cancellationToken);
         try
         {
             while (true)
             {
                 try
                 {
-                    using NativeExchange exchange = Begin(request, cancellation);
-                    return ReplyOf(exchange, exchange.Execute(left, cancellation));
+                    using NativeExchange exchange = Begin(request, cancellationToken);
+                    return ReplyOf(exchange, exchange.Execute(left, cancellationToken));
                 }
                 catch (RpcException e)
                 {
@@ -157,7 +167,7 @@ public sealed class RpcRawClient : IDisposable
                 }
             }
         }
-        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        catch (OperationCanceledException e) when (cancellationToken.IsCancellationRequested)
         {
             throw CallErrors.Cancelled(Endpoint, sent: false, e);
         }
@@ -169,27 +179,27 @@ public sealed class RpcRawClient : IDisposable
 
     /// <summary>The same without holding a thread.</summary>
     public Task<byte[]> ExecuteAsync(
-        ReadOnlyMemory<byte> request, TimeSpan? timeout = null, CancellationToken cancellation = default) =>
-        ExecuteAsync(request, waitForReady: false, timeout, cancellation);
+        ReadOnlyMemory<byte> request, TimeSpan? timeout = null, CancellationToken cancellationToken = default) =>
+        ExecuteAsync(request, waitForReady: false, timeout, cancellationToken);
 
     /// <summary>The same without holding a thread, and waits for a server that is not there where it is asked
     /// to.</summary>
     public async Task<byte[]> ExecuteAsync(
-        ReadOnlyMemory<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellation)
+        ReadOnlyMemory<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellationToken)
     {
-        cancellation.ThrowIfCancellationRequested();
+        cancellationToken.ThrowIfCancellationRequested();
         TimeSpan time = timeout ?? _limits.CallTimeout;
-        CallRetries retries = new(Endpoint, _retries, waitForReady, time, cancellation);
+        CallRetries retries = new(Endpoint, _retries, waitForReady, time, cancellationToken);
         try
         {
             return await retries.RunAsync(async left =>
             {
-                using NativeExchange exchange = Begin(request.Span, cancellation);
-                int code = await exchange.ExecuteAsync(left, cancellation).ConfigureAwait(false);
+                using NativeExchange exchange = Begin(request.Span, cancellationToken);
+                int code = await exchange.ExecuteAsync(left, cancellationToken).ConfigureAwait(false);
                 return ReplyOf(exchange, code);
             }).ConfigureAwait(false);
         }
-        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        catch (OperationCanceledException e) when (cancellationToken.IsCancellationRequested)
         {
             throw CallErrors.Cancelled(Endpoint, sent: false, e);
         }
@@ -208,7 +218,28 @@ public sealed class RpcRawClient : IDisposable
         }
     }
 
-    private NativeExchange Begin(ReadOnlySpan<byte> request, CancellationToken cancellation)
+    /// <inheritdoc cref="Dispose"/>
+    public ValueTask DisposeAsync()
+    {
+        // Nothing waits in there.
+        Dispose();
+        return default;
+    }
+
+    private static RpcRawClient Create(
+        RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options, CancellationToken cancellation)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        ArgumentNullException.ThrowIfNull(options);
+        cancellation.ThrowIfCancellationRequested();
+        RawEndpoints.RequireNative(endpoint);
+        NativeClient client = NativeClient.Create(
+            endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
+            options.DebugLog);
+        return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+    }
+
+    private NativeExchange Begin(ReadOnlySpan<byte> request, CancellationToken cancellationToken)
     {
         if (request.Length > _limits.MaxMessageBytes)
         {
@@ -223,7 +254,7 @@ public sealed class RpcRawClient : IDisposable
             };
         }
 
-        NativeExchange exchange = _client.Begin(cancellation);
+        NativeExchange exchange = _client.Begin(cancellationToken);
         exchange.Request.Write(request);
         return exchange;
     }

@@ -41,6 +41,10 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// <summary>Nesting bound; deeper, and cyclic, objects are refused.</summary>
     public int MaxDepth { get; init; } = RpcLimits.Default.MaxDepth;
 
+    /// <summary>Whether objects that are no dictionaries may be rows of tables, where a text may be a list in
+    /// JSON: shells have no other rows.</summary>
+    internal bool TakesRows { get; init; } = true;
+
     /// <summary>Asked from time to time whether nobody waits any longer for the object
     /// that is made.</summary>
     internal Func<bool>? IsGivenUp { get; init; }

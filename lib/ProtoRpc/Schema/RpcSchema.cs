@@ -158,7 +158,12 @@ public sealed class RpcSchema
     /// <exception cref="RpcException">NotFound, with the nearest names;
     /// InvalidArgument where several have the name.
     /// </exception>
-    public RpcMethodInfo GetMethod(string name)
+    public RpcMethodInfo GetMethod(string name) => FindMethod(name)
+        ?? throw SchemaError.NameNotFound("method", name, [.. _methods.Select(m => m.FullName)]);
+
+    /// <summary>The same, or null where no service has such a method.</summary>
+    /// <exception cref="RpcException">InvalidArgument where several have the name.</exception>
+    public RpcMethodInfo? FindMethod(string name)
     {
         ArgumentNullException.ThrowIfNull(name);
         // A gRPC path starts with a slash, a descriptor's name with a dot.
@@ -169,8 +174,7 @@ public sealed class RpcSchema
         return _methodsByName.GetValueOrDefault(full)
             ?? NameLookup.Find(
                 "method", full, _methods, m => m.FullName, m =>
-                    cut < 0 ? m.Name : $"{m.Service.Name}/{m.Name}")
-            ?? throw SchemaError.NameNotFound("method", name, [.. _methods.Select(m => m.FullName)]);
+                    cut < 0 ? m.Name : $"{m.Service.Name}/{m.Name}");
     }
 
     /// <summary>The schema as a serialized FileDescriptorSet that holds every import.</summary>

@@ -137,7 +137,7 @@ internal static class TransferBenchmark
         RpcClientOptions options = new() { Limits = limits, MultiPartThreshold = PartBytes };
         using RpcClient client = RpcClient.Connect(server.Endpoints[0], schema, options);
 
-        client.Upload(method, new EmptyBytes(Bytes), timeout: Timeout.InfiniteTimeSpan);
+        client.Upload(method, new EmptyBytes(Bytes), new() { Timeout = Timeout.InfiniteTimeSpan });
 
         if (received != Bytes)
         {

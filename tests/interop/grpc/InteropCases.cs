@@ -212,7 +212,7 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
     {
         using CancellationTokenSource source = new();
         await using RpcStreamingCall call = client.Open(
-            client.GetMethod("StreamingInputCall"), cancellation: source.Token);
+            client.GetMethod("StreamingInputCall"), cancellationToken: source.Token);
         Assert.True(await call.SendAsync(Message("StreamingInputCallRequest")));
         await server.WaitForAsync("began StreamingInputCall");
 
@@ -227,7 +227,7 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
     {
         using CancellationTokenSource source = new();
         await using RpcStreamingCall call = client.Open(
-            client.GetMethod("FullDuplexCall"), cancellation: source.Token);
+            client.GetMethod("FullDuplexCall"), cancellationToken: source.Token);
         Assert.True(await call.SendAsync(Output([31415], 27182)));
         Assert.True(await call.ReadAsync());
 

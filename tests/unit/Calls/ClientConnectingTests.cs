@@ -124,7 +124,8 @@ public static class ClientConnectingTests
 
         await Task.WhenAll(Enumerable.Range(0, 8).Select(_ => Assert.ThrowsAsync<RpcException>(
             () => client.InvokeAsync(
-                client.GetMethod("Say"), new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(2)))));
+                client.GetMethod("Say"), new EchoRequest { Text = "x" },
+                    new() { Timeout = TimeSpan.FromSeconds(2) }))));
 
         Assert.InRange(Stopwatch.GetElapsedTime(start).TotalSeconds, 1.5, 12);
     }
@@ -157,11 +158,11 @@ public static class ClientConnectingTests
         using RpcServer server = EchoServer.Start(RpcTransport.Tcp);
         using RpcClient client = RpcClient.Connect(server.Endpoints[0]);
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Ping("calls.Nothing"));
+        RpcException error = Assert.Throws<RpcException>(() => client.Ping(new() { Service = "calls.Nothing" }));
 
         Assert.Equal("ServiceNotServed", error.ErrorId);
         Assert.Equal(RpcStatusCode.NotFound, error.Code);
-        Assert.Equal(["calls.Echo"], client.Ping("calls.Echo").Services);
+        Assert.Equal(["calls.Echo"], client.Ping(new() { Service = "calls.Echo" }).Services);
     }
 
     [Theory]
@@ -207,13 +208,13 @@ public static class ClientConnectingTests
             .StartListening();
         using RpcClient client = RpcClient.Connect(first.Endpoints[0]);
         Assert.Equal(["calls.Echo"], client.Ping().Services);
-        Assert.Equal(["calls.Other"], client.Ping("calls.Other").Services);
-        Assert.Throws<RpcException>(() => client.Ping("calls.Nothing"));
+        Assert.Equal(["calls.Other"], client.Ping(new() { Service = "calls.Other" }).Services);
+        Assert.Throws<RpcException>(() => client.Ping(new() { Service = "calls.Nothing" }));
 
         await first.DisposeAsync();
 
         Assert.Empty(client.Ping().Services);
-        Assert.Equal(["calls.Other"], client.Ping("calls.Other").Services);
+        Assert.Equal(["calls.Other"], client.Ping(new() { Service = "calls.Other" }).Services);
     }
 
     // The interface is there, under the id that was given, and is that of another service.
@@ -225,7 +226,7 @@ public static class ClientConnectingTests
             server.Endpoints[0], schema: null,
             new RpcClientOptions { InterfaceId = EchoServer.Schema.GetService("calls.Echo").InterfaceId });
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Ping("calls.Nothing"));
+        RpcException error = Assert.Throws<RpcException>(() => client.Ping(new() { Service = "calls.Nothing" }));
 
         Assert.Equal("ServiceNotServed", error.ErrorId);
         Assert.Contains("calls.Echo", error.Message, StringComparison.Ordinal);

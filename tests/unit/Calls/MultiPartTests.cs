@@ -70,7 +70,8 @@ public static class MultiPartTests
         List<RpcProgress> progress = [];
 
         DynamicMessage reply = client.Upload(
-            method, new MemoryStream(new byte[2_500_000]), new ImmediateProgress(progress.Add));
+            method, new MemoryStream(new byte[2_500_000]),
+            new() { Progress = new ImmediateProgress(progress.Add) });
 
         Assert.Equal(2_500_000, seen);
         Assert.Equal(nameof(SpillStream), reply.Get(method.ReplyType.FindField("text")!));

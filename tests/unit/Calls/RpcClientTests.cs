@@ -72,7 +72,7 @@ public static class RpcClientTests
         using RpcClient client = EchoServer.Connect(server);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
-            "Wait", new EchoRequest { Text = "x" }, TimeSpan.FromMilliseconds(100)));
+            "Wait", new EchoRequest { Text = "x" }, new() { Timeout = TimeSpan.FromMilliseconds(100) }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
         Assert.Equal("calls.Echo/Wait", error.MethodName);

@@ -268,7 +268,8 @@ public static class RpcServerTests
         using CancellationTokenSource cancel = new(TimeSpan.FromMilliseconds(200));
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
-            "Say", new EchoRequest { Text = "x" }, Timeout.InfiniteTimeSpan, cancel.Token));
+            "Say", new EchoRequest { Text = "x" },
+                new() { Timeout = Timeout.InfiniteTimeSpan }, cancel.Token));
 
         Assert.Equal(RpcStatusCode.Cancelled, error.Code);
         await seen.Task.WaitAsync(TimeSpan.FromSeconds(20));
@@ -296,7 +297,8 @@ public static class RpcServerTests
 
         Task stopping = server.StopAsync(TimeSpan.FromSeconds(20));
         RpcException refused = Assert.Throws<RpcException>(
-            () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "y" }, TimeSpan.FromSeconds(5)));
+            () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "y" },
+                new() { Timeout = TimeSpan.FromSeconds(5) }));
         go.Set();
 
         Assert.Equal("done", (await running).Text);
@@ -313,7 +315,8 @@ public static class RpcServerTests
         using RpcClient client = EchoServer.Connect(server);
         Task<RpcException> running = Task.Run(() => Assert.Throws<RpcException>(
             () =>
-                client.Invoke<EchoReply>("Wait", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(60))));
+                client.Invoke<EchoReply>("Wait", new EchoRequest { Text = "x" },
+                    new() { Timeout = TimeSpan.FromSeconds(60) })));
         Assert.True(SpinWait.SpinUntil(() => server.Counters.InFlight == 1, TimeSpan.FromSeconds(20)));
 
         await server.StopAsync(TimeSpan.FromMilliseconds(100)).WaitAsync(TimeSpan.FromSeconds(20));

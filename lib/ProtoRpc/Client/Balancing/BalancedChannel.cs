@@ -69,6 +69,13 @@ internal sealed class BalancedChannel : IRpcChannel
         return true;
     });
 
+    /// <inheritdoc cref="Connect"/>
+    public Task ConnectAsync(CancellationToken cancellation) => TryAsync(async channel =>
+    {
+        await channel.ConnectAsync(cancellation).ConfigureAwait(false);
+        return true;
+    });
+
     public TReply Invoke<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
@@ -109,6 +116,23 @@ internal sealed class BalancedChannel : IRpcChannel
         });
     }
 
+    public Task<TReply> UploadAsync<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        if (!request.CanSeek)
+        {
+            // What was read of it cannot be sent to another.
+            return Open(Candidates().Peek()).UploadAsync(call, request, read, cancellation);
+        }
+
+        long start = request.Position;
+        return TryAsync(channel =>
+        {
+            request.Position = start;
+            return channel.UploadAsync(call, request, read, cancellation);
+        });
+    }
+
     public IRpcStream Open(CallSpec call, CancellationToken cancellation)
     {
         Queue<Backend> left = Candidates();
@@ -133,8 +157,15 @@ internal sealed class BalancedChannel : IRpcChannel
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
         Try(channel => channel.FetchSchema(cancellation));
 
+    public Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
+        TryAsync(channel => channel.FetchSchemaAsync(cancellation));
+
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
         Try(channel => channel.FetchSchema(services, cancellation));
+
+    public Task<RpcSchema?> FetchSchemaAsync(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        TryAsync(channel => channel.FetchSchemaAsync(services, cancellation));
 
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
@@ -143,6 +174,17 @@ internal sealed class BalancedChannel : IRpcChannel
         return Try(
             Candidates(), failures,
             backend => Open(backend).Ping(ping with { Timeout = next() }, cancellation));
+    }
+
+    public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation)
+    {
+        List<RpcException> failures = [];
+        Func<TimeSpan> next = Tries(ping.Timeout, failures);
+        return TryAsync(
+            Candidates(), failures,
+            async backend => await Open(backend)
+                .PingAsync(ping with { Timeout = next() }, cancellation).ConfigureAwait(false))
+            .AsTask();
     }
 
     public void Dispose()
@@ -184,6 +226,9 @@ internal sealed class BalancedChannel : IRpcChannel
 
     private TResult Try<TResult>(Func<IRpcChannel, TResult> call) =>
         Try(Candidates(), [], backend => call(Open(backend)));
+
+    private Task<TResult> TryAsync<TResult>(Func<IRpcChannel, Task<TResult>> call) => TryAsync(
+        Candidates(), [], async backend => await call(Open(backend)).ConfigureAwait(false)).AsTask();
 
     // Nothing waits in here, so that it has ended when it returns, on the thread of the caller.
     private TResult Try<TResult>(

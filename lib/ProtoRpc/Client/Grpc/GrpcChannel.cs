@@ -86,9 +86,13 @@ internal sealed class GrpcChannel : IRpcChannel
 
     /// <summary>Connects once, so that a server that is not there, or not trusted,
     /// is found out now.</summary>
-    public void Connect(CancellationToken cancellation)
+    public void Connect(CancellationToken cancellation) =>
+        ConnectAsync(cancellation).GetAwaiter().GetResult();
+
+    /// <inheritdoc cref="Connect"/>
+    public async Task ConnectAsync(CancellationToken cancellation)
     {
-        DialedConnection fresh = DialAsync(cancellation).GetAwaiter().GetResult();
+        DialedConnection fresh = await DialAsync(cancellation).ConfigureAwait(false);
         _freshUntil = Environment.TickCount64 + (long)FreshFor.TotalMilliseconds;
         Interlocked.Exchange(ref _fresh, fresh)?.Dispose();
     }
@@ -137,13 +141,23 @@ internal sealed class GrpcChannel : IRpcChannel
         cancellation);
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
-        new GrpcReflection(this).Read(cancellation);
+        FetchSchemaAsync(cancellation).GetAwaiter().GetResult();
+
+    public Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
+        new GrpcReflection(this).ReadAsync(cancellation);
 
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
         FetchSchema(cancellation);
 
+    public async Task<RpcSchema?> FetchSchemaAsync(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        await FetchSchemaAsync(cancellation).ConfigureAwait(false);
+
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
-        new GrpcPing(this, ping, cancellation).Run();
+        PingAsync(ping, cancellation).GetAwaiter().GetResult();
+
+    public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
+        new GrpcPing(this, ping, cancellation).RunAsync();
 
     /// <summary>Makes one call with one message each way.</summary>
     public async Task<TReply> CallAsync<TReply>(
@@ -169,6 +183,13 @@ internal sealed class GrpcChannel : IRpcChannel
     {
         Http.Dispose();
         Interlocked.Exchange(ref _fresh, null)?.Dispose();
+    }
+
+    public ValueTask DisposeAsync()
+    {
+        // Nothing waits in there.
+        Dispose();
+        return default;
     }
 
     private static RpcException NotOne(string what) => new(

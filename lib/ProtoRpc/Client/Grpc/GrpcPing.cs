@@ -16,14 +16,17 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
     private readonly long _start = Stopwatch.GetTimestamp();
 
     /// <exception cref="RpcException">It did not answer, or does not serve the service.</exception>
-    public RpcPingResult Run()
+    public async Task<RpcPingResult> RunAsync()
     {
-        string health = Check(ping.Service ?? "", out bool isUnknown);
+        (string health, bool isUnknown) = await CheckAsync(ping.Service ?? "").ConfigureAwait(false);
         TimeSpan latency = Stopwatch.GetElapsedTime(_start);
-        RpcPingResponse? reply = ping.IsAsking ? Ask(Left).GetAwaiter().GetResult() : Try(Ask);
+        RpcPingResponse? reply = ping.IsAsking
+            ? await AskAsync(Left).ConfigureAwait(false)
+            : await TryAsync(AskAsync).ConfigureAwait(false);
         ServerFacts? facts = PingProtocol.FactsOf(reply);
         IReadOnlyList<string>? listed = facts is null
-            ? Try(left => new GrpcReflection(channel).ListAsync(left, cancellation))
+            ? await TryAsync(left => new GrpcReflection(channel).ListAsync(left, cancellation))
+                .ConfigureAwait(false)
             : [.. facts.Services];
         string[]? services = listed is null ? null : PingResults.Names(listed);
         if (ping.Service is { } service && (isUnknown || health.Length == 0))
@@ -40,7 +43,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
                 throw PingResults.NotServed(channel.Endpoint, service, services ?? []);
             }
 
-            health = isUnknown ? Check("", out _) : health;
+            health = isUnknown ? (await CheckAsync("").ConfigureAwait(false)).Health : health;
         }
 
         return PingResults.ResultOf(channel.Endpoint, latency, reply) with
@@ -50,7 +53,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         };
     }
 
-    private Task<RpcPingResponse> Ask(TimeSpan left) => channel.CallAsync(
+    private Task<RpcPingResponse> AskAsync(TimeSpan left) => channel.CallAsync(
         PingProtocol.Info.FullName, left, null, ping.Message, PingProtocol.Read, cancellation);
 
     private bool IsLate =>
@@ -64,36 +67,35 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
 
     // Empty where there is no health service. One that does not know the service says
     // so in either of two ways.
-    private string Check(string service, out bool isUnknown)
+    private async Task<(string Health, bool IsUnknown)> CheckAsync(string service)
     {
-        isUnknown = false;
         try
         {
-            HealthCheckResponse reply = channel.CallAsync(
+            HealthCheckResponse reply = await channel.CallAsync(
                 CheckPath, Left, null, new HealthCheckRequest { Service = service }, Parse, cancellation)
-                .GetAwaiter().GetResult();
-            isUnknown = reply.Status == HealthCheckResponse.Types.ServingStatus.ServiceUnknown;
-            return reply.Status.ToString();
+                .ConfigureAwait(false);
+            return (
+                reply.Status.ToString(),
+                reply.Status == HealthCheckResponse.Types.ServingStatus.ServiceUnknown);
         }
         catch (RpcException e)
             when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != RpcErrorIds.NotGrpc)
         {
-            return "";
+            return ("", false);
         }
         catch (RpcException e) when (e.Code == RpcStatusCode.NotFound && e.MayHaveExecuted)
         {
-            isUnknown = true;
-            return "";
+            return ("", true);
         }
     }
 
     // What the server need not have; it has answered already.
-    private TResult? Try<TResult>(Func<TimeSpan, Task<TResult>> ask)
+    private async Task<TResult?> TryAsync<TResult>(Func<TimeSpan, Task<TResult>> ask)
         where TResult : class?
     {
         try
         {
-            return ask(Left).GetAwaiter().GetResult();
+            return await ask(Left).ConfigureAwait(false);
         }
         catch (RpcException) when (!cancellation.IsCancellationRequested)
         {

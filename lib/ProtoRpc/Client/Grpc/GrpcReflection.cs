@@ -24,7 +24,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     private long _bytes;
 
     /// <summary>The schema of all services but those of reflection itself.</summary>
-    public RpcSchema Read(CancellationToken cancellation) => ReadAsync(cancellation).GetAwaiter().GetResult();
+    public Task<RpcSchema> ReadAsync(CancellationToken cancellation) =>
+        AskAsync(ReadAsync, channel.Options.Limits.CallTimeout, cancellation);
 
     /// <summary>The full names of the services but those of reflection itself.</summary>
     /// <exception cref="RpcException">Unimplemented where the server serves no reflection.</exception>
@@ -38,9 +39,6 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             },
             timeout,
             cancellation);
-
-    private Task<RpcSchema> ReadAsync(CancellationToken cancellation) =>
-        AskAsync(ReadAsync, channel.Options.Limits.CallTimeout, cancellation);
 
     private async Task<TResult> AskAsync<TResult>(
         Func<GrpcCall, Task<TResult>> ask, TimeSpan timeout, CancellationToken cancellation)

@@ -19,19 +19,19 @@ public static partial class RpcHttpSchema
     /// <summary>Loads the schema of a file, <c>http://host/Service.proto</c>.</summary>
     /// <param name="file">The address of the file.</param>
     /// <param name="options">How the server is asked; null for the defaults.</param>
-    /// <param name="cancellation">Gives up.</param>
+    /// <param name="cancellationToken">Gives up.</param>
     /// <exception cref="RpcException">The server cannot be reached, a file is not there,
     /// or they do not compile.</exception>
     /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public static RpcSchema Load(
-        Uri file, RpcClientOptions? options = null, CancellationToken cancellation = default)
+        Uri file, RpcClientOptions? options = null, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(file);
-        cancellation.ThrowIfCancellationRequested();
+        cancellationToken.ThrowIfCancellationRequested();
         options ??= new RpcClientOptions();
         RpcEndpoint endpoint = EndpointOf(file);
         ClientOptionsCheck.Check(endpoint, options);
-        return Fetch(file, ClientAuthorization.Apply(endpoint, options), cancellation);
+        return Fetch(file, ClientAuthorization.Apply(endpoint, options), cancellationToken);
     }
 
     /// <summary>The same with options that a client has checked.</summary>

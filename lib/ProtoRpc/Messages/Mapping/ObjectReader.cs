@@ -69,7 +69,7 @@ internal sealed class ObjectReader
         DottedMembers? dotted = null;
         List<FieldLayout>? emptyChoices = null;
         bool outerIsRow = _isRow;
-        _isRow = value is not IDictionary or DottedMembers.Row;
+        _isRow = (_mapper.TakesRows && value is not IDictionary) || value is DottedMembers.Row;
         foreach ((string name, object? wrapped) in members)
         {
             object? fieldValue = Unwrap(wrapped);

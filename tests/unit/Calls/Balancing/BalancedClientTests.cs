@@ -83,7 +83,7 @@ public static class BalancedClientTests
             CancellationToken token = new(canceled: true);
             OperationCanceledException error = await Assert.ThrowsAnyAsync<OperationCanceledException>(
                 () => client.InvokeAsync<EchoReply>(
-                    "Say", new EchoRequest { Text = "x" }, cancellation: token));
+                    "Say", new EchoRequest { Text = "x" }, cancellationToken: token));
 
             Assert.Equal(token, error.CancellationToken);
         }
@@ -134,7 +134,7 @@ public static class BalancedClientTests
         {
             start = Environment.TickCount64;
             error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
-                "Say", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(1)));
+                "Say", new EchoRequest { Text = "x" }, new() { Timeout = TimeSpan.FromSeconds(1) }));
         }
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
@@ -158,9 +158,9 @@ public static class BalancedClientTests
         await Task.WhenAll(Enumerable.Range(0, 6).Select(i => Assert.ThrowsAsync<RpcException>(() =>
             i % 2 == 0
                 ? Task.Run(() => client.Invoke<EchoReply>(
-                    "Say", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(1)))
+                    "Say", new EchoRequest { Text = "x" }, new() { Timeout = TimeSpan.FromSeconds(1) }))
                 : client.InvokeAsync<EchoReply>(
-                    "Say", new EchoRequest { Text = "x" }, TimeSpan.FromSeconds(1)))));
+                    "Say", new EchoRequest { Text = "x" }, new() { Timeout = TimeSpan.FromSeconds(1) }))));
 
         Assert.InRange(Environment.TickCount64 - start, 900, 5_000);
     }

@@ -69,7 +69,7 @@ public static class BadGrpcServerTests
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
             Schema.GetMethod("grpc.health.v1.Health/Check"), new HealthCheckRequest(),
-            TimeSpan.FromSeconds(1)));
+            new() { Timeout = TimeSpan.FromSeconds(1) }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
         Assert.InRange(Environment.TickCount64 - start, 900, 2500);
@@ -281,6 +281,6 @@ public static class BadGrpcServerTests
     private static IMessage Call(Http2Peer peer)
     {
         using RpcClient client = RpcClient.Connect(peer.Endpoint, Schema);
-        return client.Invoke(client.GetMethod("Check"), new HealthCheckRequest(), Patience);
+        return client.Invoke(client.GetMethod("Check"), new HealthCheckRequest(), new() { Timeout = Patience });
     }
 }

@@ -111,6 +111,7 @@ public static class BadTrailersTests
         using RpcClient client = RpcClient.Connect(peer.Endpoint, Schema);
         return Assert.Throws<RpcException>(
             () => client.Invoke(
-                client.GetMethod("Check"), new HealthCheckRequest(), TimeSpan.FromSeconds(20)));
+                client.GetMethod("Check"), new HealthCheckRequest(),
+                    new() { Timeout = TimeSpan.FromSeconds(20) }));
     }
 }

@@ -90,7 +90,7 @@ public static class GrpcConnectionTests
         Assert.True(await watch.ReadAsync());
 
         // On the first connection, were it used, the answer would be a stream that waits.
-        client.Invoke(client.GetMethod("Check"), new HealthCheckRequest(), Patience);
+        client.Invoke(client.GetMethod("Check"), new HealthCheckRequest(), new() { Timeout = Patience });
         goOn.SetResult();
 
         Assert.True(await watch.ReadAsync());
@@ -214,7 +214,7 @@ public static class GrpcConnectionTests
         using RpcClient client = Connect(peer);
         using CancellationTokenSource source = new();
         await using RpcStreamingCall watch = client.Open(
-            client.GetMethod("Watch"), cancellation: source.Token);
+            client.GetMethod("Watch"), cancellationToken: source.Token);
         await watch.SendAsync(new HealthCheckRequest());
         Assert.True(await watch.ReadAsync());
         ValueTask<bool> reading = watch.ReadAsync();
@@ -261,6 +261,7 @@ public static class GrpcConnectionTests
     {
         using RpcClient client = Connect(peer);
         return HealthCheckResponse.Parser.ParseFrom(
-            client.Invoke(client.GetMethod("Check"), new HealthCheckRequest(), Patience).ToByteArray());
+            client.Invoke(client.GetMethod("Check"), new HealthCheckRequest(), new() { Timeout = Patience })
+                .ToByteArray());
     }
 }

@@ -101,7 +101,7 @@ public static class GrpcPingTests
     private static RpcPingResult Ping(Http2Peer peer, string service = "a.B")
     {
         using RpcClient client = RpcClient.Connect(peer.Endpoint);
-        return client.Ping(service, TimeSpan.FromSeconds(20));
+        return client.Ping(new() { Service = service, Timeout = TimeSpan.FromSeconds(20) });
     }
 
     private static RpcException Fails(Http2Peer peer, string service = "a.B") =>

@@ -1,0 +1,128 @@
+using Google.Protobuf;
+using ProtoRpc.Client;
+using ProtoRpc.Messages;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc;
+
+// The way of a call: from what the caller gave to the channel, and back.
+public sealed partial class RpcClient
+{
+    private TReply Call<TReply>(
+        RpcMethodInfo method, object request, ReplyReader<TReply> read, RpcCallOptions? options,
+        CancellationToken cancellation)
+        where TReply : class, IMessage
+    {
+        IMessage message = RequestOf(method, request);
+        RequireOpen(cancellation);
+        CallSpec call = SpecOf(method, options);
+        return Run(method, () => _channel.Invoke(call, message, read, cancellation), cancellation);
+    }
+
+    private async Task<TReply> CallAsync<TReply>(
+        RpcMethodInfo method, object request, ReplyReader<TReply> read, RpcCallOptions? options,
+        CancellationToken cancellation)
+        where TReply : class, IMessage
+    {
+        IMessage message = RequestOf(method, request);
+        RequireOpen(cancellation);
+        CallSpec call = SpecOf(method, options);
+        return await RunAsync(
+            method, () => _channel.InvokeAsync(call, message, read, cancellation), cancellation)
+            .ConfigureAwait(false);
+    }
+
+    private ReplyReader<DynamicMessage> DynamicReader(RpcMethodInfo method) =>
+        body => ReplyParser.Parse(method, body, _limits);
+
+    private static ReplyReader<TReply> TypedReader<TReply>(RpcMethodInfo method)
+        where TReply : class, IMessage<TReply>, new() =>
+        body => ReplyParser.Parse<TReply>(method, body);
+
+    private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
+        options is { Extensions: not null } && !Endpoint.IsNative
+            ? throw HeaderExtensions.NotCarried(Endpoint)
+            : CallSpec.Of(method, options, _limits, Endpoint);
+
+    private IMessage RequestOf(RpcMethodInfo method, object request)
+    {
+        ArgumentNullException.ThrowIfNull(request);
+        if (request is not IMessage message)
+        {
+            return _mapper.ToMessage(method.RequestType, request);
+        }
+
+        if (message.Descriptor.FullName != method.RequestType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} takes a {method.RequestType.FullName}, "
+                + $"not a {message.Descriptor.FullName}.");
+        }
+
+        MessageChecks.RequireInitialized(message, method.RequestType);
+        return message;
+    }
+
+    private void CountCall() => Interlocked.Increment(ref _calls);
+
+    private TReply Run<TReply>(RpcMethodInfo method, Func<TReply> call, CancellationToken cancellation)
+    {
+        try
+        {
+            return Cancellable(call, cancellation);
+        }
+        catch (RpcException e)
+        {
+            throw Locate(e, method);
+        }
+        finally
+        {
+            CountCall();
+        }
+    }
+
+    private async Task<TReply> RunAsync<TReply>(
+        RpcMethodInfo method, Func<Task<TReply>> call, CancellationToken cancellation)
+    {
+        try
+        {
+            return await CancellableAsync(call, cancellation).ConfigureAwait(false);
+        }
+        catch (RpcException e)
+        {
+            throw Locate(e, method);
+        }
+        finally
+        {
+            CountCall();
+        }
+    }
+
+    // The parts of a call throw for a token that was cancelled between two of them; the call has begun then.
+    private TResult Cancellable<TResult>(Func<TResult> call, CancellationToken cancellation)
+    {
+        try
+        {
+            return call();
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false, e);
+        }
+    }
+
+    private async Task<TResult> CancellableAsync<TResult>(
+        Func<Task<TResult>> call, CancellationToken cancellation)
+    {
+        try
+        {
+            return await call().ConfigureAwait(false);
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false, e);
+        }
+    }
+}

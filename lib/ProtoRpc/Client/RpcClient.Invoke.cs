@@ -1,0 +1,135 @@
+using Google.Protobuf;
+using ProtoRpc.Client;
+
+namespace ProtoRpc;
+
+// Calls with one request and one reply.
+public sealed partial class RpcClient
+{
+    /// <summary>Calls a method and blocks for the reply.</summary>
+    /// <param name="method">The method, or its bare or full name.</param>
+    /// <param name="request">The request: a message, or an object or dictionary with its fields.</param>
+    /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">The call failed, with the server's status; InvalidArgument for a
+    /// request that is none of the method's; NotFound for the name; FailedPrecondition without a schema for
+    /// it.</exception>
+    public DynamicMessage Invoke(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Invoke(MethodOf(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="Invoke(string, object, RpcCallOptions?, CancellationToken)"/>
+    public DynamicMessage Invoke(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        return Call(method, request, DynamicReader(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method that replies with a generated message, and blocks for the reply.</summary>
+    /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
+    /// <inheritdoc cref="Invoke(string, object, RpcCallOptions?, CancellationToken)"/>
+    public TReply Invoke<TReply>(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        Invoke<TReply>(MethodOf<TReply>(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="Invoke{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
+    public TReply Invoke<TReply>(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new()
+    {
+        RequireReply<TReply>(method);
+        return Call(method, request, TypedReader<TReply>(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method without holding a thread.</summary>
+    /// <inheritdoc cref="Invoke(string, object, RpcCallOptions?, CancellationToken)"/>
+    public Task<DynamicMessage> InvokeAsync(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        InvokeAsync(MethodOf(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="InvokeAsync(string, object, RpcCallOptions?, CancellationToken)"/>
+    public Task<DynamicMessage> InvokeAsync(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        return CallAsync(method, request, DynamicReader(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method that replies with a generated message, without holding a thread.</summary>
+    /// <inheritdoc cref="Invoke{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
+    public Task<TReply> InvokeAsync<TReply>(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        InvokeAsync<TReply>(MethodOf<TReply>(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="InvokeAsync{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
+    public Task<TReply> InvokeAsync<TReply>(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new()
+    {
+        RequireReply<TReply>(method);
+        return CallAsync(method, request, TypedReader<TReply>(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream, and
+    /// blocks for the reply: for requests that are too large for memory. Native endpoints send it in parts,
+    /// and the timeout is that of each part.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="request">Read from its position to its end;
+    /// must know its length, 2 GiB less one byte at most.</param>
+    /// <param name="options">Deadline, headers and the like; its <see cref="RpcCallOptions.Progress"/> is
+    /// told after each part how far the request has come. Null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">The call failed; InvalidArgument for a request that is too large;
+    /// Unimplemented on gRPC, which sends a message in one piece.</exception>
+    public DynamicMessage Upload(
+        RpcMethodInfo method, Stream request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        CallSpec call = BeginUpload(method, request, options, cancellationToken);
+        return Run(
+            call.Method,
+            () => _channel.Upload(call, request, DynamicReader(method), cancellationToken),
+            cancellationToken);
+    }
+
+    /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream: for
+    /// requests that are too large for memory. Native endpoints send it in parts,
+    /// and the timeout is that of each part.</summary>
+    /// <inheritdoc cref="Upload"/>
+    public async Task<DynamicMessage> UploadAsync(
+        RpcMethodInfo method, Stream request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        CallSpec call = BeginUpload(method, request, options, cancellationToken);
+        return await RunAsync(
+            call.Method,
+            () => _channel.UploadAsync(call, request, DynamicReader(method), cancellationToken),
+            cancellationToken)
+            .ConfigureAwait(false);
+    }
+
+    private CallSpec BeginUpload(
+        RpcMethodInfo method, Stream request, RpcCallOptions? options, CancellationToken cancellation)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(request);
+        RequireOpen(cancellation);
+        return request.Length - request.Position <= int.MaxValue
+            ? SpecOf(method, options)
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The request has {request.Length - request.Position:N0} bytes. A message of Protocol Buffers "
+                + "has at most 2 GiB less one byte.");
+    }
+}

@@ -1,0 +1,275 @@
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using ProtoRpc.Client;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc;
+
+// What names mean: the schema that was given, that the server tells, or that generated messages bring along.
+public sealed partial class RpcClient
+{
+    private readonly RpcSchema? _given;
+    private readonly Lock _learning = new();
+    private readonly HashSet<FileDescriptor> _learned = [];
+    private RpcSchema? _schema;
+    private RpcServiceInfo? _service;
+
+    /// <summary>The schema that names are looked up in; null before the first call with generated messages
+    /// of a client that was given none.</summary>
+    public RpcSchema? Schema => _schema;
+
+    /// <summary>The service of bare method names, where there is one.</summary>
+    public RpcServiceInfo? Service => _service;
+
+    /// <summary>A method by bare or full name.</summary>
+    /// <exception cref="RpcException">NotFound, with the nearest names; FailedPrecondition without a
+    /// schema.</exception>
+    public RpcMethodInfo GetMethod(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        return Service?.FindMethod(name) ?? RequireSchema().GetMethod(name);
+    }
+
+    /// <summary>Asks the server for its schema, which names are looked up in from then on:
+    /// gRPC servers tell it by their reflection service. A schema that the client was given is kept,
+    /// and gets the services that it lacks.</summary>
+    /// <param name="options">How long the server is asked, and whether it is waited for; null for the
+    /// defaults.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    /// <exception cref="RpcException">Unimplemented where the server or the protocol cannot tell;
+    /// Internal when what it tells makes no sense; DeadlineExceeded when the server did not
+    /// come.</exception>
+    public RpcSchema FetchSchema(
+        RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+    {
+        SchemaQuestion question = Ask(options, cancellationToken);
+        using CancellationTokenSource time = Within(question.Timeout, cancellationToken);
+        try
+        {
+            return Learn(question.Retries.Run(
+                _ => Cancellable(() => _channel.FetchSchema(time.Token), time.Token)));
+        }
+        catch (RpcException e)
+        {
+            throw Failed(e, question.Timeout, time, cancellationToken);
+        }
+    }
+
+    /// <inheritdoc cref="FetchSchema"/>
+    public async Task<RpcSchema> FetchSchemaAsync(
+        RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+    {
+        SchemaQuestion question = Ask(options, cancellationToken);
+        using CancellationTokenSource time = Within(question.Timeout, cancellationToken);
+        try
+        {
+            return Learn(await question.Retries.RunAsync(
+                _ => CancellableAsync(() => _channel.FetchSchemaAsync(time.Token), time.Token))
+                .ConfigureAwait(false));
+        }
+        catch (RpcException e)
+        {
+            throw Failed(e, question.Timeout, time, cancellationToken);
+        }
+    }
+
+    /// <summary>Compares the client's schema with what the server says of its own: a gRPC server by
+    /// reflection, an HTTP listener of ours by its files.</summary>
+    /// <param name="service">The service to compare;
+    /// null for that of the client's options, or for all.</param>
+    /// <param name="cancellationToken">Gives up.</param>
+    /// <returns>The differences that make calls fail or lose fields; null where the server does not tell its
+    /// schema.</returns>
+    public IReadOnlyList<string>? CompareSchema(
+        string? service = null, CancellationToken cancellationToken = default)
+    {
+        IReadOnlyList<RpcServiceInfo> services = Compared(service, cancellationToken);
+        try
+        {
+            return Difference(
+                services,
+                Cancellable(() => _channel.FetchSchema(services, cancellationToken), cancellationToken));
+        }
+        catch (RpcException) when (!cancellationToken.IsCancellationRequested)
+        {
+            // What cannot be read cannot be compared; a ping says whether the server is there.
+            return null;
+        }
+    }
+
+    /// <inheritdoc cref="CompareSchema"/>
+    public async Task<IReadOnlyList<string>?> CompareSchemaAsync(
+        string? service = null, CancellationToken cancellationToken = default)
+    {
+        IReadOnlyList<RpcServiceInfo> services = Compared(service, cancellationToken);
+        try
+        {
+            return Difference(
+                services,
+                await CancellableAsync(
+                    () => _channel.FetchSchemaAsync(services, cancellationToken), cancellationToken)
+                    .ConfigureAwait(false));
+        }
+        catch (RpcException) when (!cancellationToken.IsCancellationRequested)
+        {
+            // What cannot be read cannot be compared; a ping says whether the server is there.
+            return null;
+        }
+    }
+
+    private static RpcServiceInfo? ServiceOf(RpcSchema? schema, string? name)
+    {
+        if (schema is null)
+        {
+            return name is null
+                ? null
+                : throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"Service '{name}' cannot be looked up without a schema.");
+        }
+
+        return name is not null ? schema.GetService(name)
+            : schema.Services.Count == 1 ? schema.Services[0]
+            : null;
+    }
+
+    private readonly record struct SchemaQuestion(CallRetries Retries, TimeSpan? Timeout);
+
+    private SchemaQuestion Ask(RpcCallOptions? options, CancellationToken cancellation)
+    {
+        RequireOpen(cancellation);
+        TimeSpan? timeout = options is { Timeout: null, Deadline: null } or null
+            ? null
+            : CallDeadline.Of(options, null, Endpoint);
+        return new(
+            new CallRetries(
+                Endpoint, _options.RetryCount, options is { WaitForReady: true },
+                timeout ?? _limits.CallTimeout, cancellation),
+            timeout);
+    }
+
+    private RpcSchema Learn(RpcSchema told)
+    {
+        RpcSchema schema = _given is null ? told : _given.CompleteWith(told, "reflection");
+        _service = ServiceOf(schema, _options.Service);
+        _schema = schema;
+        return schema;
+    }
+
+    // Channels ask for as long as the limits let a call take, which may be longer than this one has.
+    private RpcException Failed(
+        RpcException error, TimeSpan? timeout, CancellationTokenSource time, CancellationToken cancellation) =>
+        error.Code == RpcStatusCode.Cancelled && timeout is { } passed && time.IsCancellationRequested
+        && !cancellation.IsCancellationRequested
+            ? CallErrors.TimedOut(Endpoint, passed, sent: false, error)
+            : Locate(error);
+
+    private static CancellationTokenSource Within(TimeSpan? timeout, CancellationToken cancellation)
+    {
+        CancellationTokenSource source = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        if (timeout is { TotalMilliseconds: >= 0 and < int.MaxValue } time)
+        {
+            source.CancelAfter(time);
+        }
+
+        return source;
+    }
+
+    private IReadOnlyList<RpcServiceInfo> Compared(string? service, CancellationToken cancellation)
+    {
+        RequireOpen(cancellation);
+        RpcSchema ours = RequireSchema();
+        return service is not null ? [ours.GetService(service)]
+            : Service is { } only ? [only]
+            : ours.Services;
+    }
+
+    private static IReadOnlyList<string>? Difference(
+        IReadOnlyList<RpcServiceInfo> services, RpcSchema? theirs) =>
+        theirs is null ? null : SchemaComparison.Compare(services, theirs);
+
+    private RpcMethodInfo MethodOf(string name, object request) =>
+        MethodOf(name, (request as IMessage)?.Descriptor, null);
+
+    private RpcMethodInfo MethodOf<TReply>(string name, object request)
+        where TReply : class, IMessage<TReply>, new() =>
+        MethodOf(name, (request as IMessage)?.Descriptor, Generated<TReply>.Descriptor);
+
+    // Generated messages bring along the schema of the files that declare them.
+    private RpcMethodInfo MethodOf(string name, MessageDescriptor? request, MessageDescriptor? reply)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        RpcMethodInfo? method = Find(name)
+            ?? (LearnFrom(request) ? Find(name) : null)
+            ?? (LearnFrom(reply) ? Find(name) : null);
+        return method is null && _schema is null && (request ?? reply) is { } message
+            ? throw NotDeclared(name, message)
+            : method ?? GetMethod(name);
+    }
+
+    private RpcMethodInfo? Find(string name) =>
+        Service?.FindMethod(name) ?? _schema?.FindMethod(name);
+
+    // Files of a dynamic message are those of a schema, which is given and not learnt.
+    private bool LearnFrom(MessageDescriptor? message)
+    {
+        if (message is not { ClrType: not null, File: { Services.Count: > 0 } file })
+        {
+            return false;
+        }
+
+        lock (_learning)
+        {
+            if (_learned.Add(file))
+            {
+                RpcSchema brought = RpcSchema.FromDescriptors(file);
+                _schema = _schema is null ? brought : _schema.CompleteWith(brought, "generated");
+            }
+        }
+
+        return true;
+    }
+
+    private static void RequireReply<TReply>(RpcMethodInfo method)
+        where TReply : class, IMessage<TReply>, new()
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        string wanted = Generated<TReply>.Descriptor.FullName;
+        if (wanted != method.ReplyType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} returns {method.ReplyType.FullName}, not {wanted}. "
+                + "Call it with that type.");
+        }
+    }
+
+    private static void RequireRequest(RpcMethodInfo method, MessageDescriptor request)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        if (request.FullName != method.RequestType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} takes a {method.RequestType.FullName}, not a {request.FullName}.");
+        }
+    }
+
+    private RpcException NotDeclared(string name, MessageDescriptor message) => new(
+        RpcStatusCode.FailedPrecondition,
+        $"The method '{name}' is not known: the client of '{Endpoint}' has no schema, and the file of "
+        + $"{message.FullName}, '{message.File.Name}', declares no service. Give {nameof(Connect)} a schema, "
+        + $"as {nameof(RpcSchema)}.{nameof(RpcSchema.FromDescriptors)} makes it of the generated file that "
+        + "declares the service.")
+    {
+        Endpoint = Endpoint,
+    };
+
+    private RpcSchema RequireSchema() => _schema
+        ?? throw new RpcException(
+            RpcStatusCode.FailedPrecondition,
+            $"The connection to {Endpoint} has no schema to look names up in. Give {nameof(Connect)} one, or "
+            + $"call {nameof(FetchSchema)} where the server tells its own.");
+}

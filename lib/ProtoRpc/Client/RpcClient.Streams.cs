@@ -1,0 +1,191 @@
+using System.Runtime.CompilerServices;
+using Google.Protobuf;
+using ProtoRpc.Client;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc;
+
+// Calls whose messages go and come one at a time.
+public sealed partial class RpcClient
+{
+    /// <summary>Begins a call whose messages go and come one at a time, of any kind of method.</summary>
+    /// <param name="method">The method, or its bare or full name.</param>
+    /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides, at any time of it.</param>
+    /// <exception cref="RpcException">Unimplemented where the transport carries no streams; NotFound for the
+    /// name; FailedPrecondition without a schema for it.</exception>
+    public RpcStreamingCall Open(
+        string method, RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
+        Open(GetMethod(method), options, cancellationToken);
+
+    /// <inheritdoc cref="Open(string, RpcCallOptions?, CancellationToken)"/>
+    public RpcStreamingCall Open(
+        RpcMethodInfo method, RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
+        new(Begin(method, DynamicReader(method), options, cancellationToken));
+
+    /// <summary>Begins a call with generated messages that go and come one at a time.</summary>
+    /// <typeparam name="TRequest">The generated class of the method's request type.</typeparam>
+    /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
+    /// <inheritdoc cref="Open(string, RpcCallOptions?, CancellationToken)"/>
+    public RpcStreamingCall<TRequest, TReply> Open<TRequest, TReply>(
+        string method, RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new() =>
+        Open<TRequest, TReply>(
+            MethodOf(method, Generated<TRequest>.Descriptor, Generated<TReply>.Descriptor),
+            options, cancellationToken);
+
+    /// <inheritdoc cref="Open{TRequest, TReply}(string, RpcCallOptions?, CancellationToken)"/>
+    public RpcStreamingCall<TRequest, TReply> Open<TRequest, TReply>(
+        RpcMethodInfo method, RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        RequireRequest(method, Generated<TRequest>.Descriptor);
+        RequireReply<TReply>(method);
+        return new(Begin(method, TypedReader<TReply>(method), options, cancellationToken));
+    }
+
+    /// <summary>Calls a method that takes one request, and reads its replies as they come.</summary>
+    /// <param name="method">The method, or its bare or full name.</param>
+    /// <param name="request">The request: a message, or an object or dictionary with its fields.</param>
+    /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides, as does leaving the loop early.</param>
+    /// <exception cref="RpcException">The call failed, with the server's status; Unimplemented where the
+    /// transport carries no streams; InvalidArgument for a request that is none of the method's; NotFound for
+    /// the name; FailedPrecondition without a schema for it.</exception>
+    public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        InvokeStreamAsync(MethodOf(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="InvokeStreamAsync(string, object, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        InvokeStreamAsync(method, One(request), options, cancellationToken);
+
+    /// <summary>Calls a method that streams: requests go as they come, replies come as they are.</summary>
+    /// <param name="method">The method, or its bare or full name.</param>
+    /// <param name="requests">The requests: messages, or objects or dictionaries with their fields; read
+    /// while replies come.</param>
+    /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides, as does leaving the loop early.</param>
+    /// <exception cref="RpcException">As with one request.</exception>
+    public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+        string method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        InvokeStreamAsync(GetMethod(method), requests, options, cancellationToken);
+
+    /// <inheritdoc
+    /// cref="InvokeStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+        RpcMethodInfo method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        return StreamAsync(method, requests, DynamicReader(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method that takes one request, and reads its replies, generated messages, as they
+    /// come.</summary>
+    /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
+    /// <inheritdoc cref="InvokeStreamAsync(string, object, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        InvokeStreamAsync<TReply>(MethodOf<TReply>(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="InvokeStreamAsync{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        InvokeStreamAsync<TReply>(method, One(request), options, cancellationToken);
+
+    /// <summary>Calls a method that streams: requests go as they come, replies, generated messages, come as
+    /// they are.</summary>
+    /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
+    /// <inheritdoc
+    /// cref="InvokeStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
+        string method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        InvokeStreamAsync<TReply>(
+            MethodOf(method, null, Generated<TReply>.Descriptor), requests, options, cancellationToken);
+
+    /// <inheritdoc cref=
+    /// "InvokeStreamAsync{TReply}(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
+        RpcMethodInfo method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new()
+    {
+        RequireReply<TReply>(method);
+        return StreamAsync(method, requests, TypedReader<TReply>(method), options, cancellationToken);
+    }
+
+    private ClientStream Begin<TReply>(
+        RpcMethodInfo method, ReplyReader<TReply> read, RpcCallOptions? options,
+        CancellationToken cancellation)
+        where TReply : class, IMessage
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        RequireOpen(cancellation);
+        CallSpec call = SpecOf(method, options);
+        CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        try
+        {
+            IRpcStream stream = Cancellable(() => _channel.Open(call, end.Token), cancellation);
+            return new ClientStream(
+                stream, end, request => RequestOf(method, request), body => ReplyParser.Read(read, body),
+                Locate, CountCall)
+            {
+                Endpoint = Endpoint,
+                Method = method,
+            };
+        }
+        catch (RpcException e)
+        {
+            end.Dispose();
+            CountCall();
+            throw Locate(e, method);
+        }
+    }
+
+    private async IAsyncEnumerable<TReply> StreamAsync<TReply>(
+        RpcMethodInfo method,
+        IAsyncEnumerable<object> requests,
+        ReplyReader<TReply> read,
+        RpcCallOptions? options,
+        [EnumeratorCancellation] CancellationToken cancellation)
+        where TReply : class, IMessage
+    {
+        ArgumentNullException.ThrowIfNull(requests);
+        cancellation.ThrowIfCancellationRequested();
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        await using RpcStreamingCall<object, TReply> call = new(Begin(method, read, options, end.Token));
+        Task sending = call.SendAllAsync(requests, end);
+        try
+        {
+            while (await call.ReadAsync(CancellationToken.None).ConfigureAwait(false))
+            {
+                yield return call.Current;
+            }
+        }
+        finally
+        {
+            // Ends the source of the requests too; what went wrong there is what the caller wants to know.
+            await end.CancelAsync().ConfigureAwait(false);
+            await sending.ConfigureAwait(false);
+        }
+    }
+
+    private static async IAsyncEnumerable<object> One(object request)
+    {
+        await Task.CompletedTask.ConfigureAwait(false);
+        yield return request;
+    }
+}

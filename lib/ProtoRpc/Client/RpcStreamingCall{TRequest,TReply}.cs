@@ -1,0 +1,97 @@
+using System.Runtime.CompilerServices;
+using Google.Protobuf;
+using ProtoRpc.Client;
+
+namespace ProtoRpc;
+
+/// <summary>A call whose messages go and come one at a time. Disposing of it before its end cancels it on the
+/// server.</summary>
+/// <typeparam name="TRequest">What is sent.</typeparam>
+/// <typeparam name="TReply">What comes.</typeparam>
+/// <remarks>One may send while another reads; neither is done by two at once.
+/// A token that is cancelled while something waits cancels the whole call.</remarks>
+public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
+    where TRequest : class
+    where TReply : class, IMessage
+{
+    private readonly ClientStream _stream;
+
+    internal RpcStreamingCall(ClientStream stream) => _stream = stream;
+
+    /// <summary>The method.</summary>
+    public RpcMethodInfo Method => _stream.Method;
+
+    /// <summary>The reply that was read last.</summary>
+    /// <exception cref="InvalidOperationException">No reply was read yet.</exception>
+    public TReply Current =>
+        (TReply?)_stream.Current ?? throw new InvalidOperationException("No reply was read yet.");
+
+    /// <summary>Sends a request; waits while the server does not take it.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="compress">False sends it uncompressed where the call's requests are compressed.</param>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    /// <returns>False when the server has ended the call already:
+    /// <see cref="ReadAsync"/> tells how.</returns>
+    /// <exception cref="RpcException">InvalidArgument for a request that is none of the method's;
+    /// Cancelled.</exception>
+    public ValueTask<bool> SendAsync(
+        TRequest request, bool compress = true, CancellationToken cancellationToken = default) =>
+        _stream.SendAsync(request, compress, cancellationToken);
+
+    /// <summary>Tells the server that no further request comes.</summary>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    public ValueTask CompleteAsync(CancellationToken cancellationToken = default) =>
+        _stream.CompleteAsync(cancellationToken);
+
+    /// <summary>Waits for the next reply, which is then <see cref="Current"/>.</summary>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    /// <returns>False when the call has ended well.</returns>
+    /// <exception cref="RpcException">The call failed, now or at an earlier read.</exception>
+    public ValueTask<bool> ReadAsync(CancellationToken cancellationToken = default) =>
+        _stream.ReadAsync(cancellationToken);
+
+    /// <summary>The replies that are still to come, to the end of the call.</summary>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    /// <exception cref="RpcException">The call failed.</exception>
+    public async IAsyncEnumerable<TReply> ReadAllAsync(
+        [EnumeratorCancellation] CancellationToken cancellationToken = default)
+    {
+        while (await ReadAsync(cancellationToken).ConfigureAwait(false))
+        {
+            yield return Current;
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask DisposeAsync()
+    {
+        GC.SuppressFinalize(this);
+        return _stream.DisposeAsync();
+    }
+
+    // Sends what comes, and ends the whole call when its source fails.
+    internal async Task SendAllAsync(IAsyncEnumerable<TRequest> requests, CancellationTokenSource end)
+    {
+        try
+        {
+            await foreach (TRequest request in requests.WithCancellation(end.Token).ConfigureAwait(false))
+            {
+                if (!await SendAsync(request, compress: true, CancellationToken.None).ConfigureAwait(false))
+                {
+                    return;
+                }
+            }
+
+            await CompleteAsync(CancellationToken.None).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (end.IsCancellationRequested)
+        {
+            // The call ended before its requests did.
+        }
+        catch
+        {
+            await end.CancelAsync().ConfigureAwait(false);
+            throw;
+        }
+    }
+}
