@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
@@ -13,13 +14,18 @@ internal sealed partial class NativeChannel
 {
     private const int MessageIdBytes = 16;
 
+    // Ids differ between channels by their random start, and within one by the number of the call: nobody but the
+    // server sees them, so that they need not be random, which would cost each call a system call.
+    private readonly Guid _firstId = Guid.NewGuid();
+    private long _lastId;
+
     // The body's memory is free for others afterwards, while the call waits for its reply.
     private ByteString WriteRequest(
         NativeExchange exchange, string method, EncodedMessage body, TimeSpan timeout, CallSpec? call)
     {
         MessageChecks.RequireSize(body.Length, _limits.MaxMessageBytes, "request");
         Span<byte> id = stackalloc byte[MessageIdBytes];
-        Guid.NewGuid().TryWriteBytes(id);
+        WriteNextId(id);
         RpcRequestHeader header = new()
         {
             // The default, which the original's clients write all the same.
@@ -36,7 +42,8 @@ internal sealed partial class NativeChannel
         }
 
         if (NativeMetadata.Write(
-            options.Headers.Concat(call?.Options?.Headers ?? []),
+            call?.Options?.Headers is { } ofCall ? options.Headers.Concat(ofCall)
+                : options.Headers.Count > 0 ? options.Headers : null,
             "headers", RpcStatusCode.InvalidArgument, _limits) is { } headers)
         {
             header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
@@ -48,6 +55,14 @@ internal sealed partial class NativeChannel
         NativeHeaders.Write(exchange.Request, header, body);
         body.Dispose();
         return header.MessageId;
+    }
+
+    private void WriteNextId(Span<byte> id)
+    {
+        _firstId.TryWriteBytes(id);
+        Span<byte> number = id[..sizeof(long)];
+        BinaryPrimitives.WriteInt64LittleEndian(
+            number, BinaryPrimitives.ReadInt64LittleEndian(number) + Interlocked.Increment(ref _lastId));
     }
 
     // In the original's order: the id first, then the exception, then success and the body.

@@ -7,15 +7,20 @@ namespace ProtoRpc.Protocols.Native;
 internal static class NativeMetadata
 {
     /// <summary>Headers or trailers as they are sent; null where there are none.</summary>
-    /// <param name="metadata">What is sent.</param>
+    /// <param name="metadata">What is sent; null for nothing.</param>
     /// <param name="what">What it is, for errors.</param>
     /// <param name="tooLarge">The status where it is too large.</param>
     /// <param name="limits">What is too large.</param>
     /// <exception cref="RpcException">There are too many, or they are too large.</exception>
     public static Metadata? Write(
-        IEnumerable<KeyValuePair<string, object>> metadata, string what, RpcStatusCode tooLarge,
+        IEnumerable<KeyValuePair<string, object>>? metadata, string what, RpcStatusCode tooLarge,
         RpcLimits limits)
     {
+        if (metadata is null)
+        {
+            return null;
+        }
+
         Metadata written = ToMessage(metadata);
         return written.Entries.Count == 0 ? null
             : IsTooLarge(written, limits) ? throw TooLarge(written, what, tooLarge, limits)
@@ -23,8 +28,13 @@ internal static class NativeMetadata
     }
 
     /// <summary>The same, null also where they are too large.</summary>
-    public static Metadata? TryWrite(IEnumerable<KeyValuePair<string, object>> metadata, RpcLimits limits)
+    public static Metadata? TryWrite(IEnumerable<KeyValuePair<string, object>>? metadata, RpcLimits limits)
     {
+        if (metadata is null)
+        {
+            return null;
+        }
+
         Metadata written = ToMessage(metadata);
         return written.Entries.Count == 0 || IsTooLarge(written, limits) ? null : written;
     }

@@ -72,13 +72,13 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
     private void AddMetadata(RpcResponseHeader response, RpcServerCallContext context)
     {
         if (NativeMetadata.Write(
-            context.SetHeaders ?? [], "headers", RpcStatusCode.Internal, _limits) is { } headers)
+            context.SetHeaders, "headers", RpcStatusCode.Internal, _limits) is { } headers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
         }
 
         if (NativeMetadata.Write(
-            context.SetTrailers ?? [], "trailers", RpcStatusCode.Internal, _limits) is { } trailers)
+            context.SetTrailers, "trailers", RpcStatusCode.Internal, _limits) is { } trailers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
         }
@@ -159,12 +159,12 @@ internal sealed class NativeDispatcher(ServerHost host, ServerService service, B
             response.SetExtension(ProtorpcTransportExtensions.StatusDetails, ByteString.CopyFrom(details));
         }
 
-        if (NativeMetadata.TryWrite(context?.SetHeaders ?? [], _limits) is { } headers)
+        if (NativeMetadata.TryWrite(context?.SetHeaders, _limits) is { } headers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
         }
 
-        if (NativeMetadata.TryWrite(context?.SetTrailers ?? [], _limits) is { } trailers)
+        if (NativeMetadata.TryWrite(context?.SetTrailers, _limits) is { } trailers)
         {
             response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
         }
