@@ -12,7 +12,6 @@ namespace ProtoRpc.Hosting.Grpc;
 internal sealed class GrpcService(
     ServerHost host, HttpServerOptions options, GrpcRoutes routes, RpcEndpoint endpoint)
 {
-    private readonly GrpcCalls _calls = new(host, endpoint);
     private readonly HostPolicy _hosts = new(options, endpoint);
     private readonly HttpAuthentication _authentication = new(
         options.Security, SecurityPolicy.Open, endpoint);
@@ -86,8 +85,9 @@ internal sealed class GrpcService(
         if (method is not null)
         {
             Bound(http, method);
-            await _calls.HandleAsync(http, method, peer, http.Request.BodyReader, reply.BodyWriter, response)
-                .ConfigureAwait(false);
+            GrpcServerCall call = new(
+                host, endpoint, http, method, peer, http.Request.BodyReader, reply.BodyWriter, response);
+            await call.RunAsync().ConfigureAwait(false);
         }
     }
 

@@ -11,8 +11,6 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
     private const string Binary = "application/grpc-web";
     private const string Text = "application/grpc-web-text";
 
-    private readonly GrpcCalls _calls = new(host, endpoint);
-
     /// <summary>Whether a request is one of gRPC-Web.</summary>
     public static bool IsGrpcWeb(HttpRequest request) => TypeOf(request) is not null;
 
@@ -34,7 +32,8 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
             PipeReader input = isText
                 ? await DecodeAsync(http).ConfigureAwait(false)
                 : http.Request.BodyReader;
-            await _calls.HandleAsync(http, found, peer, input, output, response).ConfigureAwait(false);
+            GrpcServerCall call = new(host, endpoint, http, found, peer, input, output, response);
+            await call.RunAsync().ConfigureAwait(false);
         }
         catch (RpcException e)
         {

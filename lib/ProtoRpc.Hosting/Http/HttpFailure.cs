@@ -23,18 +23,23 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         ? Failure.Text
         : string.Concat(Failure.Text.AsSpan(0, MaxTextLength), "...");
 
-    /// <summary>What a call's failure means in HTTP.</summary>
+    /// <summary>What a failure means in HTTP.</summary>
     public static HttpFailure Of(CallFailure failure) => new(
-        failure.Error is RpcException { ErrorId: RpcErrorIds.ServerBusy }
-            ? StatusCodes.Status503ServiceUnavailable
-            : RpcStatusTable.HttpStatusOf(failure.Code),
+        failure.Error switch
+        {
+            HttpRefusal refusal => refusal.HttpStatus,
+            BadHttpRequestException bad => bad.StatusCode,
+            RpcException { ErrorId: RpcErrorIds.ServerBusy } => StatusCodes.Status503ServiceUnavailable,
+            _ => RpcStatusTable.HttpStatusOf(failure.Code),
+        },
         failure);
 
-    /// <summary>What a request that is refused means in HTTP; null for another exception.</summary>
-    public static HttpFailure? OfRequest(Exception error) => error switch
+    /// <summary>What HTTP's own rules say of a request that they refuse; null for another
+    /// exception.</summary>
+    public static CallFailure? RefusalOf(Exception error) => error switch
     {
-        HttpRefusal refusal => new(refusal.HttpStatus, CallFailure.OfRequest(refusal, refusal.Code)),
-        BadHttpRequestException bad => new(bad.StatusCode, CallFailure.OfRequest(bad, CodeOf(bad))),
+        HttpRefusal refusal => CallFailure.OfRequest(refusal, refusal.Code),
+        BadHttpRequestException bad => CallFailure.OfRequest(bad, CodeOf(bad)),
         _ => null,
     };
 

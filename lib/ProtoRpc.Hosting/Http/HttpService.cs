@@ -11,7 +11,9 @@ namespace ProtoRpc.Hosting.Http;
 internal sealed class HttpService
 {
     private readonly HttpRoutes _routes;
-    private readonly HttpCalls _calls;
+    private readonly ServerHost _host;
+    private readonly RpcEndpoint _endpoint;
+    private readonly HttpReplies _replies;
     private readonly ServicePage _page;
     private readonly HostPolicy _hosts;
     private readonly BrowserPolicy _browsers;
@@ -23,7 +25,9 @@ internal sealed class HttpService
         ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
     {
         _routes = new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name);
-        _calls = new HttpCalls(host, options, endpoint);
+        _host = host;
+        _endpoint = endpoint;
+        _replies = new HttpReplies(host.Options.Limits, options);
         _page = new ServicePage(host.Services, endpoint.Name);
         _hosts = new HostPolicy(options, endpoint);
         _browsers = new BrowserPolicy(options.AllowedOrigins);
@@ -35,6 +39,7 @@ internal sealed class HttpService
     public async Task HandleAsync(HttpContext http)
     {
         PeerIdentity peer = ConnectionPeer.IdentityOf(http);
+        ServerMethod? called = null;
         try
         {
             _hosts.Check(http.Request);
@@ -49,24 +54,31 @@ internal sealed class HttpService
                 // A browser asks without saying for whom.
                 http.Response.StatusCode = StatusCodes.Status204NoContent;
                 http.Response.Headers.Allow = AllowOf(route);
+                return;
             }
-            else
-            {
-                peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
-                await AnswerAsync(http, route, peer).ConfigureAwait(false);
-            }
+
+            peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
+            called = await AnswerAsync(http, route, peer).ConfigureAwait(false);
         }
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
         {
-            await _calls.FailAsync(http, peer, e).ConfigureAwait(false);
+            CallFailure failure = HttpFailure.RefusalOf(e) ?? _host.Fail(context: null, peer, e);
+            await _replies.FailAsync(http, HttpFailure.Of(failure)).ConfigureAwait(false);
         }
         catch (Exception) when (http.RequestAborted.IsCancellationRequested)
         {
             // Nobody is there to be told.
         }
+
+        if (called is not null)
+        {
+            await new HttpServerCall(_replies, _host, _endpoint, http, called, peer).RunAsync()
+                .ConfigureAwait(false);
+        }
     }
 
-    private async Task AnswerAsync(HttpContext http, HttpRoute route, PeerIdentity peer)
+    // Answers what is no call; a method that is called is the result.
+    private async Task<ServerMethod?> AnswerAsync(HttpContext http, HttpRoute route, PeerIdentity peer)
     {
         if (HttpMethods.IsPost(http.Request.Method) && GrpcWebService.IsGrpcWeb(http.Request))
         {
@@ -75,7 +87,7 @@ internal sealed class HttpService
         else if (route.Method is { } method)
         {
             RequireMethod(http, route);
-            await _calls.HandleAsync(http, method, peer).ConfigureAwait(false);
+            return method;
         }
         else if (route.FileName is { } file)
         {
@@ -93,6 +105,8 @@ internal sealed class HttpService
         {
             throw new HttpRefusal(StatusCodes.Status404NotFound, RpcStatusCode.Unimplemented, route.Missing);
         }
+
+        return null;
     }
 
     private void RequireMethod(HttpContext http, HttpRoute route)

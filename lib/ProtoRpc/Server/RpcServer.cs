@@ -1,7 +1,6 @@
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.Server;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
@@ -17,36 +16,34 @@ public sealed class RpcServer : IRpcServer
 {
     private readonly RpcServerOptions _options;
     private readonly List<ServerService> _services = [];
-    private readonly List<RpcEndpoint> _wanted = [];
-    private readonly TaskCompletionSource _completion = new(
-        TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly Lock _gate = new();
-    private IServedEndpoint[] _served = [];
+    private readonly CallMonitor _calls = new();
+    private readonly ServedEndpoints _endpoints;
     private ServerHost? _host;
-    private Task? _stopping;
-    private RpcServerCounters _last;
 
-    private RpcServer(RpcServerOptions options) => _options = options;
+    private RpcServer(RpcServerOptions options)
+    {
+        _options = options;
+        _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
+    }
 
     /// <summary>The services with their interface ids.</summary>
     public IReadOnlyList<KeyValuePair<RpcServiceInfo, Guid>> Services =>
         [.. _services.Select(s => KeyValuePair.Create(s.Info, s.InterfaceId))];
 
     /// <summary>The endpoints, as bound once the server listens.</summary>
-    public IReadOnlyList<RpcEndpoint> Endpoints =>
-        _served.Length > 0 ? [.. _served.Select(s => s.Endpoint)] : [.. _wanted];
+    public IReadOnlyList<RpcEndpoint> Endpoints => _endpoints.Endpoints;
 
     /// <summary>Whether it listens.</summary>
-    public bool IsListening => _host is not null && _stopping is null;
+    public bool IsListening => _endpoints.IsListening;
 
     /// <summary>What it has done, until it stopped.</summary>
-    public RpcServerCounters Counters => _completion.Task.IsCompleted ? _last : Count();
+    public RpcServerCounters Counters => _endpoints.Counters;
 
     /// <summary>The sessions that it keeps for callers now.</summary>
     public IReadOnlyList<RpcSession> Sessions => _host?.Sessions ?? [];
 
     /// <summary>Ends when the server has stopped.</summary>
-    public Task Completion => _completion.Task;
+    public Task Completion => _endpoints.Completion;
 
     /// <summary>A server for one service.</summary>
     /// <param name="schema">Where the service is declared.</param>
@@ -70,7 +67,7 @@ public sealed class RpcServer : IRpcServer
     public RpcServer AddService(RpcServiceInfo service, Guid? interfaceId = null)
     {
         ArgumentNullException.ThrowIfNull(service);
-        RequireNotStarted();
+        _endpoints.RequireNotStarted();
         Guid id = interfaceId ?? service.InterfaceId;
         if (_services.Find(s => s.InterfaceId == id) is { } other)
         {
@@ -159,7 +156,7 @@ public sealed class RpcServer : IRpcServer
     public RpcServer HandleAll(RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
-        RequireNotStarted();
+        _endpoints.RequireNotStarted();
         _services.ForEach(s => s.AddFallback(handler));
         return this;
     }
@@ -215,8 +212,7 @@ public sealed class RpcServer : IRpcServer
     public RpcServer AddEndpoint(RpcEndpoint endpoint)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
-        RequireNotStarted();
-        _wanted.Add(endpoint);
+        _endpoints.Add(endpoint);
         return this;
     }
 
@@ -224,22 +220,10 @@ public sealed class RpcServer : IRpcServer
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
     public RpcServer StartListening()
     {
-        lock (_gate)
-        {
-            RequireNotStarted();
-            if (_wanted.Count == 0)
-            {
-                throw new RpcException(
-                    RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
-            }
-
-            EndpointErrors.RequireTcp(_wanted, _options.TlsCertificate);
-            _services.ForEach(s => s.Complete(_options.Interceptors));
-            ServerHost host = new(_services, _options);
-            _served = BindAll(host);
-            _host = host;
-            return this;
-        }
+        ServerHost host = new(_services, _options, _calls);
+        _endpoints.Start(_options.TlsCertificate, () => Prepare(host), host.Stop);
+        _host = host;
+        return this;
     }
 
     /// <summary>Ends a session, and disposes what it holds.</summary>
@@ -249,13 +233,7 @@ public sealed class RpcServer : IRpcServer
     /// <summary>Refuses new calls, lets running ones end within the drain time,
     /// cancels the rest, closes.</summary>
     /// <param name="drain">Null for the limit's drain time.</param>
-    public Task StopAsync(TimeSpan? drain = null)
-    {
-        lock (_gate)
-        {
-            return _stopping ??= StopAllAsync(drain ?? _options.Limits.DrainTimeout);
-        }
-    }
+    public Task StopAsync(TimeSpan? drain = null) => _endpoints.StopAsync(drain);
 
     /// <summary>Stops, with the limit's drain time.</summary>
     public void Dispose() => StopAsync().GetAwaiter().GetResult();
@@ -306,23 +284,10 @@ public sealed class RpcServer : IRpcServer
         }
     }
 
-    private IServedEndpoint[] BindAll(ServerHost host)
+    private Func<RpcEndpoint, IServedEndpoint> Prepare(ServerHost host)
     {
-        List<IServedEndpoint> served = [];
-        try
-        {
-            foreach (RpcEndpoint endpoint in _wanted)
-            {
-                served.Add(FaceOf(endpoint).Bind(endpoint, host));
-            }
-        }
-        catch
-        {
-            Task.WhenAll(served.Select(s => s.StopAsync(TimeSpan.Zero))).GetAwaiter().GetResult();
-            throw;
-        }
-
-        return [.. served];
+        _services.ForEach(s => s.Complete(_options.Interceptors));
+        return endpoint => FaceOf(endpoint).Bind(endpoint, host);
     }
 
     private IServerFace FaceOf(RpcEndpoint endpoint) =>
@@ -338,7 +303,7 @@ public sealed class RpcServer : IRpcServer
 
     private (ServerService Service, RpcMethodInfo Method) Find(string method)
     {
-        RequireNotStarted();
+        _endpoints.RequireNotStarted();
         if (!method.Contains('/') && !method.Contains('.'))
         {
             ServerService[] having = [.. _services.Where(s => s.Info.FindMethod(method) is not null)];
@@ -360,37 +325,5 @@ public sealed class RpcServer : IRpcServer
 
         throw new RpcException(
             RpcStatusCode.NotFound, $"This server does not serve the service of '{method}'.");
-    }
-
-    private void RequireNotStarted()
-    {
-        if (_host is not null)
-        {
-            throw new InvalidOperationException(
-                "The server listens already; set it up before StartListening.");
-        }
-    }
-
-    private RpcServerCounters Count() => _host is { } host
-        ? new(
-            _served.Sum(s => s.Connections),
-            _served.Sum(s => s.Accepted),
-            host.Calls,
-            host.Errors,
-            host.InFlight)
-        : default;
-
-    private async Task StopAllAsync(TimeSpan drain)
-    {
-        try
-        {
-            await Task.WhenAll(_served.Select(s => s.StopAsync(drain))).ConfigureAwait(false);
-        }
-        finally
-        {
-            _host?.Stop();
-            _last = Count() with { Connections = 0 };
-            _completion.TrySetResult();
-        }
     }
 }

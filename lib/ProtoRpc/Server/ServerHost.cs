@@ -7,15 +7,13 @@ using ProtoRpc.Server.Sessions;
 namespace ProtoRpc.Server;
 
 /// <summary>A listening server as its faces see it: services, options, sessions,
-/// and the one place where handlers are run and counted.</summary>
-internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServerOptions options)
+/// and the one place where handlers are run and failures are judged.</summary>
+internal sealed class ServerHost(
+    IReadOnlyList<ServerService> services, RpcServerOptions options, CallMonitor? monitor = null)
 {
     private readonly long _started = Stopwatch.GetTimestamp();
     private readonly SessionTable? _sessions =
         options.EnableSessions ? new SessionTable(options.Limits) : null;
-    private long _calls;
-    private long _errors;
-    private int _inFlight;
 
     /// <summary>The messages that are coming in parts.</summary>
     public TransferTable Transfers { get; } = new(options.Limits);
@@ -26,11 +24,8 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
 
     public TimeSpan Uptime => Stopwatch.GetElapsedTime(_started);
 
-    public long Calls => Volatile.Read(ref _calls);
-
-    public long Errors => Volatile.Read(ref _errors);
-
-    public int InFlight => Volatile.Read(ref _inFlight);
+    /// <summary>Counts the calls.</summary>
+    public CallMonitor Monitor { get; } = monitor ?? new CallMonitor();
 
     /// <summary>The sessions there are now.</summary>
     public IReadOnlyList<RpcSession> Sessions => _sessions?.Sessions ?? [];
@@ -83,21 +78,6 @@ internal sealed class ServerHost(IReadOnlyList<ServerService> services, RpcServe
         }
 
         return failure;
-    }
-
-    /// <summary>Marks the begin of a call; every call that began ends with <see cref="EndCall"/>.</summary>
-    public void BeginCall() => Interlocked.Increment(ref _inFlight);
-
-    /// <summary>Marks the end of a call.</summary>
-    public void EndCall(bool failed)
-    {
-        Interlocked.Increment(ref _calls);
-        if (failed)
-        {
-            Interlocked.Increment(ref _errors);
-        }
-
-        Interlocked.Decrement(ref _inFlight);
     }
 
     /// <summary>Runs a handler with the interceptors around it.</summary>

@@ -5,6 +5,7 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
 {
     private readonly Dictionary<string, ServerMethod> _methods = new(StringComparer.Ordinal);
     private RpcHandler? _fallback;
+    private bool _isComplete;
 
     public RpcServiceInfo Info { get; } = info;
 
@@ -22,9 +23,15 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
     public void AddFallback(RpcHandler handler) => _fallback = handler;
 
     /// <summary>Gives every method that has no handler the common one, or one that says so, and puts the
-    /// interceptors around all.</summary>
+    /// interceptors around all. A second time, after an endpoint could not be bound, does nothing.</summary>
     public void Complete(IReadOnlyList<IRpcInterceptor> interceptors)
     {
+        if (_isComplete)
+        {
+            return;
+        }
+
+        _isComplete = true;
         foreach (RpcMethodInfo method in Info.Methods)
         {
             _methods.TryAdd(

@@ -28,17 +28,18 @@ internal sealed class NativeFace : IServerFace
         }
         catch when (listener is not null)
         {
-            new Served(listener, served).StopAsync(TimeSpan.Zero).GetAwaiter().GetResult();
+            new NativeEndpoint(listener, served).StopAsync(TimeSpan.Zero).GetAwaiter().GetResult();
             throw;
         }
 
-        return new Served(listener!, served);
+        return new NativeEndpoint(listener!, served);
     }
 
     private static NativeListener Serve(RpcEndpoint endpoint, ServerService service, ServerHost host)
     {
-        NativeDispatcher dispatcher = new(host, service, new BuiltInMethods(host, service));
-        ExecInterface exec = new(service.InterfaceId, dispatcher.HandleAsync)
+        BuiltInMethods builtIns = new(host, service);
+        ExecInterface exec = new(
+            service.InterfaceId, call => new NativeCall(host, service, builtIns, call).RunAsync())
         {
             Security = host.Options.Security,
         };
@@ -63,17 +64,5 @@ internal sealed class NativeFace : IServerFace
         {
             return false;
         }
-    }
-
-    private sealed class Served(NativeListener listener, List<Guid> interfaces) : IServedEndpoint
-    {
-        public RpcEndpoint Endpoint => listener.Endpoint;
-
-        public int Connections => listener.ConnectionCount;
-
-        public long Accepted => listener.AcceptedCount;
-
-        public Task StopAsync(TimeSpan drain) =>
-            Task.WhenAll(interfaces.Select(id => listener.StopServingAsync(id, drain).AsTask()));
     }
 }

@@ -1,9 +1,8 @@
-using System.Buffers;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server;
 using ProtoRpc.Server.Interceptors;
 using ProtoRpc.Server.Native;
-using ProtoRpc.Transports;
+using ProtoRpc.Server.Raw;
 
 namespace ProtoRpc;
 
@@ -19,47 +18,32 @@ namespace ProtoRpc;
 /// </code></example>
 public sealed class RpcRawServer : IRpcServer
 {
-    // RPC_S_NOT_LISTENING: nobody handles it, or the handler gave nothing.
-    private const int NoReply = 1715;
-
-    // ERROR_ACCESS_DENIED.
-    private const int Refused = 5;
-
     private readonly RpcRawServerOptions _options;
-    private readonly List<RpcEndpoint> _wanted = [];
-    private readonly List<NativeListener> _listeners = [];
-    private readonly TaskCompletionSource _completion = new(
-        TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly Lock _gate = new();
+    private readonly CallMonitor _calls = new();
+    private readonly ServedEndpoints _endpoints;
     private RpcRawHandler _handler = static (_, _) => default;
-    private RpcRawHandler _chain = static (_, _) => default;
-    private Task? _stopping;
-    private RpcServerCounters _last;
-    private long _calls;
-    private long _errors;
-    private int _inFlight;
 
     private RpcRawServer(Guid interfaceId, RpcRawServerOptions options)
     {
         InterfaceId = interfaceId;
         _options = options;
+        _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
     }
 
     /// <summary>The interface.</summary>
     public Guid InterfaceId { get; }
 
     /// <summary>The endpoints, as bound once the server listens.</summary>
-    public IReadOnlyList<RpcEndpoint> Endpoints =>
-        _listeners.Count > 0 ? [.. _listeners.Select(listener => listener.Endpoint)] : [.. _wanted];
+    public IReadOnlyList<RpcEndpoint> Endpoints => _endpoints.Endpoints;
 
     /// <summary>Whether it listens.</summary>
-    public bool IsListening => _listeners.Count > 0 && _stopping is null;
+    public bool IsListening => _endpoints.IsListening;
 
     /// <summary>What it has done, until it stopped.</summary>
-    public RpcServerCounters Counters => _completion.Task.IsCompleted ? _last : Count();
+    public RpcServerCounters Counters => _endpoints.Counters;
 
     /// <summary>Ends when the server has stopped.</summary>
-    public Task Completion => _completion.Task;
+    public Task Completion => _endpoints.Completion;
 
     /// <summary>A server for one interface, version 1.0.</summary>
     /// <param name="interfaceId">The interface's UUID.</param>
@@ -89,7 +73,7 @@ public sealed class RpcRawServer : IRpcServer
     public RpcRawServer OnExecute(RpcRawHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
-        RequireNotStarted();
+        _endpoints.RequireNotStarted();
         _handler = handler;
         return this;
     }
@@ -103,9 +87,8 @@ public sealed class RpcRawServer : IRpcServer
     public RpcRawServer AddEndpoint(RpcEndpoint endpoint)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
-        RequireNotStarted();
         RawEndpoints.RequireNative(endpoint);
-        _wanted.Add(endpoint);
+        _endpoints.Add(endpoint);
         return this;
     }
 
@@ -113,53 +96,14 @@ public sealed class RpcRawServer : IRpcServer
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
     public RpcRawServer StartListening()
     {
-        lock (_gate)
-        {
-            RequireNotStarted();
-            if (_wanted.Count == 0)
-            {
-                throw new RpcException(
-                    RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
-            }
-
-            EndpointErrors.RequireTcp(_wanted, _options.TlsCertificate);
-            _chain = InterceptorChain.Around(_handler, _options.Interceptors);
-            ExecInterface service = new(InterfaceId, HandleAsync)
-            {
-                Security = _options.Security,
-                MaxCalls = _options.MaxCalls,
-                MaxRequestBytes = _options.MaxRequestBytes,
-            };
-            try
-            {
-                _wanted.ForEach(endpoint => _listeners.Add(NativeListener.Serve(
-                    endpoint,
-                    service,
-                    _options.Limits,
-                    endpoint.Transport == RpcTransport.Tcp ? _options.TlsCertificate : null,
-                    _options.TlsCertificateChain)));
-            }
-            catch
-            {
-                StopServingAsync(TimeSpan.Zero).GetAwaiter().GetResult();
-                _listeners.Clear();
-                throw;
-            }
-
-            return this;
-        }
+        _endpoints.Start(_options.TlsCertificate, Prepare);
+        return this;
     }
 
     /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest,
     /// closes.</summary>
     /// <param name="drain">Null for the limit's drain time.</param>
-    public Task StopAsync(TimeSpan? drain = null)
-    {
-        lock (_gate)
-        {
-            return _stopping ??= StopAllAsync(drain ?? _options.Limits.DrainTimeout);
-        }
-    }
+    public Task StopAsync(TimeSpan? drain = null) => _endpoints.StopAsync(drain);
 
     /// <summary>Stops, with the limit's drain time.</summary>
     public void Dispose() => StopAsync().GetAwaiter().GetResult();
@@ -180,70 +124,23 @@ public sealed class RpcRawServer : IRpcServer
         }
     }
 
-    private async ValueTask HandleAsync(ExecCall call)
+    private Func<RpcEndpoint, IServedEndpoint> Prepare()
     {
-        Interlocked.Increment(ref _inFlight);
-        bool failed = true;
-        try
+        RpcRawHandler chain = InterceptorChain.Around(_handler, _options.Interceptors);
+        ExecInterface service = new(
+            InterfaceId, call => new RawCall(_calls, InterfaceId, chain, call).RunAsync())
         {
-            ReadOnlyMemory<byte>? reply =
-                await _chain(new RpcRawContext(InterfaceId, call), call.Request).ConfigureAwait(false);
-            if (reply is { } bytes)
-            {
-                call.Reply.Write(bytes.Span);
-                failed = false;
-            }
-            else
-            {
-                call.ReturnCode = NoReply;
-            }
-        }
-        catch (RpcException e)
-            when (e.Code is RpcStatusCode.PermissionDenied or RpcStatusCode.Unauthenticated)
-        {
-            call.ReturnCode = Refused;
-        }
-        finally
-        {
-            Interlocked.Increment(ref _calls);
-            if (failed)
-            {
-                Interlocked.Increment(ref _errors);
-            }
-
-            Interlocked.Decrement(ref _inFlight);
-        }
-    }
-
-    private void RequireNotStarted()
-    {
-        if (_listeners.Count > 0)
-        {
-            throw new InvalidOperationException(
-                "The server listens already; set it up before StartListening.");
-        }
-    }
-
-    private RpcServerCounters Count() => new(
-        _listeners.Sum(listener => listener.ConnectionCount),
-        _listeners.Sum(listener => listener.AcceptedCount),
-        Volatile.Read(ref _calls),
-        Volatile.Read(ref _errors),
-        Volatile.Read(ref _inFlight));
-
-    private Task StopServingAsync(TimeSpan drain) =>
-        Task.WhenAll(_listeners.Select(listener => listener.StopServingAsync(InterfaceId, drain).AsTask()));
-
-    private async Task StopAllAsync(TimeSpan drain)
-    {
-        try
-        {
-            await StopServingAsync(drain).ConfigureAwait(false);
-        }
-        finally
-        {
-            _last = Count() with { Connections = 0 };
-            _completion.TrySetResult();
-        }
+            Security = _options.Security,
+            MaxCalls = _options.MaxCalls,
+            MaxRequestBytes = _options.MaxRequestBytes,
+        };
+        return endpoint => new NativeEndpoint(
+            NativeListener.Serve(
+                endpoint,
+                service,
+                _options.Limits,
+                endpoint.Transport == RpcTransport.Tcp ? _options.TlsCertificate : null,
+                _options.TlsCertificateChain),
+            [InterfaceId]);
     }
 }

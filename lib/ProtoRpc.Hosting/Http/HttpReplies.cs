@@ -1,0 +1,107 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text.Json;
+using Google.Protobuf;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Server;
+
+namespace ProtoRpc.Hosting.Http;
+
+/// <summary>Writes the replies and the failures of an HTTP endpoint.</summary>
+internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
+{
+    private const int BusyRetrySeconds = 1;
+
+    private readonly int _maxBytes = limits.MaxMessageBytes;
+    private readonly ReplyCompression _compression = new(options.CompressionThreshold);
+
+    /// <summary>How messages are read and written.</summary>
+    public FormatOptions Options { get; } = new()
+    {
+        MaxDepth = limits.MaxDepth,
+        MaxElements = limits.MaxMessageElements,
+    };
+
+    /// <summary>Whether the request is in the path's query.</summary>
+    public static bool IsQuery(HttpRequest request) => !HttpMethods.IsPost(request.Method);
+
+    /// <summary>The format that the client takes; null for none.</summary>
+    public static (MessageFormat Format, string MediaType)? WriterOf(
+        HttpRequest request, MessageFormat? reader) =>
+        MediaTypes.WriterOf(request.Headers.Accept, IsQuery(request) ? null : reader);
+
+    /// <summary>Writes a message. All that can fail comes before its first byte.</summary>
+    public async Task WriteAsync(
+        HttpContext http,
+        int status,
+        (MessageFormat Format, string MediaType) writer,
+        IMessage message,
+        FormatOptions formats)
+    {
+        using MessageBuffer body = new(0, _maxBytes, "reply");
+        writer.Format.WriteChecked(message, body, formats);
+        http.Response.StatusCode = status;
+        http.Response.ContentType = writer.MediaType;
+        http.Response.Headers.XContentTypeOptions = "nosniff";
+        http.Response.Headers.CacheControl = "no-store";
+        await _compression.WriteAsync(http, body.Whole[..body.Length]).ConfigureAwait(false);
+    }
+
+    /// <summary>Answers with a failure, unless an answer has begun.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="failure">What failed.</param>
+    /// <param name="context">The call, for the headers that its handler set; null where there was none
+    /// yet.</param>
+    public async Task FailAsync(HttpContext http, HttpFailure failure, RpcServerCallContext? context = null)
+    {
+        if (http.Response.HasStarted)
+        {
+            // Half a reply must not look like a whole one.
+            http.Abort();
+            return;
+        }
+
+        if (context is not null)
+        {
+            HandlerHeaders.WriteOfFailure(http.Response, context);
+        }
+
+        if (failure.HttpStatus == StatusCodes.Status503ServiceUnavailable)
+        {
+            http.Response.Headers.RetryAfter = BusyRetrySeconds.ToString(CultureInfo.InvariantCulture);
+        }
+
+        if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion) || ConnectQuery.IsIn(http.Request))
+        {
+            await WriteConnectErrorAsync(http, failure).ConfigureAwait(false);
+            return;
+        }
+
+        (MessageFormat, string) writer =
+            WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
+            ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
+        FormatOptions format = Options with { ReplaceForbidden = true };
+        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), format)
+            .ConfigureAwait(false);
+    }
+
+    private static async Task WriteConnectErrorAsync(HttpContext http, HttpFailure failure)
+    {
+        ArrayBufferWriter<byte> body = new();
+        using (Utf8JsonWriter json = new(body))
+        {
+            json.WriteStartObject();
+            json.WriteString("code", failure.ConnectCode);
+            json.WriteString("message", failure.Text);
+            failure.WriteConnectDetails(json);
+            json.WriteEndObject();
+        }
+
+        http.Response.StatusCode = failure.HttpStatus;
+        http.Response.ContentType = "application/json";
+        http.Response.ContentLength = body.WrittenCount;
+        await http.Response.Body.WriteAsync(body.WrittenMemory, http.RequestAborted).ConfigureAwait(false);
+    }
+}

@@ -1,0 +1,80 @@
+using Google.Protobuf;
+
+namespace ProtoRpc.Server;
+
+/// <summary>A call of a method: header, request, interceptors and handler, reply.</summary>
+internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerIdentity peer)
+    : CallLife(host.Monitor)
+{
+    protected ServerHost Host => host;
+
+    /// <summary>The call as its handler sees it; null until its header is read.</summary>
+    protected RpcServerCallContext? Context { get; private set; }
+
+    /// <summary>Reads what comes before the request.</summary>
+    protected abstract CallHead ReadHead();
+
+    /// <summary>Reads the only request.</summary>
+    protected abstract ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context);
+
+    /// <summary>Writes the only reply, which was checked.</summary>
+    protected abstract ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply);
+
+    /// <summary>The streams of a call whose face carries them; null for a call with one request and one
+    /// reply.</summary>
+    protected virtual ValueTask<RpcServerStream?> OpenStreamAsync(
+        ServerMethod method, RpcServerCallContext context) => default;
+
+    /// <summary>Ends the replies of a stream that succeeded.</summary>
+    protected virtual ValueTask CompleteAsync(RpcServerCallContext context) => default;
+
+    /// <summary>Writes a failure.</summary>
+    protected abstract ValueTask FailAsync(CallFailure failure);
+
+    /// <summary>What the face's own rules say of a request that they refuse; null for any other
+    /// exception.</summary>
+    protected virtual CallFailure? RefusalOf(Exception error) => null;
+
+    /// <summary>An exception that the face can answer with: the given one, or what is wrong with
+    /// it.</summary>
+    protected virtual Exception Sendable(Exception error) => error;
+
+    /// <inheritdoc/>
+    protected sealed override async ValueTask<RpcStatusCode> ServeAsync()
+    {
+        CallHead head = ReadHead();
+        ServerMethod method = head.Method;
+        RpcServerCallContext context = new(
+            host, method.Info, endpoint, peer, head.Context, head.Deadline, head.Aborted)
+        {
+            HeaderSource = head.Headers,
+            ReceivedExtensions = head.Extensions,
+        };
+        Context = context;
+        if (await OpenStreamAsync(method, context).ConfigureAwait(false) is { } stream)
+        {
+            await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
+            await CloseAsync().ConfigureAwait(false);
+            await CompleteAsync(context).ConfigureAwait(false);
+            return RpcStatusCode.OK;
+        }
+
+        IMessage request = await ReadAsync(method, context).ConfigureAwait(false);
+        IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
+        context.RunsHandler = false;
+        method.CheckReply(reply, context);
+        await ReplyAsync(context, reply).ConfigureAwait(false);
+        return RpcStatusCode.OK;
+    }
+
+    /// <inheritdoc/>
+    protected sealed override async ValueTask<RpcStatusCode> FailAsync(Exception error)
+    {
+        CallFailure failure = RefusalOf(error) ?? host.Fail(Context, peer, Sendable(error));
+        await FailAsync(failure).ConfigureAwait(false);
+        return failure.Code;
+    }
+
+    /// <inheritdoc/>
+    protected override void Release() => Context?.End();
+}

@@ -1,0 +1,15 @@
+namespace ProtoRpc.Server.Native;
+
+/// <summary>A bound native endpoint with the interfaces that one server has on it.</summary>
+internal sealed class NativeEndpoint(NativeListener listener, IReadOnlyList<Guid> interfaces)
+    : IServedEndpoint
+{
+    public RpcEndpoint Endpoint => listener.Endpoint;
+
+    public int Connections => listener.ConnectionCount;
+
+    public long Accepted => listener.AcceptedCount;
+
+    public Task StopAsync(TimeSpan drain) =>
+        Task.WhenAll(interfaces.Select(id => listener.StopServingAsync(id, drain).AsTask()));
+}

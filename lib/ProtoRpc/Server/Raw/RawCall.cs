@@ -1,0 +1,52 @@
+using System.Buffers;
+using System.Runtime.ExceptionServices;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server.Native;
+
+namespace ProtoRpc.Server.Raw;
+
+/// <summary>A call of the raw layer: bytes in, bytes out, and a return code for what fails.</summary>
+internal sealed class RawCall(CallMonitor monitor, Guid interfaceId, RpcRawHandler handler, ExecCall call)
+    : CallLife(monitor)
+{
+    // RPC_S_NOT_LISTENING: nobody handles it, or the handler gave nothing.
+    private const int NoReply = 1715;
+
+    // ERROR_ACCESS_DENIED.
+    private const int Refused = 5;
+
+    // E_FAIL, what the original server answers when its handler throws.
+    private const int HandlerFailed = unchecked((int)0x80004005);
+
+    /// <inheritdoc/>
+    protected override async ValueTask<RpcStatusCode> ServeAsync()
+    {
+        ReadOnlyMemory<byte>? reply =
+            await handler(new RpcRawContext(interfaceId, call), call.Request).ConfigureAwait(false);
+        if (reply is not { } bytes)
+        {
+            call.ReturnCode = NoReply;
+            return RpcStatusCode.Unavailable;
+        }
+
+        call.Reply.Write(bytes.Span);
+        return RpcStatusCode.OK;
+    }
+
+    /// <inheritdoc/>
+    protected override ValueTask<RpcStatusCode> FailAsync(Exception error)
+    {
+        if (error is OperationCanceledException)
+        {
+            // The connection answers it: with a fault where the caller cancelled.
+            ExceptionDispatchInfo.Throw(error);
+        }
+
+        RpcStatusCode status = ExceptionInfoCodec.StatusOf(error);
+        call.ReturnCode =
+            error is RpcException { Code: RpcStatusCode.PermissionDenied or RpcStatusCode.Unauthenticated }
+                ? Refused
+                : HandlerFailed;
+        return new(status);
+    }
+}

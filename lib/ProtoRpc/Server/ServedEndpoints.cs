@@ -1,0 +1,124 @@
+using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Server;
+
+/// <summary>The endpoints of a server of either layer, from the first to the last moment: all are bound or
+/// none, they stop together, and are counted together.</summary>
+/// <param name="calls">The calls of the server.</param>
+/// <param name="drainTimeout">For how long calls may run on after the stop, unless it says otherwise.</param>
+internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
+{
+    private readonly List<RpcEndpoint> _wanted = [];
+    private readonly TaskCompletionSource _completion = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Lock _gate = new();
+    private IServedEndpoint[] _served = [];
+    private Action? _stopped;
+    private Task? _stopping;
+    private RpcServerCounters _last;
+
+    /// <summary>The endpoints, as bound once the server listens.</summary>
+    public IReadOnlyList<RpcEndpoint> Endpoints =>
+        _served.Length > 0 ? [.. _served.Select(s => s.Endpoint)] : [.. _wanted];
+
+    public bool IsListening => _served.Length > 0 && _stopping is null;
+
+    /// <summary>What the server has done, until it stopped.</summary>
+    public RpcServerCounters Counters => _completion.Task.IsCompleted ? _last : Count();
+
+    /// <summary>Ends when the server has stopped.</summary>
+    public Task Completion => _completion.Task;
+
+    /// <exception cref="InvalidOperationException">The server listens, and its set-up is over.</exception>
+    public void RequireNotStarted()
+    {
+        if (_served.Length > 0)
+        {
+            throw new InvalidOperationException(
+                "The server listens already; set it up before StartListening.");
+        }
+    }
+
+    public void Add(RpcEndpoint endpoint)
+    {
+        RequireNotStarted();
+        _wanted.Add(endpoint);
+    }
+
+    /// <summary>Binds every endpoint; when one cannot be bound, those before it are closed again.</summary>
+    /// <param name="certificate">The certificate of native endpoints; null for none.</param>
+    /// <param name="prepare">Does what comes before the first endpoint, and returns how to bind one.</param>
+    /// <param name="stopped">Releases what the calls share, after the last endpoint is closed.</param>
+    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    public void Start(
+        X509Certificate2? certificate,
+        Func<Func<RpcEndpoint, IServedEndpoint>> prepare,
+        Action? stopped = null)
+    {
+        lock (_gate)
+        {
+            RequireNotStarted();
+            if (_wanted.Count == 0)
+            {
+                throw new RpcException(
+                    RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
+            }
+
+            EndpointErrors.RequireTcp(_wanted, certificate);
+            _served = BindAll(prepare());
+            _stopped = stopped;
+        }
+    }
+
+    /// <summary>Refuses new calls, lets running ones end within the drain time,
+    /// cancels the rest, closes.</summary>
+    /// <param name="drain">Null for the server's drain time.</param>
+    public Task StopAsync(TimeSpan? drain)
+    {
+        lock (_gate)
+        {
+            return _stopping ??= StopAllAsync(drain ?? drainTimeout);
+        }
+    }
+
+    private IServedEndpoint[] BindAll(Func<RpcEndpoint, IServedEndpoint> bind)
+    {
+        List<IServedEndpoint> served = [];
+        try
+        {
+            foreach (RpcEndpoint endpoint in _wanted)
+            {
+                served.Add(bind(endpoint));
+            }
+        }
+        catch
+        {
+            Task.WhenAll(served.Select(s => s.StopAsync(TimeSpan.Zero))).GetAwaiter().GetResult();
+            throw;
+        }
+
+        return [.. served];
+    }
+
+    private RpcServerCounters Count() => new(
+        _served.Sum(s => s.Connections),
+        _served.Sum(s => s.Accepted),
+        calls.Ended,
+        calls.Failed,
+        calls.Running);
+
+    private async Task StopAllAsync(TimeSpan drain)
+    {
+        try
+        {
+            await Task.WhenAll(_served.Select(s => s.StopAsync(drain))).ConfigureAwait(false);
+        }
+        finally
+        {
+            _stopped?.Invoke();
+            _last = Count() with { Connections = 0 };
+            _completion.TrySetResult();
+        }
+    }
+}
