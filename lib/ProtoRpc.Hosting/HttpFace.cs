@@ -9,7 +9,7 @@ namespace ProtoRpc.Hosting;
 /// <summary>Serves methods over HTTP, in the formats that client and server agree on.</summary>
 internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : IServerFace
 {
-    public bool Serves(RpcTransport transport) => transport is RpcTransport.Http or RpcTransport.Https;
+    public bool Serves(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Http;
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {
@@ -18,7 +18,7 @@ internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : ISer
         // HTTP/2 without TLS is for gRPC alone: who speaks HTTP to http:// begins with HTTP/1.1.
         // Negotiate proves who a connection is, which HTTP/2 lets many share.
         SecurityPolicy policy = new(host.Options.Security, isDce: false);
-        HttpProtocols protocols = endpoint.Transport == RpcTransport.Https && !policy.OffersMechanisms
+        HttpProtocols protocols = endpoint.IsTls && !policy.OffersMechanisms
             ? HttpProtocols.Http1AndHttp2
             : HttpProtocols.Http1;
         Func<RpcEndpoint, RequestDelegate> service = bound =>

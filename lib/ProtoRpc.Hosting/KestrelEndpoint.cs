@@ -107,7 +107,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
             kestrel.Start();
             return kestrel;
         }
-        catch (ArgumentOutOfRangeException e) when (endpoint.Transport == RpcTransport.GrpcUnix)
+        catch (ArgumentOutOfRangeException e) when (!endpoint.Kind.HasPort)
         {
             kestrel?.Release();
             throw OwnerSocket.TooLong(endpoint, e);
@@ -164,7 +164,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         KestrelServerOptions options, RpcEndpoint endpoint, Action<ListenOptions> configure)
     {
         (string host, int port) = (endpoint.Host, endpoint.Port);
-        if (endpoint.Transport == RpcTransport.GrpcUnix)
+        if (!endpoint.Kind.HasPort)
         {
             options.ListenUnixSocket(endpoint.Name, configure);
         }
@@ -198,7 +198,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         _server.StartAsync(new KestrelApplication(HandleAsync), CancellationToken.None)
             .GetAwaiter().GetResult();
         string address = _server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses.First();
-        if (Endpoint.Transport != RpcTransport.GrpcUnix)
+        if (Endpoint.Kind.HasPort)
         {
             Endpoint = Endpoint.WithPort(BindingAddress.Parse(address).Port);
         }

@@ -16,7 +16,7 @@ internal static class ServerTls
         {
             throw Refused(
                 endpoint, "it needs a certificate with its private key", RpcErrorIds.MissingCertificate,
-                $"Give the certificate, or use {Plain(endpoint)} on 127.0.0.1.");
+                $"Give the certificate, or use {endpoint.Kind.SchemeWith(tls: false)}:// on 127.0.0.1.");
         }
 
         if (!endpoint.IsTls
@@ -27,7 +27,8 @@ internal static class ServerTls
             throw Refused(
                 endpoint, "it can be reached from other machines, and everybody on the way could read along",
                 RpcErrorIds.UnencryptedEndpoint,
-                $"Use {Secure(endpoint)} with a certificate, or 127.0.0.1, or allow it expressly.");
+                $"Use {endpoint.Kind.SchemeWith(tls: true)}:// with a certificate, or 127.0.0.1, or allow it "
+                + "expressly.");
         }
     }
 
@@ -47,10 +48,6 @@ internal static class ServerTls
                 ClientCertificateValidation = static (_, _, _) => true,
             }
             : null;
-
-    private static string Plain(RpcEndpoint endpoint) => endpoint.IsGrpc ? "grpc://" : "http://";
-
-    private static string Secure(RpcEndpoint endpoint) => endpoint.IsGrpc ? "grpcs://" : "https://";
 
     private static RpcException Refused(
         RpcEndpoint endpoint, string why, string errorId, string remedy) => new(

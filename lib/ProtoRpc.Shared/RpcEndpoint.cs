@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 
 namespace ProtoRpc;
@@ -7,21 +8,21 @@ namespace ProtoRpc;
 /// Read from a DCE string binding (<c>ncacn_ip_tcp:host[8080]</c>, C706 section 3.1) or from a URI
 /// (<c>tcp://host:8080</c>). Two endpoints are equal when they reach the same place.
 /// </remarks>
-public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
+public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndpoint>
 {
     /// <summary>The longest pipe or local name, so that the socket path of every platform holds it.</summary>
     public const int MaxNameLength = 64;
 
-    private RpcEndpoint(RpcTransport transport, string host, int port, string name)
+    private RpcEndpoint(EndpointKindAttribute kind, string host, int port, string name)
     {
-        Transport = transport;
+        Kind = kind;
         Host = host;
         Port = port;
         Name = name;
     }
 
     /// <summary>The transport.</summary>
-    public RpcTransport Transport { get; }
+    public RpcTransport Transport => Kind.Transport;
 
     /// <summary>Host name or address; empty for this machine on pipes and local endpoints.</summary>
     public string Host { get; }
@@ -34,33 +35,26 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
     public string Name { get; }
 
     /// <summary>Whether the endpoint can only be reached from this machine by its nature.</summary>
-    public bool IsLocalOnly => Transport is RpcTransport.Local or RpcTransport.GrpcUnix
-        || (Transport == RpcTransport.NamedPipe && Host.Length == 0);
+    public bool IsLocalOnly => Kind.Has(EndpointFeatures.LocalOnly)
+        || (Kind.Form == AddressForm.HostAndName && Host.Length == 0);
 
     /// <summary>Whether the native DCE/RPC protocol is spoken there.</summary>
-    public bool IsNative => Transport is RpcTransport.Tcp or RpcTransport.NamedPipe or RpcTransport.Local;
+    public bool IsNative => Kind.Protocol == EndpointProtocol.Native;
 
     /// <summary>Whether gRPC is spoken there.</summary>
-    public bool IsGrpc => Transport is RpcTransport.Grpc or RpcTransport.Grpcs or RpcTransport.GrpcUnix;
+    public bool IsGrpc => Kind.Protocol == EndpointProtocol.Grpc;
 
     /// <summary>Whether the connection is secured with TLS.</summary>
-    public bool IsTls => Transport is RpcTransport.Https or RpcTransport.Grpcs;
+    public bool IsTls => Kind.Has(EndpointFeatures.Tls);
 
     /// <summary>The endpoint as a URI.</summary>
-    public string Uri => Transport switch
-    {
-        RpcTransport.Tcp => $"tcp://{UriHost}:{Port}",
-        RpcTransport.NamedPipe => $"pipe://{(Host.Length == 0 ? "." : Host)}/{Name}",
-        RpcTransport.Local => $"local://{Name}",
-        RpcTransport.Http => $"http://{UriHost}:{Port}{Name}",
-        RpcTransport.Https => $"https://{UriHost}:{Port}{Name}",
-        RpcTransport.Grpc => $"grpc://{UriHost}:{Port}",
-        RpcTransport.Grpcs => $"grpcs://{UriHost}:{Port}",
-        RpcTransport.GrpcUnix => $"grpc+unix://{Name}",
-        _ => throw new InvalidOperationException($"No URI form for {Transport}."),
-    };
+    public string Uri => Kind.ToUri(Host, Port, Name);
 
-    private string UriHost => Host.Contains(':') ? $"[{Host}]" : Host;
+    /// <summary>What the endpoint is and can carry.</summary>
+    internal EndpointKindAttribute Kind { get; }
+
+    /// <summary>Whether HTTP is spoken there, and not gRPC.</summary>
+    internal bool IsHttp => Kind.Protocol == EndpointProtocol.Http;
 
     /// <summary>An endpoint on TCP.</summary>
     /// <param name="host">Host name or address.</param>
@@ -72,6 +66,9 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
 
     /// <summary>A local endpoint.</summary>
     public static RpcEndpoint Local(string name) => Create(RpcTransport.Local, "", 0, name);
+
+    /// <summary>Whether the endpoint has any of some features.</summary>
+    internal bool Has(EndpointFeatures any) => Kind.Has(any);
 
     /// <summary>The same endpoint with another port, as a listener has it once it is bound.</summary>
     public RpcEndpoint WithPort(int port) => Create(Transport, Host, port, Name);
@@ -85,12 +82,30 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
     public static RpcEndpoint Parse(string text)
     {
         ArgumentNullException.ThrowIfNull(text);
-        string trimmed = text.Trim();
-        int scheme = trimmed.IndexOf("://", StringComparison.Ordinal);
-        return scheme > 0
-            ? UriEndpointSyntax.Parse(trimmed, trimmed[..scheme].ToLowerInvariant(), trimmed[(scheme + 3)..])
-            : StringBindingSyntax.Parse(trimmed);
+        return Read(text, out string? problem) ?? throw Invalid(text.Trim(), problem!);
     }
+
+    /// <summary>Reads a string binding or URI.</summary>
+    /// <returns>False for a text that is no endpoint.</returns>
+    public static bool TryParse(
+        [NotNullWhen(true)] string? text, [NotNullWhen(true)] out RpcEndpoint? endpoint)
+    {
+        endpoint = text is null ? null : Read(text, out _);
+        return endpoint is not null;
+    }
+
+    static RpcEndpoint IParsable<RpcEndpoint>.Parse(string s, IFormatProvider? provider) => Parse(s);
+
+    static bool IParsable<RpcEndpoint>.TryParse(
+        [NotNullWhen(true)] string? s, IFormatProvider? provider,
+        [MaybeNullWhen(false)] out RpcEndpoint result) => TryParse(s, out result);
+
+    static RpcEndpoint ISpanParsable<RpcEndpoint>.Parse(ReadOnlySpan<char> s, IFormatProvider? provider) =>
+        Parse(s.ToString());
+
+    static bool ISpanParsable<RpcEndpoint>.TryParse(
+        ReadOnlySpan<char> s, IFormatProvider? provider, [MaybeNullWhen(false)] out RpcEndpoint result) =>
+        TryParse(s.ToString(), out result);
 
     /// <summary>Reads a string binding or URI; so scripts can write a text
     /// where an endpoint is wanted.</summary>
@@ -101,7 +116,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
         && Transport == other.Transport
         && Port == other.Port
         && string.Equals(Host, other.Host, StringComparison.OrdinalIgnoreCase)
-        && string.Equals(Name, other.Name, Transport == RpcTransport.GrpcUnix
+        && string.Equals(Name, other.Name, Kind.Form == AddressForm.SocketPath
             ? StringComparison.Ordinal : StringComparison.OrdinalIgnoreCase);
 
     /// <inheritdoc/>
@@ -113,77 +128,66 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>
         Name.ToUpperInvariant().GetHashCode(StringComparison.Ordinal));
 
     /// <summary>The string binding of native endpoints, the URI of the others.</summary>
-    public override string ToString() => Transport switch
-    {
-        RpcTransport.Tcp => $"ncacn_ip_tcp:{Host}[{Port.ToString(CultureInfo.InvariantCulture)}]",
-        RpcTransport.NamedPipe => $@"ncacn_np:{Host}[\pipe\{Name}]",
-        RpcTransport.Local => $"ncalrpc:[{Name}]",
-        _ => Uri,
-    };
+    public override string ToString() => Kind.ToBinding(Host, Port, Name);
 
     /// <summary>Makes one of its parts.</summary>
-    /// <param name="transport">The transport.</param>
-    /// <param name="host">The host.</param>
-    /// <param name="port">The port.</param>
-    /// <param name="name">The name.</param>
-    /// <param name="text">What it was read from, which errors name; null when it was not read.</param>
-    internal static RpcEndpoint Create(
-        RpcTransport transport, string host, int port, string name, string? text = null)
+    /// <returns>Null for parts that make none, and why.</returns>
+    internal static RpcEndpoint? TryCreate(
+        EndpointKindAttribute kind, string host, int port, string name, out string? problem)
     {
-        text ??= $"{transport} {host}:{port} {name}".TrimEnd();
-        if (port is < 0 or > 65535)
+        problem = port is < 0 or > 65535 ? $"port {port} is not in 0..65535"
+            : kind.HasName ? FindNameProblem(name)
+            : name.Any(IsInvisible) ? "the path has a control character"
+            : null;
+        if (problem is null && (!kind.MayLackHost || host.Length > 0))
         {
-            throw Invalid(text, $"port {port} is not in 0..65535");
+            problem = HostNames.FindProblem(host);
         }
 
-        if (transport is RpcTransport.NamedPipe or RpcTransport.Local)
-        {
-            CheckName(text, name);
-        }
-        else if (name.Any(IsInvisible))
-        {
-            throw Invalid(text, "the path has a control character");
-        }
-
-        if (!HostNames.MayLack(transport) || host.Length > 0)
-        {
-            HostNames.Check(text, host);
-        }
-
-        return new RpcEndpoint(transport, host, port, name);
+        return problem is null ? new RpcEndpoint(kind, host, port, name) : null;
     }
 
-    internal static RpcException Invalid(string text, string what) => new(
-        RpcStatusCode.InvalidArgument,
-        $"'{text}' is not an endpoint: {what}. Write a string binding such as 'ncacn_ip_tcp:host[8080]', "
-        + @"'ncacn_np:[\pipe\NAME]', 'ncalrpc:[NAME]', or a URI such as 'tcp://host:8080', 'pipe://./NAME', "
-        + "'local://NAME', 'http://host:8081/', 'grpc://host:50051'.")
-    {
-        ErrorId = RpcErrorIds.InvalidEndpoint,
-    };
+    internal static bool TryReadPort(string digits, out int port) =>
+        int.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out port);
 
     // Such characters have no place in an address, and one that is shown must be what it looks like.
     internal static bool IsInvisible(char c) => char.GetUnicodeCategory(c) is UnicodeCategory.Control
         or UnicodeCategory.Format or UnicodeCategory.LineSeparator or UnicodeCategory.ParagraphSeparator;
 
-    // A name becomes a file name on Unix and a pipe name on Windows, so nothing in it may lead elsewhere.
-    private static void CheckName(string text, string name)
+    private static RpcEndpoint Create(RpcTransport transport, string host, int port, string name) =>
+        TryCreate(EndpointKinds.Of(transport), host, port, name, out string? problem)
+        ?? throw Invalid($"{transport} {host}:{port} {name}".TrimEnd(), problem!);
+
+    private static RpcEndpoint? Read(string text, out string? problem)
     {
-        if (name.Length == 0)
-        {
-            throw Invalid(text, "the name is missing");
-        }
-
-        if (name.Length > MaxNameLength)
-        {
-            throw Invalid(text, $"the name is longer than {MaxNameLength} characters");
-        }
-
-        if (name.StartsWith('.')
-            || name.Any(c => !(char.IsAsciiLetterOrDigit(c) || c is '.' or '-' or '_' or '{' or '}' or '$')))
-        {
-            throw Invalid(
-                text, "a name has ASCII letters, digits and . - _ { } $ and does not start with a dot");
-        }
+        string trimmed = text.Trim();
+        int scheme = trimmed.IndexOf("://", StringComparison.Ordinal);
+        return scheme > 0
+            ? UriEndpointSyntax.Read(
+                trimmed[..scheme].ToLowerInvariant(), trimmed[(scheme + 3)..], out problem)
+            : StringBindingSyntax.Read(trimmed, out problem);
     }
+
+    private static RpcException Invalid(string text, string problem)
+    {
+        IEnumerable<string> bindings = EndpointKinds.All.Where(kind => kind.Sequence.Length > 0)
+            .Select(kind => $"'{kind.ExampleBinding("host")}'");
+        IEnumerable<string> uris = EndpointKinds.All.Select(kind => $"'{kind.ExampleUri("host")}'");
+        return new RpcException(
+            RpcStatusCode.InvalidArgument,
+            $"'{text}' is not an endpoint: {problem}. Write a string binding such as "
+            + $"{string.Join(", ", bindings)}, or a URI such as {string.Join(", ", uris)}.")
+        {
+            ErrorId = RpcErrorIds.InvalidEndpoint,
+        };
+    }
+
+    // A name becomes a file name on Unix and a pipe name on Windows, so nothing in it may lead elsewhere.
+    private static string? FindNameProblem(string name) =>
+        name.Length == 0 ? "the name is missing"
+        : name.Length > MaxNameLength ? $"the name is longer than {MaxNameLength} characters"
+        : name.StartsWith('.')
+            || name.Any(c => !(char.IsAsciiLetterOrDigit(c) || c is '.' or '-' or '_' or '{' or '}' or '$'))
+            ? "a name has ASCII letters, digits and . - _ { } $ and does not start with a dot"
+            : null;
 }

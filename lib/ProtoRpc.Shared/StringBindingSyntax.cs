@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace ProtoRpc;
 
 /// <summary>Reads DCE string bindings:
@@ -8,79 +6,87 @@ internal static class StringBindingSyntax
 {
     private const string PipePrefix = @"\pipe\";
 
-    public static RpcEndpoint Parse(string text)
+    /// <returns>Null for a text that is no endpoint, and why.</returns>
+    public static RpcEndpoint? Read(string text, out string? problem)
     {
         int colon = text.IndexOf(':');
         if (colon <= 0)
         {
-            throw RpcEndpoint.Invalid(text, "it has neither '://' nor a protocol sequence followed by ':'");
+            problem = "it has neither '://' nor a protocol sequence followed by ':'";
+            return null;
         }
 
-        string protocol = text[..colon].ToLowerInvariant();
-        string rest = text[(colon + 1)..];
-        if (protocol.Contains('@'))
+        string sequence = text[..colon].ToLowerInvariant();
+        if (sequence.Contains('@'))
         {
-            throw RpcEndpoint.Invalid(text, "object UUIDs are not used by this protocol");
+            problem = "object UUIDs are not used by this protocol";
+            return null;
         }
 
-        if (protocol is not ("ncacn_ip_tcp" or "ncacn_np" or "ncalrpc"))
+        if (EndpointKinds.OfSequence(sequence) is not { } kind)
         {
-            throw RpcEndpoint.Invalid(text, $"protocol sequence '{protocol}' is not known");
+            problem = $"protocol sequence '{sequence}' is not known";
+            return null;
         }
 
-        (string host, string endpoint) = SplitBrackets(text, rest);
-        return protocol switch
+        problem = FindPartsProblem(text[(colon + 1)..], out string host, out string endpoint);
+        return problem is null ? Read(kind, host, endpoint, out problem) : null;
+    }
+
+    private static RpcEndpoint? Read(
+        EndpointKindAttribute kind, string host, string endpoint, out string? problem)
+    {
+        int port = 0;
+        bool isHere = host.Length == 0 || IsThisMachine(host);
+        problem = kind.Form switch
         {
-            "ncacn_ip_tcp" => RpcEndpoint.Create(
-                RpcTransport.Tcp, host.Length == 0 ? "127.0.0.1" : host, ReadPort(text, endpoint), "", text),
-            "ncacn_np" =>
-                RpcEndpoint.Create(RpcTransport.NamedPipe, PipeHost(host), 0, PipeName(text, endpoint), text),
-            _ => RpcEndpoint.Create(RpcTransport.Local, LocalHost(text, host), 0, endpoint, text),
+            AddressForm.HostAndPort when !RpcEndpoint.TryReadPort(endpoint, out port) =>
+                $"'{endpoint}' is not a port number",
+            AddressForm.HostAndName when !IsPipe(endpoint) => @"a pipe is written [\pipe\NAME]",
+            AddressForm.NameAlone when !isHere => "a local endpoint has no host",
+            _ => null,
+        };
+        return problem is not null ? null : kind.Form switch
+        {
+            AddressForm.HostAndPort => RpcEndpoint.TryCreate(
+                kind, host.Length == 0 ? "127.0.0.1" : host, port, "", out problem),
+            AddressForm.HostAndName => RpcEndpoint.TryCreate(
+                kind, PipeHost(host), 0, endpoint[PipePrefix.Length..], out problem),
+            _ => RpcEndpoint.TryCreate(kind, "", 0, endpoint, out problem),
         };
     }
 
-    private static (string Host, string Endpoint) SplitBrackets(string text, string rest)
+    private static string? FindPartsProblem(string rest, out string host, out string endpoint)
     {
+        (host, endpoint) = ("", "");
         int open = rest.LastIndexOf('[');
         if (open < 0 || !rest.EndsWith(']'))
         {
-            throw RpcEndpoint.Invalid(text, "the endpoint in square brackets is missing");
+            return "the endpoint in square brackets is missing";
         }
 
         // Options after a comma ([8080,Security=...]) would be silently ignored: say so instead.
-        string endpoint = rest[(open + 1)..^1];
-        if (endpoint.Contains(','))
+        string inside = rest[(open + 1)..^1];
+        if (inside.Contains(','))
         {
-            throw RpcEndpoint.Invalid(text, "options after the endpoint are not supported");
+            return "options after the endpoint are not supported";
         }
 
         // No host means this machine; a blank one is a mistake.
-        string host = rest[..open];
-        string trimmed = host.Trim();
-        return (
-            HostNames.WithoutBrackets(text, trimmed.Length == 0 ? host : trimmed),
-            endpoint.Trim());
+        endpoint = inside.Trim();
+        string written = rest[..open];
+        string trimmed = written.Trim();
+        return HostNames.FindBracketProblem(trimmed.Length == 0 ? written : trimmed, out host);
     }
 
-    private static int ReadPort(string text, string endpoint) =>
-        int.TryParse(endpoint, NumberStyles.None, CultureInfo.InvariantCulture, out int port)
-            ? port
-            : throw RpcEndpoint.Invalid(text, $"'{endpoint}' is not a port number");
+    private static bool IsPipe(string endpoint) =>
+        endpoint.Replace('/', '\\').StartsWith(PipePrefix, StringComparison.OrdinalIgnoreCase);
 
     private static string PipeHost(string host)
     {
         string name = host.TrimStart('\\');
         return name.Length == 0 || name == "." || IsThisMachine(name) ? "" : name;
     }
-
-    private static string PipeName(string text, string endpoint) =>
-        endpoint.Replace('/', '\\').StartsWith(PipePrefix, StringComparison.OrdinalIgnoreCase)
-            ? endpoint[PipePrefix.Length..]
-            : throw RpcEndpoint.Invalid(text, @"a pipe is written [\pipe\NAME]");
-
-    private static string LocalHost(string text, string host) => host.Length == 0 || IsThisMachine(host)
-        ? ""
-        : throw RpcEndpoint.Invalid(text, "a local endpoint has no host");
 
     private static bool IsThisMachine(string host) =>
         host.Equals("localhost", StringComparison.OrdinalIgnoreCase)

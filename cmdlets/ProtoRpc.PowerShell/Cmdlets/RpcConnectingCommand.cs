@@ -132,7 +132,8 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         {
             RpcClientAuthentication.User => EndpointParameters.FindCredentialMisfit(endpoint, Mechanism),
             RpcClientAuthentication.Bearer => EndpointParameters.FindTokenMisfit(endpoint),
-            RpcClientAuthentication.Self when endpoint.IsGrpc => ClientSecurityErrors.NotNative(endpoint),
+            RpcClientAuthentication.Self when !endpoint.Has(EndpointFeatures.OwnAccount) =>
+                ClientSecurityErrors.NoMechanisms(endpoint),
             _ => null,
         },
         _ => null,

@@ -26,7 +26,8 @@ public abstract class RpcDescribeCommand : RpcCmdlet
         }
 
         RpcConnection connection = RunspaceStore.Current.Resolve(Connection, "-Schema");
-        if (connection is { Schema: null, InterfaceId: null } && connection.Endpoint.IsGrpc)
+        if (connection is { Schema: null, InterfaceId: null }
+            && connection.Endpoint.Has(EndpointFeatures.Reflection))
         {
             // A lazy connection, which was not used yet.
             return connection.Client.FetchSchema(null, Cancellation);

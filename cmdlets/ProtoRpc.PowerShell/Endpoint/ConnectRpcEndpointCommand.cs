@@ -157,7 +157,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         RpcClient client = LoadBalancing == RpcLoadBalancing.None
             ? RpcClient.Connect(endpoints[0], schema, CreateOptions(), Cancellation)
             : RpcClient.Connect(endpoints, LoadBalancing, schema, CreateOptions(), Cancellation);
-        if (Lazy || !endpoints[0].IsGrpc || (schema is not null && !Reflection))
+        if (Lazy || !endpoints[0].Has(EndpointFeatures.Reflection) || (schema is not null && !Reflection))
         {
             return client;
         }

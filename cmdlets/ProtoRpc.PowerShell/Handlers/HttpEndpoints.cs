@@ -47,7 +47,7 @@ internal sealed class HttpEndpoints : IDisposable
     public RpcServerOptions AddTo(
         RpcServerOptions options, IEnumerable<RpcEndpoint> endpoints, HandlerEnvironment environment)
     {
-        if (endpoints.All(endpoint => endpoint.IsNative))
+        if (!endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.AspNetCore)))
         {
             return options;
         }

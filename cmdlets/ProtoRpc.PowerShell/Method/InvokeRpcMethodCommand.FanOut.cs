@@ -19,7 +19,8 @@ public sealed partial class InvokeRpcMethodCommand
         RpcConnection[] unknown =
         [
             .. (Connection ?? []).Distinct().Where(
-                connection => connection is { IsOpen: true, Schema: null } && connection.Endpoint.IsGrpc),
+                connection => connection is { IsOpen: true, Schema: null }
+                    && connection.Endpoint.Has(EndpointFeatures.Reflection)),
         ];
         if (unknown.Length < 2)
         {

@@ -315,7 +315,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     // A lazy connection to a gRPC server asks for the schema with its first call.
     private void FetchSchema(RpcClient client)
     {
-        if (client.Schema is null && client.Endpoint.IsGrpc)
+        if (client.Schema is null && client.Endpoint.Has(EndpointFeatures.Reflection))
         {
             foreach (string warning in client.FetchSchema(Options(info: null), Cancellation).Warnings)
             {

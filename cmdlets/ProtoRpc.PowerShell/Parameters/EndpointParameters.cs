@@ -8,44 +8,51 @@ namespace ProtoRpc.PowerShell;
 /// who gives one counts on it.</summary>
 internal static class EndpointParameters
 {
-    private static readonly Dictionary<string, EndpointKind[]> Takers = new(StringComparer.OrdinalIgnoreCase)
+    private static readonly EndpointGroup[] Messages = EndpointGroup.OfMessages(EndpointFeatures.None);
+
+    private static readonly EndpointGroup[] CallersTls =
+        [EndpointGroup.TlsThatIsAskedFor, .. EndpointGroup.With(EndpointFeatures.Tls)];
+
+    private static readonly Dictionary<string, EndpointGroup[]> Takers = new(StringComparer.OrdinalIgnoreCase)
     {
-        ["Service"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
-        ["InterfaceId"] = [EndpointKind.Native],
-        ["Mechanism"] = [EndpointKind.Native, EndpointKind.Http],
-        ["ProtectionLevel"] = [EndpointKind.Native],
-        ["ServicePrincipalName"] = [EndpointKind.Native],
-        ["CACertificate"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpcs],
-        ["ClientCertificate"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpcs],
-        ["SkipCertificateCheck"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpcs],
+        ["Service"] = Messages,
+        ["InterfaceId"] = EndpointGroup.With(EndpointFeatures.Interfaces),
+        ["Mechanism"] = EndpointGroup.With(EndpointFeatures.Mechanisms),
+        ["ProtectionLevel"] = EndpointGroup.With(EndpointFeatures.Interfaces),
+        ["ServicePrincipalName"] = EndpointGroup.With(EndpointFeatures.Interfaces),
+        ["CACertificate"] = CallersTls,
+        ["ClientCertificate"] = CallersTls,
+        ["SkipCertificateCheck"] = CallersTls,
         // Without TLS it is still what a gRPC server is called by.
-        ["ServerName"] = [EndpointKind.TcpWithTls, EndpointKind.Https, EndpointKind.Grpc],
-        ["Token"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["Header"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
-        ["Format"] = [EndpointKind.Http],
-        ["Compression"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["KeepAlive"] = [EndpointKind.Grpc],
-        ["Reflection"] = [EndpointKind.Grpc],
-        ["CallContext"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
-        ["ExceptionType"] = [EndpointKind.NativeWithSchema],
-        ["MultiPartThreshold"] = [EndpointKind.NativeWithSchema],
-        ["Extension"] = [EndpointKind.NativeWithSchema],
-        ["ResponseExtensionsVariable"] = [EndpointKind.NativeWithSchema],
-        ["ResponseHeadersVariable"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
-        ["TrailersVariable"] = [EndpointKind.NativeWithSchema, EndpointKind.Http, EndpointKind.Grpc],
+        ["ServerName"] =
+        [
+            EndpointGroup.TlsThatIsAskedFor,
+            .. EndpointGroup.With(EndpointFeatures.Tls | EndpointFeatures.HostNames),
+        ],
+        ["Token"] = EndpointGroup.With(EndpointFeatures.Tokens),
+        ["Header"] = Messages,
+        ["Format"] = EndpointGroup.With(EndpointFeatures.Formats),
+        ["Compression"] = EndpointGroup.With(EndpointFeatures.Gzip),
+        ["KeepAlive"] = EndpointGroup.With(EndpointFeatures.KeepAlive),
+        ["Reflection"] = EndpointGroup.With(EndpointFeatures.Reflection),
+        ["CallContext"] = Messages,
+        ["ExceptionType"] = EndpointGroup.OfMessages(EndpointFeatures.ExceptionTypes),
+        ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
+        ["ResponseHeadersVariable"] = Messages,
+        ["TrailersVariable"] = Messages,
         // Of listeners. HTTP endpoints speak gRPC-Web, too.
-        ["TlsCertificate"] = [EndpointKind.Tcp],
-        ["Certificate"] = [EndpointKind.Https, EndpointKind.Grpcs],
-        ["CertificatePassword"] = [EndpointKind.Tcp, EndpointKind.Https, EndpointKind.Grpcs],
-        ["CertificateCheck"] = [EndpointKind.Https, EndpointKind.Grpcs],
-        ["BasicCheck"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["BearerCheck"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["AllowUnencrypted"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["AllowedOrigin"] = [EndpointKind.Http],
-        ["AllowedHost"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["AllowGet"] = [EndpointKind.Http],
-        ["NoReflection"] = [EndpointKind.Http, EndpointKind.Grpc],
-        ["NoHealth"] = [EndpointKind.Http, EndpointKind.Grpc],
+        ["TlsCertificate"] = EndpointGroup.With(EndpointFeatures.OptionalTls),
+        ["Certificate"] = EndpointGroup.With(EndpointFeatures.Tls),
+        ["CertificatePassword"] = EndpointGroup.With(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
+        ["CertificateCheck"] = EndpointGroup.With(EndpointFeatures.Tls),
+        ["BasicCheck"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
+        ["BearerCheck"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
+        ["AllowUnencrypted"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
+        ["AllowedOrigin"] = EndpointGroup.With(EndpointFeatures.Browsers),
+        ["AllowedHost"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
+        ["AllowGet"] = EndpointGroup.With(EndpointFeatures.Browsers),
+        ["NoReflection"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
+        ["NoHealth"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
     };
 
     private static readonly string[] OfAuthentication =
@@ -71,14 +78,14 @@ internal static class EndpointParameters
     /// means something to one of them.</summary>
     public static RpcException? FindMisfit(string name, params EndpointUse[] uses)
     {
-        if (!Takers.TryGetValue(name, out EndpointKind[]? kinds)
-            || uses.Any(use => kinds.Any(kind => kind.Includes(use))))
+        if (!Takers.TryGetValue(name, out EndpointGroup[]? groups)
+            || uses.Any(use => groups.Any(group => group.Includes(use))))
         {
             return null;
         }
 
         string endpoints = Join([.. uses.Select(use => $"'{use.Endpoint}'")]);
-        string others = Join([.. kinds.Select(kind => kind.Name)]);
+        string others = Join([.. groups.Select(group => group.Name)]);
         return new RpcException(
             RpcStatusCode.InvalidArgument, $"-{name} means nothing to {endpoints}. It is for {others}.")
         {
@@ -89,22 +96,23 @@ internal static class EndpointParameters
 
     /// <summary>TLS is asked for on tcp:// alone. Where an endpoint would be contacted without TLS and over a
     /// network all the same, the parameter is never ignored.</summary>
-    public static RpcException? FindTlsMisfit(RpcEndpoint endpoint) => endpoint.Transport == RpcTransport.Tcp
-        ? null
+    public static RpcException? FindTlsMisfit(RpcEndpoint endpoint) =>
+        endpoint.Has(EndpointFeatures.OptionalTls) ? null
         : endpoint.IsTls || endpoint.IsLocalOnly
             ? EndpointErrors.NoTls(endpoint)
             : throw EndpointErrors.NoTls(endpoint);
 
-    /// <summary>gRPC has passwords, and no mechanism; a password goes nowhere in clear.</summary>
+    /// <summary>Without a mechanism a password would be sent; it goes nowhere in clear.</summary>
     public static RpcException? FindCredentialMisfit(RpcEndpoint endpoint, RpcMechanism mechanism) =>
-        !endpoint.IsGrpc ? null
-        : mechanism != RpcMechanism.Default ? ClientSecurityErrors.NotNative(endpoint)
+        endpoint.Has(EndpointFeatures.Mechanisms) ? null
+        : mechanism != RpcMechanism.Default ? ClientSecurityErrors.NoMechanisms(endpoint)
+        : !endpoint.Has(EndpointFeatures.Passwords) ? ClientSecurityErrors.NoPasswords(endpoint)
         : ClientAuthorization.IsPrivate(endpoint) ? null
         : ClientSecurityErrors.Readable(endpoint, "The password");
 
     /// <summary>A token is for HTTP and gRPC, and goes nowhere in clear.</summary>
     public static RpcException? FindTokenMisfit(RpcEndpoint endpoint) =>
-        endpoint.IsNative ? ClientSecurityErrors.NoTokens(endpoint)
+        !endpoint.Has(EndpointFeatures.Tokens) ? ClientSecurityErrors.NoTokens(endpoint)
         : ClientAuthorization.IsPrivate(endpoint) ? null
         : ClientSecurityErrors.Readable(endpoint, "The token");
 
@@ -144,7 +152,5 @@ internal static class EndpointParameters
         }
     }
 
-    private static string Join(string[] names) => names.Length == 1
-        ? names[0]
-        : $"{string.Join(", ", names[..^1])} and {names[^1]}";
+    private static string Join(string[] names) => EndpointKinds.Enumerate(names, "and");
 }

@@ -11,8 +11,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
     private const string HealthName = "grpc.health.v1.Health";
     private const string ReflectionName = "grpc.reflection.v1.ServerReflection";
 
-    public bool Serves(RpcTransport transport) =>
-        transport is RpcTransport.Grpc or RpcTransport.Grpcs or RpcTransport.GrpcUnix;
+    public bool Serves(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Grpc;
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {

@@ -22,12 +22,14 @@ internal static class ClientAuthorization
         RpcClientSecurity security = options.Security;
         switch (security.Authentication)
         {
-            case RpcClientAuthentication.Bearer when endpoint.IsNative:
+            case RpcClientAuthentication.Bearer when !endpoint.Has(EndpointFeatures.Tokens):
                 throw ClientSecurityErrors.NoTokens(endpoint);
-            case RpcClientAuthentication.Self when endpoint.IsGrpc:
-            case RpcClientAuthentication.User when endpoint.IsGrpc
+            case RpcClientAuthentication.Self when !endpoint.Has(EndpointFeatures.OwnAccount):
+            case RpcClientAuthentication.User when !endpoint.Has(EndpointFeatures.Mechanisms)
                 && security.Mechanism != RpcMechanism.Default:
-                throw ClientSecurityErrors.NotNative(endpoint);
+                throw ClientSecurityErrors.NoMechanisms(endpoint);
+            case RpcClientAuthentication.User when !endpoint.Has(EndpointFeatures.Passwords):
+                throw ClientSecurityErrors.NoPasswords(endpoint);
             case RpcClientAuthentication.Bearer when !IsPrivate(endpoint):
                 throw ClientSecurityErrors.Readable(endpoint, "The token");
             case RpcClientAuthentication.User when endpoint.IsGrpc && !IsPrivate(endpoint):
@@ -72,7 +74,7 @@ internal static class ClientAuthorization
     private static string? HeaderOf(RpcEndpoint endpoint, RpcClientSecurity security) =>
         security.Authentication switch
         {
-            RpcClientAuthentication.Bearer when !endpoint.IsNative =>
+            RpcClientAuthentication.Bearer when endpoint.Has(EndpointFeatures.Tokens) =>
                 $"Bearer {TokenOf(endpoint, security.Token!)}",
             RpcClientAuthentication.User when endpoint.IsGrpc =>
                 $"Basic {BasicOf(endpoint, security.Credential!)}",

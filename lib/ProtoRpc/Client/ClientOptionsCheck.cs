@@ -18,13 +18,14 @@ internal static class ClientOptionsCheck
                 + $"use {MultiPartSender.MinThreshold} or more.");
         }
 
-        if (options.UseTls && endpoint.Transport != RpcTransport.Tcp)
+        if (options.UseTls && !endpoint.Has(EndpointFeatures.OptionalTls))
         {
             throw EndpointErrors.NoTls(endpoint);
         }
 
         ClientLogin.Check(options.Security);
-        if (endpoint.IsGrpc && options.Compression == RpcCompression.Brotli)
+        if (options.Compression == RpcCompression.Brotli && endpoint.Has(EndpointFeatures.Gzip)
+            && !endpoint.Has(EndpointFeatures.Brotli))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,

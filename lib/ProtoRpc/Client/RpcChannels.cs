@@ -1,14 +1,16 @@
 using System.Net;
+using System.Reflection;
 using ProtoRpc.Client.Balancing;
-using ProtoRpc.Client.Grpc;
-using ProtoRpc.Client.Http;
-using ProtoRpc.Client.Native;
 
 namespace ProtoRpc.Client;
 
 /// <summary>Which channel reaches which kind of endpoint.</summary>
 internal static class RpcChannels
 {
+    /// <summary>The ways to reach endpoints.</summary>
+    public static IReadOnlyList<RpcChannelAttribute> All { get; } =
+        [.. typeof(RpcChannels).Assembly.GetCustomAttributes<RpcChannelAttribute>()];
+
     /// <summary>Makes a channel, which connects with its first call.</summary>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="service">The service that is called first, or null.</param>
@@ -37,19 +39,13 @@ internal static class RpcChannels
 
     private static IRpcChannel CreateSingle(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
-        endpoint.Transport switch
+        All.FirstOrDefault(channel => channel.Reaches(endpoint.Kind))
+            ?.Create(endpoint, service, options)
+        ?? throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"No part of this client reaches {endpoint.Transport} endpoints.")
         {
-            RpcTransport.Tcp or RpcTransport.NamedPipe or RpcTransport.Local =>
-                NativeChannel.Create(endpoint, service, options),
-            RpcTransport.Grpc or RpcTransport.Grpcs or RpcTransport.GrpcUnix =>
-                new GrpcChannel(endpoint, options),
-            RpcTransport.Http or RpcTransport.Https => new HttpChannel(endpoint, options),
-            _ => throw new RpcException(
-                RpcStatusCode.Unimplemented,
-                $"No part of this client reaches {endpoint.Transport} endpoints.")
-            {
-                Endpoint = endpoint,
-            },
+            Endpoint = endpoint,
         };
 
     // Certificates and tickets are for names, not for the address that is behind one at the moment.
@@ -59,7 +55,7 @@ internal static class RpcChannels
             : options with
             {
                 Tls = options.Tls with { ServerName = options.Tls.ServerName ?? resolved.Host },
-                Security = resolved.Endpoint.IsNative
+                Security = resolved.Endpoint.Has(EndpointFeatures.Interfaces)
                     && options.Security.Authentication > RpcClientAuthentication.Anonymous
                         ? options.Security with
                         {

@@ -194,5 +194,7 @@ public sealed partial class RpcClient
     // A gRPC server is asked for its schema once there is a connection.
     private static RpcServiceInfo? FirstService(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
-        schema is null && endpoint.IsGrpc ? null : ServiceOf(schema, options.Service);
+        schema is null && endpoint.Has(EndpointFeatures.Reflection)
+            ? null
+            : ServiceOf(schema, options.Service);
 }

@@ -42,7 +42,7 @@ internal sealed class ClientLogin
         Check(security);
         if ((security.Authentication == RpcClientAuthentication.User
                 || (security.Authentication == RpcClientAuthentication.Self
-                    && endpoint.Transport == RpcTransport.Tcp))
+                    && !endpoint.Has(EndpointFeatures.KnowsCaller)))
             && OperatingSystem.IsWindows()
             && SspiChoice.OfClient(security, isWindows: true) is { } package)
         {
@@ -52,7 +52,7 @@ internal sealed class ClientLogin
         return security.Authentication switch
         {
             RpcClientAuthentication.User => WithCredential(endpoint, security),
-            RpcClientAuthentication.Self when endpoint.Transport == RpcTransport.Tcp =>
+            RpcClientAuthentication.Self when !endpoint.Has(EndpointFeatures.KnowsCaller) =>
                 AsSelf(endpoint, security),
             RpcClientAuthentication.Self when security is not { Mechanism: 0, ServicePrincipalName: null } =>
                 throw ClientSecurityErrors.KernelKnows(endpoint),

@@ -38,7 +38,7 @@ internal static class ClientSecurityErrors
     public static RpcException Readable(RpcEndpoint endpoint, string what) => new(
         RpcStatusCode.InvalidArgument,
         $"{what} would go to '{endpoint}' in clear, and others on the network could read it. "
-        + $"Use TLS ({(endpoint.IsGrpc ? "grpcs" : "https")}://), or an endpoint of this machine.")
+        + $"Use TLS ({endpoint.Kind.SchemeWith(tls: true)}://), or an endpoint of this machine.")
     {
         ErrorId = RpcErrorIds.UnencryptedEndpoint,
         Endpoint = endpoint,
@@ -46,8 +46,8 @@ internal static class ClientSecurityErrors
 
     public static RpcException NoTokens(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
-        $"A bearer token is for HTTP and gRPC endpoints, and '{endpoint}' is neither. Use a "
-        + "credential there.")
+        $"A bearer token is for HTTP and gRPC endpoints, and '{endpoint}' is neither."
+        + (endpoint.Has(EndpointFeatures.Passwords) ? " Use a credential there." : ""))
     {
         ErrorId = RpcErrorIds.AuthenticationNotSupported,
         Endpoint = endpoint,
@@ -80,10 +80,21 @@ internal static class ClientSecurityErrors
         Endpoint = endpoint,
     };
 
-    public static RpcException NotNative(RpcEndpoint endpoint) => new(
+    public static RpcException NoMechanisms(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
-        $"gRPC knows neither NTLM nor Kerberos, and so not the own account: '{endpoint}' takes a user with a "
-        + "password, a bearer token, or a client certificate.")
+        endpoint.IsGrpc
+            ? $"gRPC knows neither NTLM nor Kerberos, and so not the own account: '{endpoint}' takes a user "
+                + "with a password, a bearer token, or a client certificate."
+            : $"'{endpoint}' has neither NTLM nor Kerberos. Leave the mechanism out.")
+    {
+        ErrorId = RpcErrorIds.AuthenticationNotSupported,
+        Endpoint = endpoint,
+    };
+
+    public static RpcException NoPasswords(RpcEndpoint endpoint) => new(
+        RpcStatusCode.InvalidArgument,
+        $"'{endpoint}' takes no user with a password: the server is told by the system who calls. Leave the "
+        + "credential out.")
     {
         ErrorId = RpcErrorIds.AuthenticationNotSupported,
         Endpoint = endpoint,

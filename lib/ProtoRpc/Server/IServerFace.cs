@@ -3,8 +3,8 @@ namespace ProtoRpc.Server;
 /// <summary>One way to serve methods on endpoints: the native protocol, HTTP, gRPC.</summary>
 internal interface IServerFace
 {
-    /// <summary>Whether endpoints of this transport are served by this face.</summary>
-    bool Serves(RpcTransport transport);
+    /// <summary>Whether endpoints of a kind are served by this face.</summary>
+    bool Serves(EndpointKindAttribute kind);
 
     /// <summary>Binds an endpoint and begins to serve.</summary>
     IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host);

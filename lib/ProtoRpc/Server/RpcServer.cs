@@ -291,7 +291,7 @@ public sealed class RpcServer : IRpcServer
     }
 
     private IServerFace FaceOf(RpcEndpoint endpoint) =>
-        _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Transport))
+        _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Kind))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
             $"No part of this server serves {endpoint.Transport} endpoints such as '{endpoint}'. "

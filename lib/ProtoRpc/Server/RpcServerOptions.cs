@@ -1,6 +1,5 @@
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Server;
-using ProtoRpc.Server.Native;
 
 namespace ProtoRpc;
 
@@ -37,8 +36,8 @@ public sealed record RpcServerOptions
     /// <summary>Whom native endpoints let in.</summary>
     public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
 
-    // One line here for each way to serve.
-    internal IReadOnlyList<IServerFace> Faces { get; init; } = [new NativeFace()];
+    // The ways to serve: those of this assembly, and what a host brings beside them.
+    internal IReadOnlyList<IServerFace> Faces { get; init; } = ServerFaceAttribute.All;
 
     /// <summary>What callers are told of an exception that was not written for them; null for everything
     /// where the kernel says that the caller is on this machine,

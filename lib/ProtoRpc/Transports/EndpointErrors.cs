@@ -52,7 +52,7 @@ internal static class EndpointErrors
     public static RpcException NoTls(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
         $"TLS is for native endpoints on TCP, and '{endpoint}' is none. Local endpoints need no TLS; "
-        + "https:// and grpcs:// have it anyhow.")
+        + $"{EndpointKinds.SchemesWith(EndpointFeatures.Tls, "and")} have it anyhow.")
     {
         ErrorId = RpcErrorIds.TlsNotSupported,
         Endpoint = endpoint,
@@ -63,13 +63,14 @@ internal static class EndpointErrors
     /// <exception cref="RpcException">InvalidArgument.</exception>
     public static void RequireTcp(IReadOnlyList<RpcEndpoint> endpoints, X509Certificate2? certificate)
     {
-        if (certificate is not null && !endpoints.Any(endpoint => endpoint.Transport == RpcTransport.Tcp))
+        if (certificate is not null && !endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.OptionalTls)))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The certificate '{certificate.Subject}' (-TlsCertificate) is for tcp:// endpoints, "
+                $"The certificate '{certificate.Subject}' (-TlsCertificate) is for "
+                + $"{EndpointKinds.SchemesWith(EndpointFeatures.OptionalTls)} endpoints, "
                 + $"and none of '{string.Join("', '", endpoints)}' is one. Leave it out, or add one; "
-                + "https:// and grpcs:// have -Certificate.")
+                + $"{EndpointKinds.SchemesWith(EndpointFeatures.Tls, "and")} have -Certificate.")
             {
                 ErrorId = RpcErrorIds.TlsNotSupported,
                 Endpoint = endpoints[0],

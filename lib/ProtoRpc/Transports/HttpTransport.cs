@@ -96,7 +96,7 @@ internal static class HttpTransport
             RpcMechanism.Negotiate => ["Negotiate"],
             RpcMechanism.Ntlm => ["NTLM"],
             _ when isSelf => ["Negotiate", "NTLM"],
-            _ when endpoint.Transport == RpcTransport.Https || IsLoopback(endpoint.Host) =>
+            _ when endpoint.IsTls || IsLoopback(endpoint.Host) =>
                 ["Negotiate", "NTLM", "Digest", "Basic"],
             _ => ["Negotiate", "NTLM", "Digest"],
         };

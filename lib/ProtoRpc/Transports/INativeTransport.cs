@@ -1,9 +1,12 @@
 namespace ProtoRpc.Transports;
 
 /// <summary>A way to carry the native protocol.
-/// One file for each, and a line in <see cref="NativeTransports"/>.</summary>
+/// One file for each, with a <see cref="NativeTransportAttribute"/> at its head.</summary>
 internal interface INativeTransport
 {
+    /// <summary>Whether this operating system has it.</summary>
+    bool IsOfThisSystem => true;
+
     /// <summary>Binds an endpoint.</summary>
     /// <exception cref="RpcException">AlreadyExists, PermissionDenied,
     /// Unavailable, InvalidArgument.</exception>

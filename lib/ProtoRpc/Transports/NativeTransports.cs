@@ -1,16 +1,15 @@
+using System.Reflection;
+
 namespace ProtoRpc.Transports;
 
 /// <summary>The transports of the native protocol by the kind of endpoint.</summary>
 internal static class NativeTransports
 {
-    private static readonly Dictionary<RpcTransport, INativeTransport> Registered = new()
-    {
-        [RpcTransport.Tcp] = new TcpTransport(),
-        [RpcTransport.Local] = OperatingSystem.IsWindows()
-            ? new WindowsPipeTransport() : new UnixSocketTransport("local"),
-        [RpcTransport.NamedPipe] = OperatingSystem.IsWindows()
-            ? new WindowsPipeTransport() : new UnixSocketTransport("pipe"),
-    };
+    private static readonly Dictionary<RpcTransport, INativeTransport> Registered = typeof(NativeTransports)
+        .Assembly.GetCustomAttributes<NativeTransportAttribute>()
+        .Select(attribute => (attribute.Transport, Carrier: attribute.Create()))
+        .Where(registered => registered.Carrier.IsOfThisSystem)
+        .ToDictionary(registered => registered.Transport, registered => registered.Carrier);
 
     /// <summary>The transport of an endpoint.</summary>
     /// <exception cref="RpcException">InvalidArgument when it is not a native endpoint.</exception>

@@ -1,6 +1,10 @@
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
+using ProtoRpc;
+using ProtoRpc.Transports;
+
+[assembly: NativeTransport<TcpTransport>(RpcTransport.Tcp)]
 
 namespace ProtoRpc.Transports;
 

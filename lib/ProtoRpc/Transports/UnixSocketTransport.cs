@@ -1,6 +1,11 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
 using System.Text;
+using ProtoRpc;
+using ProtoRpc.Transports;
+
+[assembly: NativeTransport<UnixSocketTransport>(RpcTransport.Local)]
+[assembly: NativeTransport<UnixSocketTransport>(RpcTransport.NamedPipe)]
 
 namespace ProtoRpc.Transports;
 
@@ -14,18 +19,13 @@ internal sealed class UnixSocketTransport : INativeTransport
     // sun_path with its closing NUL: 108 octets on Linux, 104 on macOS and the BSDs.
     private static readonly int MaxPathBytes = (OperatingSystem.IsLinux() ? 108 : 104) - 1;
 
-    private readonly string _folder;
-
-    /// <param name="folder">The sub-folder of this kind of endpoint.</param>
-    public UnixSocketTransport(string folder)
-    {
-        _folder = folder;
-    }
+    /// <inheritdoc/>
+    public bool IsOfThisSystem => !OperatingSystem.IsWindows();
 
     /// <inheritdoc/>
     public TransportListener Listen(RpcEndpoint endpoint)
     {
-        string directory = LocalSocketDirectory.Prepare(endpoint, _folder);
+        string directory = LocalSocketDirectory.Prepare(endpoint, endpoint.Kind.Scheme);
         string path = PathOf(endpoint, directory);
         try
         {
@@ -50,7 +50,7 @@ internal sealed class UnixSocketTransport : INativeTransport
             throw RemotePipe(endpoint);
         }
 
-        string path = PathOf(endpoint, LocalSocketDirectory.Find(endpoint, _folder));
+        string path = PathOf(endpoint, LocalSocketDirectory.Find(endpoint, endpoint.Kind.Scheme));
         if (!File.Exists(path))
         {
             throw EndpointErrors.NoSuchName(endpoint, $"user '{Environment.UserName}'");

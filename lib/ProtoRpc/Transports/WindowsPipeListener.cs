@@ -17,7 +17,7 @@ internal sealed class WindowsPipeListener : TransportListener
     {
         Endpoint = endpoint;
         _name = name;
-        _security = OwnerOnly(allowNetwork: endpoint.Transport == RpcTransport.NamedPipe);
+        _security = OwnerOnly(allowNetwork: !endpoint.Has(EndpointFeatures.LocalOnly));
         try
         {
             _free = NewInstance(PipeOptions.FirstPipeInstance);

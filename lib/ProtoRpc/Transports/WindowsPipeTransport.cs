@@ -2,6 +2,11 @@ using System.IO.Pipes;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using System.Security.Principal;
+using ProtoRpc;
+using ProtoRpc.Transports;
+
+[assembly: NativeTransport<WindowsPipeTransport>(RpcTransport.Local)]
+[assembly: NativeTransport<WindowsPipeTransport>(RpcTransport.NamedPipe)]
 
 namespace ProtoRpc.Transports;
 
@@ -18,6 +23,9 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
 
     // 0 would mean the pipe's own default.
     private const uint ShortestWait = 1;
+
+    /// <inheritdoc/>
+    public bool IsOfThisSystem => OperatingSystem.IsWindows();
 
     /// <inheritdoc/>
     public TransportListener Listen(RpcEndpoint endpoint)
@@ -83,7 +91,7 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
         StringMarshalling = StringMarshalling.Utf16)]
     private static partial int WaitNamedPipe(string name, uint milliseconds);
 
-    private static string PipeName(RpcEndpoint endpoint) => endpoint.Transport == RpcTransport.Local
+    private static string PipeName(RpcEndpoint endpoint) => endpoint.Has(EndpointFeatures.LocalOnly)
         ? LocalPrefix + endpoint.Name
         : endpoint.Name;
 }

@@ -72,15 +72,11 @@ internal static class WrongProtocolErrors
         Endpoint = endpoint,
     };
 
-    private static string TlsForm(RpcEndpoint endpoint) => endpoint.Transport switch
-    {
-        RpcTransport.Grpc => $"grpcs://{PlaceOf(endpoint)}",
-        RpcTransport.Http => $"https://{PlaceOf(endpoint)}",
-        _ => "TLS",
-    };
+    private static string TlsForm(RpcEndpoint endpoint) =>
+        endpoint is { IsTls: false, Kind.Twin: { } twin } ? $"{twin.Scheme}://{PlaceOf(endpoint)}" : "TLS";
 
     private static string PlainForm(RpcEndpoint endpoint) =>
-        $"{(endpoint.Transport == RpcTransport.Grpcs ? "grpc" : "http")}://{PlaceOf(endpoint)}";
+        $"{endpoint.Kind.SchemeWith(tls: false)}://{PlaceOf(endpoint)}";
 
     private static string PlaceOf(RpcEndpoint endpoint) =>
         $"{(endpoint.Host.Contains(':') ? $"[{endpoint.Host}]" : endpoint.Host)}:{endpoint.Port}";

@@ -135,4 +135,40 @@ public static class RpcEndpointTests
 
         Assert.Contains("longer than 64", error.Message);
     }
+
+    [Fact]
+    public static void Tries_to_read_without_throwing()
+    {
+        Assert.True(RpcEndpoint.TryParse(" tcp://host:80 ", out RpcEndpoint? endpoint));
+        Assert.Equal(RpcEndpoint.Tcp("host", 80), endpoint);
+        Assert.False(RpcEndpoint.TryParse("tcp://host", out RpcEndpoint? none));
+        Assert.Null(none);
+        Assert.False(RpcEndpoint.TryParse(null, out _));
+    }
+
+    [Fact]
+    public static void Is_parsable_for_binders_and_generic_code()
+    {
+        Assert.Equal(RpcEndpoint.Local("a"), Parsed<RpcEndpoint>("ncalrpc:[a]"));
+        Assert.Equal(RpcEndpoint.Local("a"), Spanned<RpcEndpoint>("xlocal://ax".AsSpan(1, 9)));
+        Assert.Equal("InvalidEndpoint", Assert.Throws<RpcException>(() => Parsed<RpcEndpoint>("a")).ErrorId);
+    }
+
+    private static T Parsed<T>(string text)
+        where T : IParsable<T>
+    {
+        bool read = T.TryParse(text, null, out T? tried);
+        T parsed = T.Parse(text, null);
+        Assert.True(read);
+        Assert.Equal(parsed, tried);
+        return parsed;
+    }
+
+    private static T Spanned<T>(ReadOnlySpan<char> text)
+        where T : ISpanParsable<T>
+    {
+        Assert.True(T.TryParse(text, null, out T? tried));
+        Assert.Equal(T.Parse(text, null), tried);
+        return tried;
+    }
 }

@@ -1,13 +1,17 @@
 using System.Net;
 using Google.Protobuf;
+using ProtoRpc.Client;
+using ProtoRpc.Client.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
+[assembly: RpcChannel<GrpcChannel>]
+
 namespace ProtoRpc.Client.Grpc;
 
 /// <summary>Calls services over gRPC: HTTP/2 with messages in frames.</summary>
-internal sealed class GrpcChannel : IRpcChannel
+internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 {
     private static readonly TimeSpan KeepAliveTimeout = TimeSpan.FromSeconds(20);
 
@@ -31,8 +35,8 @@ internal sealed class GrpcChannel : IRpcChannel
         Options = options;
         _address = new UriBuilder(
             endpoint.IsTls ? "https" : "http",
-            endpoint.Transport == RpcTransport.GrpcUnix ? "localhost" : endpoint.Host,
-            endpoint.Transport == RpcTransport.GrpcUnix ? 80 : endpoint.Port).Uri;
+            endpoint.Kind.HasPort ? endpoint.Host : "localhost",
+            endpoint.Kind.HasPort ? endpoint.Port : 80).Uri;
         SocketsHttpHandler handler = new()
         {
             AllowAutoRedirect = false,
@@ -71,6 +75,12 @@ internal sealed class GrpcChannel : IRpcChannel
     public int MaxMessageBytes => Options.Limits.MaxMessageBytes;
 
     public HttpMessageInvoker Http { get; }
+
+    public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Grpc;
+
+    public static IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        new GrpcChannel(endpoint, options);
 
     /// <summary>The status of what went wrong below a call.</summary>
     /// <param name="exception">What went wrong.</param>

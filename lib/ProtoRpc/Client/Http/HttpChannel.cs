@@ -2,6 +2,8 @@ using System.Buffers;
 using System.Globalization;
 using System.Net.Http.Headers;
 using Google.Protobuf;
+using ProtoRpc.Client;
+using ProtoRpc.Client.Http;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
@@ -9,10 +11,12 @@ using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Transports;
 
+[assembly: RpcChannel<HttpChannel>]
+
 namespace ProtoRpc.Client.Http;
 
 /// <summary>Calls services over HTTP: a POST for each call, in the format that was chosen.</summary>
-internal sealed partial class HttpChannel : IRpcChannel
+internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 {
     private readonly RpcEndpoint _endpoint;
     private readonly RpcLimits _limits;
@@ -38,6 +42,12 @@ internal sealed partial class HttpChannel : IRpcChannel
         _http = HttpTransport.Create(
             endpoint, options.Limits, options.Security, options.Tls);
     }
+
+    public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Http;
+
+    public static IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        new HttpChannel(endpoint, options);
 
     public void Connect(CancellationToken cancellation)
     {

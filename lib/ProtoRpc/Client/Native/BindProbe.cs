@@ -23,7 +23,7 @@ internal sealed class BindProbe : IDisposable
     {
         _endpoint = endpoint;
         _abort = abort;
-        _isOfUse = endpoint.Transport == RpcTransport.Tcp && !hasTls;
+        _isOfUse = endpoint.Kind.HasPort && !hasTls;
         if (_isOfUse)
         {
             _timer = new Timer(

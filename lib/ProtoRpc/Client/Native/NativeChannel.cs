@@ -1,6 +1,8 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
 using Google.Protobuf;
+using ProtoRpc.Client;
+using ProtoRpc.Client.Native;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Dce;
@@ -10,10 +12,13 @@ using ProtoRpc.Schema;
 using ProtoRpc.Security;
 using ProtoRpc.Transports;
 
+[assembly: RpcChannel<NativeChannel>]
+
 namespace ProtoRpc.Client.Native;
 
 /// <summary>Calls services over DCE/RPC: each service is an interface with connections of its own.</summary>
-internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options) : IRpcChannel
+internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options)
+    : IRpcChannel, IRpcChannelMaker
 {
     private static readonly TimeSpan CloseTimeout = TimeSpan.FromSeconds(1);
 
@@ -32,11 +37,13 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         set => Volatile.Write(ref _context, value);
     }
 
+    public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Native;
+
     /// <summary>A channel that connects with its first call.</summary>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="service">The service that <see cref="Connect"/> binds to; null for none.</param>
     /// <param name="options">How the client behaves; its interface id is that of the service.</param>
-    public static NativeChannel Create(
+    public static IRpcChannel Create(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options)
     {
         NativeChannel channel = new(endpoint, options);

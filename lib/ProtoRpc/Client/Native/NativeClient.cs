@@ -93,7 +93,7 @@ internal sealed class NativeClient : IDisposable
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(security);
         NativeLimits.Check(limits);
-        if (tls is not null && endpoint.Transport != RpcTransport.Tcp)
+        if (tls is not null && !endpoint.Has(EndpointFeatures.OptionalTls))
         {
             throw EndpointErrors.NoTls(endpoint);
         }

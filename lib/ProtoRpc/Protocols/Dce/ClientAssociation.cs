@@ -182,7 +182,7 @@ internal sealed class ClientAssociation : IDisposable
         bool mayHaveExecuted = !DidNotExecute || Protection is not null;
         return (FaultStatus, Security) switch
         {
-            (Dce.FaultStatus.AccessDenied, null) when _endpoint.Transport == RpcTransport.Tcp =>
+            (Dce.FaultStatus.AccessDenied, null) when !_endpoint.Has(EndpointFeatures.KnowsCaller) =>
                 NativeFault.Anonymous(_endpoint, FaultStatus),
             (Dce.FaultStatus.AccessDenied, { } security) when !_wasAnswered =>
                 security.NotAccepted(FaultStatus),

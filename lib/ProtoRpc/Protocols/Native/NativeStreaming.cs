@@ -6,5 +6,6 @@ internal static class NativeStreaming
     public static RpcException Refusal(RpcMethodInfo method, RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
         $"{method.FullName} streams, and {endpoint} carries one message each way. "
-        + "Use a grpc:// or grpcs:// endpoint; http:// endpoints carry replies that stream.");
+        + $"Use a {EndpointKinds.SchemesWith(EndpointFeatures.RequestStreams)} endpoint; "
+        + "http:// endpoints carry replies that stream.");
 }

@@ -1,12 +1,15 @@
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server;
+using ProtoRpc.Server.Native;
+
+[assembly: ServerFace<NativeFace>]
 
 namespace ProtoRpc.Server.Native;
 
 /// <summary>Serves methods over DCE/RPC: each service is an interface of the endpoint.</summary>
 internal sealed class NativeFace : IServerFace
 {
-    public bool Serves(RpcTransport transport) =>
-        transport is RpcTransport.Tcp or RpcTransport.NamedPipe or RpcTransport.Local;
+    public bool Serves(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Native;
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {
@@ -47,7 +50,7 @@ internal sealed class NativeFace : IServerFace
             endpoint,
             exec,
             host.Options.Limits,
-            endpoint.Transport == RpcTransport.Tcp ? host.Options.TlsCertificate : null,
+            endpoint.Has(EndpointFeatures.OptionalTls) ? host.Options.TlsCertificate : null,
             host.Options.TlsCertificateChain);
     }
 

@@ -11,7 +11,8 @@ internal sealed class ServedInterface
     public ServedInterface(ExecInterface service, RpcEndpoint endpoint)
     {
         Service = service;
-        Policy = new SecurityPolicy(service.Security, needsMechanism: endpoint.Transport == RpcTransport.Tcp);
+        Policy = new SecurityPolicy(
+            service.Security, needsMechanism: !endpoint.Has(EndpointFeatures.KnowsCaller));
     }
 
     /// <summary>Id and handler.</summary>

@@ -131,7 +131,8 @@ internal sealed partial class ServerConnection
             return step;
         }
 
-        _isKnown = _listener.Endpoint.Transport != RpcTransport.Tcp || _association.Security.IsAuthenticated;
+        _isKnown = _listener.Endpoint.Has(EndpointFeatures.KnowsCaller)
+            || _association.Security.IsAuthenticated;
         bool moved = _seenPdus != _association.ReceivedPdus;
         _seenPdus = _association.ReceivedPdus;
         ConnectionPhase phase = _association.IsMidMessage ? ConnectionPhase.Receiving : ConnectionPhase.Idle;

@@ -139,7 +139,7 @@ public sealed class RpcRawServer : IRpcServer
                 endpoint,
                 service,
                 _options.Limits,
-                endpoint.Transport == RpcTransport.Tcp ? _options.TlsCertificate : null,
+                endpoint.Has(EndpointFeatures.OptionalTls) ? _options.TlsCertificate : null,
                 _options.TlsCertificateChain),
             [InterfaceId]);
     }

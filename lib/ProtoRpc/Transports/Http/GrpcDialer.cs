@@ -57,7 +57,7 @@ internal static class GrpcDialer
 
     private static async Task<Socket> ConnectAsync(RpcEndpoint endpoint, CancellationToken cancellation)
     {
-        bool local = endpoint.Transport == RpcTransport.GrpcUnix;
+        bool local = !endpoint.Kind.HasPort;
         Socket socket = local
             ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
             : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };

@@ -1,0 +1,108 @@
+using System.Text.RegularExpressions;
+using ProtoRpc.Client;
+using ProtoRpc.Server;
+
+namespace ProtoRpc.Tests.Shared;
+
+public static partial class EndpointKindsTests
+{
+    public static TheoryData<RpcTransport> Transports { get; } = [.. Enum.GetValues<RpcTransport>()];
+
+    [Theory]
+    [MemberData(nameof(Transports))]
+    public static void Examples_of_every_kind_read_back(RpcTransport transport)
+    {
+        EndpointKindAttribute kind = EndpointKinds.Of(transport);
+
+        RpcEndpoint fromBinding = RpcEndpoint.Parse(kind.ExampleBinding("host"));
+        RpcEndpoint fromUri = RpcEndpoint.Parse(kind.ExampleUri("host"));
+
+        Assert.Equal(transport, fromBinding.Transport);
+        Assert.Equal(fromBinding, fromUri);
+        Assert.Equal(kind.ExampleBinding("host"), fromBinding.ToString());
+        Assert.Equal(kind.ExampleUri("host"), fromBinding.Uri);
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports))]
+    public static void A_client_reaches_every_kind_in_one_way(RpcTransport transport)
+    {
+        EndpointKindAttribute kind = EndpointKinds.Of(transport);
+
+        Assert.Single(RpcChannels.All, channel => channel.Reaches(kind));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports))]
+    public static void A_server_serves_every_kind_in_one_way_that_needs_no_AspNetCore(RpcTransport transport)
+    {
+        EndpointKindAttribute kind = EndpointKinds.Of(transport);
+
+        int expected = kind.Has(EndpointFeatures.AspNetCore) ? 0 : 1;
+        Assert.Equal(expected, ServerFaceAttribute.All.Count(face => face.Serves(kind)));
+    }
+
+    [Fact]
+    public static void No_two_kinds_are_written_alike()
+    {
+        string[] schemes = [.. EndpointKinds.All.Select(kind => kind.Scheme)];
+        string[] sequences =
+            [.. EndpointKinds.All.Select(kind => kind.Sequence).Where(text => text.Length > 0)];
+
+        Assert.Equal(schemes.Length, schemes.Distinct().Count());
+        Assert.Equal(sequences.Length, sequences.Distinct().Count());
+    }
+
+    [Theory]
+    [InlineData("http", "https")]
+    [InlineData("grpc", "grpcs")]
+    public static void A_kind_with_TLS_and_the_one_without_know_each_other(string plain, string secure)
+    {
+        Assert.Equal(secure, EndpointKinds.OfScheme(plain)!.SchemeWith(tls: true));
+        Assert.Equal(plain, EndpointKinds.OfScheme(secure)!.SchemeWith(tls: false));
+    }
+
+    [Fact]
+    public static void A_wrong_endpoint_is_told_every_form_of_the_table()
+    {
+        RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse("nothing"));
+
+        Assert.All(EndpointKinds.All, kind => Assert.Contains($"'{kind.ExampleUri("host")}'", error.Message));
+    }
+
+    // Whoever tells transports apart by their names must be changed for the next one.
+    [Fact]
+    public static void Only_the_table_tells_transports_apart()
+    {
+        string root = RepositoryRoot();
+        string built = $"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}";
+        IEnumerable<string> files = new[] { "lib", "cmdlets" }
+            .SelectMany(folder => Directory.EnumerateFiles(
+                Path.Combine(root, folder), "*.cs", SearchOption.AllDirectories))
+            .Where(file => !file.Contains(built)
+                && Path.GetFileName(file) is not ("RpcTransport.cs" or "RpcEndpoint.cs"));
+
+        string[] others =
+        [
+            .. files.SelectMany(file => File.ReadLines(file)
+                .Where(line => Named().IsMatch(line) && !line.StartsWith('['))
+                .Select(line => $"{Path.GetFileName(file)}: {line.Trim()}")),
+        ];
+
+        Assert.Empty(others);
+    }
+
+    private static string RepositoryRoot()
+    {
+        DirectoryInfo folder = new(AppContext.BaseDirectory);
+        while (!File.Exists(Path.Combine(folder.FullName, "ProtoRpc.psd1")))
+        {
+            folder = folder.Parent!;
+        }
+
+        return folder.FullName;
+    }
+
+    [GeneratedRegex(@"\bRpcTransport\.[A-Z]")]
+    private static partial Regex Named();
+}
