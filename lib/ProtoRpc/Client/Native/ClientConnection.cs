@@ -56,8 +56,7 @@ internal sealed class ClientConnection : IDisposable
             {
                 byte[] bind = connection._association.Bind(client.AssociationGroup);
                 await TWait.SendAsync(connection._transport, bind).ConfigureAwait(false);
-                await connection.ReceiveUntilAsync<TWait>(ClientStep.Bound).ConfigureAwait(false);
-                await connection.SendOutputAsync<TWait>().ConfigureAwait(false);
+                await connection.ExchangeAsync<TWait>(ClientStep.Bound).ConfigureAwait(false);
             }
 
             connection.EndWatch();
@@ -90,16 +89,12 @@ internal sealed class ClientConnection : IDisposable
         MessageBuffer request, TimeSpan timeout, long start, CancellationToken cancellation)
         where TWait : struct, IWaitMode
     {
-        bool sent = false;
         try
         {
             using (Watch(timeout, start, cancellation))
             {
                 _association.BeginCall(request);
-                await SendOutputAsync<TWait>().ConfigureAwait(false);
-                sent = true;
-                Volatile.Write(ref _sentCall, _association.CallId);
-                await ReceiveUntilAsync<TWait>(ClientStep.Reply).ConfigureAwait(false);
+                await ExchangeAsync<TWait>(ClientStep.Reply).ConfigureAwait(false);
             }
 
             uint returnCode = _association.ReturnCode;
@@ -108,7 +103,7 @@ internal sealed class ClientConnection : IDisposable
         }
         catch (Exception e) when (TransportConnection.IsBroken(e))
         {
-            FailCall(e, sent);
+            FailCall(e, sent: _sentCall != 0);
             return null;
         }
         catch (RpcException)
@@ -153,24 +148,29 @@ internal sealed class ClientConnection : IDisposable
         }
     }
 
-    private async ValueTask ReceiveUntilAsync<TWait>(ClientStep wanted)
+    // Sends what there is to send, and receives, until the association has come so far.
+    private async ValueTask ExchangeAsync<TWait>(ClientStep wanted)
         where TWait : struct, IWaitMode
     {
-        while (!Reached(wanted))
+        while (true)
         {
-            await SendOutputAsync<TWait>().ConfigureAwait(false);
-            int count = await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
-                .ConfigureAwait(false);
-            Receive(count);
-        }
-    }
+            bool isReached = Reached(wanted);
+            while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+            {
+                await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
+            }
 
-    private async ValueTask SendOutputAsync<TWait>()
-        where TWait : struct, IWaitMode
-    {
-        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
-        {
-            await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
+            if (isReached)
+            {
+                return;
+            }
+
+            if (wanted == ClientStep.Reply)
+            {
+                Volatile.Write(ref _sentCall, _association.CallId);
+            }
+
+            Receive(await TWait.ReceiveAsync(_transport, _association.GetFreeMemory()).ConfigureAwait(false));
         }
     }
 

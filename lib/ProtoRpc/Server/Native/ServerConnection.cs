@@ -56,32 +56,8 @@ internal sealed partial class ServerConnection
     {
         try
         {
-            while (Next() is not ServerStep.Close and var step)
+            while (await TakeStepAsync<TWait>().ConfigureAwait(false))
             {
-                if (step == ServerStep.Receive)
-                {
-                    int count = await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
-                        .ConfigureAwait(false);
-                    if (!Advance(count))
-                    {
-                        break;
-                    }
-
-                    continue;
-                }
-
-                if (step == ServerStep.Call)
-                {
-                    await HandleCallAsync<TWait>().ConfigureAwait(false);
-                }
-
-                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
-                {
-                    Enter(ConnectionPhase.Sending);
-                    await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
-                }
-
-                _association.EndCall();
             }
 
             await CloseAsync<TWait>().ConfigureAwait(false);
@@ -95,6 +71,48 @@ internal sealed partial class ServerConnection
         {
             End();
         }
+    }
+
+    // False when the connection is to be closed. A method of its own, because the runtime compiles code that
+    // is called often better than code that loops for as long as a connection lives.
+    private async ValueTask<bool> TakeStepAsync<TWait>()
+        where TWait : struct, IWaitMode
+    {
+        ServerStep step = Next();
+        if (step == ServerStep.Close)
+        {
+            return false;
+        }
+
+        if (step == ServerStep.Receive)
+        {
+            return Advance(await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
+                .ConfigureAwait(false));
+        }
+
+        if (step == ServerStep.Call && BeginCall() is { } handler)
+        {
+            Exception? failure = null;
+            try
+            {
+                await TWait.WaitAsync(handler(_call)).ConfigureAwait(false);
+            }
+            catch (Exception e)
+            {
+                failure = e;
+            }
+
+            CompleteCall(failure);
+        }
+
+        while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+        {
+            Enter(ConnectionPhase.Sending);
+            await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
+        }
+
+        _association.EndCall();
+        return true;
     }
 
     // False at the end of what the client sends.
@@ -142,25 +160,6 @@ internal sealed partial class ServerConnection
         }
 
         return step;
-    }
-
-    private async ValueTask HandleCallAsync<TWait>()
-        where TWait : struct, IWaitMode
-    {
-        Exception? failure = null;
-        if (BeginCall() is { } handler)
-        {
-            try
-            {
-                await TWait.WaitAsync(handler(_call)).ConfigureAwait(false);
-            }
-            catch (Exception e)
-            {
-                failure = e;
-            }
-
-            CompleteCall(failure);
-        }
     }
 
     private ExecHandler? BeginCall()
