@@ -3,6 +3,7 @@ using System.Net.Http.Headers;
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
@@ -85,7 +86,8 @@ internal sealed partial class HttpChannel
         message.Headers.Accept.ParseAdd(MessageFormats.Binary.MediaType);
         try
         {
-            return Run(call, message, PingProtocol.Read, cancellation);
+            return BlockingWait.End(RunAsync<BlockingHttp, RpcPingResponse>(
+                call, message, PingProtocol.Read, cancellation));
         }
         catch (RpcException e) when (!cancellation.IsCancellationRequested
             && !ping.IsAsking

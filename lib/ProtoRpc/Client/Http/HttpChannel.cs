@@ -70,7 +70,8 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        return Run(call, Body(call, request), read, cancellation);
+        using HttpRequestMessage message = Request(call, Body(call, request));
+        return BlockingWait.End(RunAsync<BlockingHttp, TReply>(call, message, read, cancellation));
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
@@ -78,20 +79,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     {
         RefuseStreams(call.Method);
         using HttpRequestMessage message = Request(call, Body(call, request));
-        using CallTime time = new(call.Timeout, cancellation);
-        try
-        {
-            using HttpResponseMessage response = await _http.SendAsync(message, time.Token)
-                .ConfigureAwait(false);
-            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
-            await ReadAsync(response, body, time.Token).ConfigureAwait(false);
-            return ReadReply(call, response, body, read);
-        }
-        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
-            or InvalidDataException)
-        {
-            throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
-        }
+        return await RunAsync<AsyncHttp, TReply>(call, message, read, cancellation).ConfigureAwait(false);
     }
 
     public TReply Upload<TReply>(
@@ -101,7 +89,8 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         long total = request.Length - request.Position;
         StreamContent content = new(request);
         content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
-        TReply reply = Run(call, content, read, cancellation);
+        using HttpRequestMessage message = Request(call, content);
+        TReply reply = BlockingWait.End(RunAsync<BlockingHttp, TReply>(call, message, read, cancellation));
         call.Progress?.Report(new RpcProgress(total, total));
         return reply;
     }
@@ -237,34 +226,17 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         }
     }
 
-    private TReply Run<TReply>(
-        CallSpec call, HttpContent content, ReplyReader<TReply> read, CancellationToken cancellation)
-    {
-        using HttpRequestMessage message = Request(call, content);
-        return Run(call, message, read, cancellation);
-    }
-
-    private TReply Run<TReply>(
+    private async ValueTask<TReply> RunAsync<THttp, TReply>(
         CallSpec call, HttpRequestMessage message, ReplyReader<TReply> read, CancellationToken cancellation)
+        where THttp : struct, IHttpWait
     {
         using CallTime time = new(call.Timeout, cancellation);
         try
         {
-            using HttpResponseMessage response = _http.Send(message, time.Token);
+            using HttpResponseMessage response = await THttp.SendAsync(_http, message, time.Token)
+                .ConfigureAwait(false);
             using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
-            using Stream stream = response.Content.ReadAsStream(time.Token);
-
-            // A read that waits is only ended by the end of its connection.
-            using CancellationTokenRegistration ends = time.Token.UnsafeRegister(
-                static s => ((Stream)s!).Dispose(), stream);
-            int count;
-            while ((count = stream.Read(body.GetSpan())) > 0)
-            {
-                body.Advance(count);
-            }
-
-            // A read that was ended so can look like the end of the body.
-            time.Token.ThrowIfCancellationRequested();
+            await ReadBodyAsync<THttp>(response, body, time.Token).ConfigureAwait(false);
             return ReadReply(call, response, body, read);
         }
         catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
@@ -285,7 +257,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         if (!response.IsSuccessStatusCode)
         {
             using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
-            await ReadAsync(response, body, cancellation).ConfigureAwait(false);
+            await ReadBodyAsync<AsyncHttp>(response, body, cancellation).ConfigureAwait(false);
             throw HttpErrorReader.Read(
                 call.Method.FullName, (int)response.StatusCode, mediaType, body.Whole[..body.Length],
                 HttpResponseMetadata.TrailersOf(response));
@@ -305,16 +277,21 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 reply.IsSingleSegment ? reply.First : reply.ToArray(),
                 static bytes => bytes.ToArray()));
 
-    private static async Task ReadAsync(
+    private static async ValueTask ReadBodyAsync<THttp>(
         HttpResponseMessage response, MessageBuffer body, CancellationToken cancellation)
+        where THttp : struct, IHttpWait
     {
-        await using Stream stream = await response.Content.ReadAsStreamAsync(cancellation)
-            .ConfigureAwait(false);
+        using Stream stream = await THttp.OpenAsync(response.Content, cancellation).ConfigureAwait(false);
+        using CancellationTokenRegistration ends = THttp.EndReads(stream, cancellation);
         int count;
-        while ((count = await stream.ReadAsync(body.GetMemory(), cancellation).ConfigureAwait(false)) > 0)
+        while ((count = await THttp.ReadAsync(stream, body.GetMemory(), cancellation)
+            .ConfigureAwait(false)) > 0)
         {
             body.Advance(count);
         }
+
+        // A read that was ended so can look like the end of the body.
+        cancellation.ThrowIfCancellationRequested();
     }
 
     // What it says of the call, and the media type of its body.
