@@ -1,6 +1,6 @@
 namespace ProtoRpc.Messages;
 
-/// <summary>The stable error ids of messages, and the errors of more than one place.</summary>
+/// <summary>Makes exceptions of messages that are too large.</summary>
 internal static class MessageErrors
 {
     /// <summary>The error of a message over the limit.</summary>

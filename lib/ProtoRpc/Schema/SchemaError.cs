@@ -24,19 +24,20 @@ internal static class SchemaError
             hint = $" It has {string.Join(", ", candidates.Take(Listed))}{more}.";
         }
 
+        string errorId = kind switch
+        {
+            "service" => RpcErrorIds.ServiceNotFound,
+            "method" => RpcErrorIds.MethodNotFound,
+            "message" => RpcErrorIds.MessageNotFound,
+            "enum" => RpcErrorIds.EnumNotFound,
+            "file" => RpcErrorIds.FileNotFound,
+            _ => throw new UnreachableException(kind),
+        };
         string nothing = candidates.Count == 0 ? $"; it has no {kind} at all" : "";
         return new RpcException(
             RpcStatusCode.NotFound, $"The schema has no {kind} '{name}'{nothing}.{hint}")
         {
-            ErrorId = kind switch
-            {
-                "service" => RpcErrorIds.ServiceNotFound,
-                "method" => RpcErrorIds.MethodNotFound,
-                "message" => RpcErrorIds.MessageNotFound,
-                "enum" => RpcErrorIds.EnumNotFound,
-                "file" => RpcErrorIds.FileNotFound,
-                _ => throw new UnreachableException(kind),
-            },
+            ErrorId = errorId,
         };
     }
 

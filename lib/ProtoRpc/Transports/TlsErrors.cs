@@ -6,9 +6,6 @@ namespace ProtoRpc.Transports;
 /// transport.</summary>
 internal static class TlsErrors
 {
-    private const string UntrustedId = "CertificateNotTrusted";
-    private const string HandshakeId = "TlsHandshakeFailed";
-
     /// <summary>The client does not trust the server's certificate.</summary>
     public static RpcException Untrusted(RpcEndpoint endpoint, string why, Exception inner) => new(
         RpcStatusCode.Unavailable,
@@ -17,7 +14,7 @@ internal static class TlsErrors
         + "or take any certificate with -SkipCertificateCheck.",
         inner)
     {
-        ErrorId = UntrustedId,
+        ErrorId = RpcErrorIds.CertificateNotTrusted,
         Endpoint = endpoint,
     };
 
@@ -33,7 +30,7 @@ internal static class TlsErrors
             + "The server may want a client certificate (-ClientCertificate) or another version of TLS.",
             exception)
         {
-            ErrorId = HandshakeId,
+            ErrorId = RpcErrorIds.TlsHandshakeFailed,
             Endpoint = endpoint,
         };
     }
