@@ -1,7 +1,9 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of every cmdlet: cancellation, paths,
 /// and one place where failures become error records.</summary>

@@ -4,9 +4,11 @@ using System.Net;
 using System.Reflection;
 using System.Security;
 using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.Security;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of cmdlets that contact servers: as whom, and whom to trust.</summary>
 /// <remarks>The parameters are virtual, because they are not part of all parameter sets of every cmdlet, and

@@ -1,7 +1,9 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Schema;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of cmdlets that list what a schema or a connection offers.</summary>
 public abstract class RpcDescribeCommand : RpcCmdlet

@@ -1,6 +1,8 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Objects;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Cmdlets;
 
 /// <summary>How an <see cref="RpcException"/> looks as an error record,
 /// and the failures of cmdlets themselves.</summary>

@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Cmdlets;
 
 /// <summary>Shows a progress bar for something that is waited for,
 /// once that takes longer than a second.</summary>

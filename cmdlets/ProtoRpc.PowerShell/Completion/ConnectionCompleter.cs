@@ -1,6 +1,7 @@
 using System.Collections;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers the open connections of this runspace.</summary>
 public sealed class ConnectionCompleter : RpcCompleter

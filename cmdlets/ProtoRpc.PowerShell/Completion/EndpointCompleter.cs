@@ -1,6 +1,7 @@
 using System.Collections;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers the endpoints of this runspace's listeners and connections,
 /// and the forms of endpoints.</summary>

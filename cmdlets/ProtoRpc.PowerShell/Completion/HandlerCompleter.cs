@@ -1,6 +1,7 @@
 using System.Collections;
+using ProtoRpc.PowerShell.Completion;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers a hashtable with an empty handler for each method of the services.</summary>
 public sealed class HandlerCompleter : RpcCompleter

@@ -1,6 +1,8 @@
 using System.Collections;
+using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Objects;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers the method's whole request as a hashtable, ready to be filled in.</summary>
 public sealed class MessageCompleter : RpcCompleter

@@ -1,6 +1,6 @@
 using System.Collections;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers methods, for their requests, and message types.</summary>
 public sealed class MessageOrMethodCompleter : RpcCompleter

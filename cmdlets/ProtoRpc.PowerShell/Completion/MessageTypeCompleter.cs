@@ -1,6 +1,6 @@
 using System.Collections;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers message types.</summary>
 public sealed class MessageTypeCompleter : RpcCompleter

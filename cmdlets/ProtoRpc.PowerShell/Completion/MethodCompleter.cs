@@ -1,6 +1,6 @@
 using System.Collections;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers methods: bare names where they are enough, else full names.</summary>
 public sealed class MethodCompleter : RpcCompleter

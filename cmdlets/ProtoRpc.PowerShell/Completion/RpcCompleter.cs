@@ -1,8 +1,10 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Management.Automation.Language;
+using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of completers: candidates by the word that is being written,
 /// quoted where that is needed.</summary>

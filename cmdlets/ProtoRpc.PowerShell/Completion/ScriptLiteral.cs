@@ -3,7 +3,7 @@ using System.Globalization;
 using System.Management.Automation.Language;
 using System.Text;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Completion;
 
 /// <summary>Writes values as source text of PowerShell that is nothing but these values. Completers write
 /// everything here that comes from a schema or a peer, because Tab and Enter run what they offer.</summary>

@@ -1,6 +1,6 @@
 using System.Collections;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers services.</summary>
 public sealed class ServiceCompleter : RpcCompleter

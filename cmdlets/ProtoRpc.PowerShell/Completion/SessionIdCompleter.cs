@@ -1,6 +1,7 @@
 using System.Collections;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Offers the ids of the sessions that the listeners of this runspace keep.</summary>
 public sealed class SessionIdCompleter : RpcCompleter

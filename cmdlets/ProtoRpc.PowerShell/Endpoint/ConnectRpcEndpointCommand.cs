@@ -1,7 +1,8 @@
 using System.Collections;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsCommunications.Connect, "RpcEndpoint", DefaultParameterSetName = ByEndpoint)]
 [OutputType(typeof(RpcConnection))]

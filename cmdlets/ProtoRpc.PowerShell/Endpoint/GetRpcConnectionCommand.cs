@@ -1,6 +1,7 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsCommon.Get, "RpcConnection")]
 [OutputType(typeof(RpcConnection))]

@@ -3,7 +3,7 @@ using System.Management.Automation;
 using System.Security;
 using ProtoRpc.Security;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 // As whom endpoints are contacted, and whom to trust. A connection that is open already has no use for that.
 public abstract partial class RpcEndpointCommand

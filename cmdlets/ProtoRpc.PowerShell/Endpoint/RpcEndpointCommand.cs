@@ -1,6 +1,7 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of cmdlets that connect to endpoints, or to those of listeners of the session.</summary>
 public abstract partial class RpcEndpointCommand : RpcConnectingCommand

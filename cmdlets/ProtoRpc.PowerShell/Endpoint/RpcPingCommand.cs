@@ -1,9 +1,12 @@
 using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Parameters;
+using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Protocols.Native;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of cmdlets that ping: connections, endpoints, or those of listeners.</summary>
 public abstract class RpcPingCommand : RpcEndpointCommand

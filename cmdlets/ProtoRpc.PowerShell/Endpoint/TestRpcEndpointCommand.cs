@@ -1,7 +1,9 @@
 using System.Management.Automation;
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Objects;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsDiagnostic.Test, "RpcEndpoint", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(RpcPingResult), typeof(bool))]

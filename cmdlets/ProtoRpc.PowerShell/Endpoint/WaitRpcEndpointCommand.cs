@@ -1,7 +1,8 @@
 using System.Diagnostics;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsLifecycle.Wait, "RpcEndpoint", DefaultParameterSetName = ByEndpoint)]
 [OutputType(typeof(RpcPingResult))]

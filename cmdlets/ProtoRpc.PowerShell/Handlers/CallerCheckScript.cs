@@ -3,7 +3,7 @@ using System.Management.Automation.Runspaces;
 using System.Security.Principal;
 using Shell = System.Management.Automation.PowerShell;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>A script block that says who a caller is, by what he presents:
 /// a name, or whether it is right.</summary>

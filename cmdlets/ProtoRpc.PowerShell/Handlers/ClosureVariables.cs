@@ -1,7 +1,7 @@
 using System.Management.Automation;
 using System.Management.Automation.Language;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>The variables that <c>GetNewClosure()</c> kept for a script block: those of its module that the
 /// block names.</summary>

@@ -1,10 +1,11 @@
 using System.Collections;
 using System.Management.Automation;
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>What a script adds to a failure: details of the status, hashtables or objects with their type
 /// under <c>@type</c>, and extensions of the native protocol's exception.</summary>

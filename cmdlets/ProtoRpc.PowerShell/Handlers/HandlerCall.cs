@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>One call on its way from a connection's thread to a worker and back.</summary>
 internal abstract class HandlerCall(RpcPeerContext context, ScriptSource script)

@@ -1,6 +1,6 @@
 using System.Runtime.ExceptionServices;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>A call with its reply.</summary>
 /// <param name="context">Who calls.</param>

@@ -2,7 +2,7 @@ using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Management.Automation.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>What every worker of a listener starts with: modules, functions, aliases and variables
 /// of the caller that the handlers use, preferences, and the place in the file system.</summary>

@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 // Not public, so that the module does not export it: the one command of a worker's pipeline.
 [Cmdlet(VerbsLifecycle.Invoke, "RpcHandlerLoop")]

@@ -2,7 +2,7 @@ using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>The workers of a listener: threads with a runspace each,
 /// made when they are needed, up to a limit.</summary>

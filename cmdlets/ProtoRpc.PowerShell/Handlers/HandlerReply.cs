@@ -2,9 +2,10 @@ using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Server;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>What came out of a handler: its output as the reply, its failure as an exception.</summary>
 internal static class HandlerReply

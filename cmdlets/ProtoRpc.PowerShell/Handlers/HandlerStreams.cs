@@ -2,7 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Management.Automation;
 using System.Management.Automation.Host;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>What handlers write to their streams:
 /// shown at once in the host, or kept until it is received.</summary>

@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>What a script finds in its variables.</summary>
 /// <param name="Context"><c>$RpcContext</c>.</param>

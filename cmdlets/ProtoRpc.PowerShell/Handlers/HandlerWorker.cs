@@ -4,7 +4,7 @@ using System.Management.Automation.Runspaces;
 using ProtoRpc.Protocols.Native;
 using Shell = System.Management.Automation.PowerShell;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>A thread with a runspace, in which one long pipeline runs
 /// a handler for call after call.</summary>

@@ -4,7 +4,7 @@ using System.Net;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography.X509Certificates;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>Brings HTTP endpoints to a listener that has some,
 /// and ASP.NET Core into the process only then.</summary>

@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>Gives memory back to the system when a listener has had nothing to do for a while.</summary>
 /// <remarks>.NET collects when something is allocated, and keeps what it has freed: after one large request a

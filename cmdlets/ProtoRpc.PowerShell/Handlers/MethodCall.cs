@@ -1,8 +1,9 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Objects;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>A method's call that a handler answers, or that a filter sees on its way there.</summary>
 /// <param name="context">Who calls what.</param>

@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>The records of handlers for the terminal of who runs the listener: handlers write what callers
 /// send, so control characters are written by their number.

@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>A call of the raw layer that a handler answers, or that a filter sees on its way there.</summary>
 /// <param name="context">Who calls.</param>

@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 // Not public, so that the module does not export it:
 // the end of the pipeline of a handler whose replies stream.

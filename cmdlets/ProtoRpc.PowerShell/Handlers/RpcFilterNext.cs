@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>What a filter passes a call on to, <c>$Next</c>: the next filter, or the handler.</summary>
 public sealed class RpcFilterNext

@@ -2,7 +2,7 @@ using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Security.Principal;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Who calls, as handlers see it in <c>$RpcContext</c>. Valid until the handler ends.</summary>
 public abstract class RpcHandlerContext

@@ -1,7 +1,8 @@
 using System.Collections;
+using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Headers;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>What a method's handler sees in <c>$RpcContext</c>.</summary>
 public sealed class RpcMethodContext : RpcHandlerContext

@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>What a handler of the raw layer sees in <c>$RpcContext</c>.</summary>
 public sealed class RpcRawHandlerContext : RpcHandlerContext

@@ -1,6 +1,6 @@
 using Google.Protobuf;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>A script block around every call of a listener. The handler then runs in the filter's worker, so
 /// that a call never holds two.</summary>

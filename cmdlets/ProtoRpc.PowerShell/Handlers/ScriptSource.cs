@@ -3,7 +3,7 @@ using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Text;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>The text of a caller's script block,
 /// so that each worker can make a block of its own of it.</summary>

@@ -1,7 +1,7 @@
 using System.Management.Automation;
 using Google.Protobuf;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>A call of a method that streams: the handler takes requests as they come, and what it outputs is
 /// sent at once.</summary>

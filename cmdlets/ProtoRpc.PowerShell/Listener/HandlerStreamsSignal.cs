@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Listener;
 
 /// <summary>Wakes a waiting cmdlet when handlers of some listeners wrote a record,
 /// or a listener stopped.</summary>

@@ -1,7 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>What <c>-NtlmAccount</c> takes: a credential,
 /// or a name with the NT hash of its password.</summary>

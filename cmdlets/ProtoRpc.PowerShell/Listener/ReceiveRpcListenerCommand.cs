@@ -1,6 +1,7 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Listener;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsCommunications.Receive, "RpcListener", DefaultParameterSetName = ByListener)]
 public sealed class ReceiveRpcListenerCommand : RpcStreamsCommand

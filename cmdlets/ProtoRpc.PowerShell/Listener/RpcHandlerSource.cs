@@ -1,8 +1,9 @@
 using System.Collections;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.Schema;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>What <c>-Handler</c> takes: script blocks by method name,
 /// or one block for every method.</summary>

@@ -1,6 +1,7 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Handlers;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of a cmdlet whose script blocks answer calls: the workers that run them, and what these
 /// take from the caller's session.</summary>

@@ -1,6 +1,7 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of cmdlets that act on listeners: given ones, or those with an id.</summary>
 public abstract class RpcListenerCommand : RpcCmdlet

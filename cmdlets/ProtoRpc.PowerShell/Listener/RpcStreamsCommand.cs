@@ -1,6 +1,7 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Handlers;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of cmdlets that show what handlers wrote to their streams.</summary>
 public abstract class RpcStreamsCommand : RpcListenerCommand

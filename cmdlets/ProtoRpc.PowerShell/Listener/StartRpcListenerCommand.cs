@@ -1,9 +1,12 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Security;
+using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Parameters;
+using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Protocols.Native;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(
     VerbsLifecycle.Start, "RpcListener", DefaultParameterSetName = ByHandler, SupportsShouldProcess = true)]

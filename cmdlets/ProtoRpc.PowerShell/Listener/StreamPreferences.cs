@@ -1,7 +1,7 @@
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Listener;
 
 /// <summary>Lets a cmdlet show the records of others without ending, or asking, at one of them.</summary>
 /// <remarks><c>$ErrorActionPreference = 'Stop'</c> is about what a script itself does. What its handlers

@@ -1,7 +1,9 @@
 using System.Diagnostics;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Listener;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsLifecycle.Wait, "RpcListener", DefaultParameterSetName = ByListener)]
 [OutputType(typeof(RpcListener))]

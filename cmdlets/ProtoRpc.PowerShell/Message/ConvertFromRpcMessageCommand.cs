@@ -1,9 +1,11 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Message;
 using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
+using ProtoRpc.PowerShell.Objects;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsData.ConvertFrom, "RpcMessage", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary))]

@@ -1,6 +1,7 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Message;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsData.ConvertTo, "RpcMessage", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(byte[]), typeof(string))]

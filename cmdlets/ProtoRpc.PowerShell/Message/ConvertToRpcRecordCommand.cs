@@ -1,6 +1,7 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Objects;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsData.ConvertTo, "RpcRecord", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(PSObject))]

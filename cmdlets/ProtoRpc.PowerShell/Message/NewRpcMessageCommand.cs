@@ -1,7 +1,9 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Schema;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsCommon.New, "RpcMessage", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(System.Collections.Specialized.OrderedDictionary))]

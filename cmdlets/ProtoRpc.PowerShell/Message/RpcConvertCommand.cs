@@ -1,6 +1,8 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of cmdlets that convert messages: what, and by which schema.</summary>
 public abstract class RpcConvertCommand : RpcCmdlet

@@ -1,6 +1,8 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>The base of cmdlets that convert objects to messages, whose type is given or is that of a
 /// reply.</summary>

@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>How a message is written outside of an object.</summary>
 public enum RpcMessageFormat

@@ -1,6 +1,6 @@
 using System.Diagnostics;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Message;
 
 /// <summary>Finds the format that a parameter names.</summary>
 internal static class RpcMessageFormatExtensions

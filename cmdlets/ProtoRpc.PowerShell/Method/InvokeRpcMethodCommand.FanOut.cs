@@ -1,6 +1,9 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Method.FanOut;
+using ProtoRpc.PowerShell.Objects;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 // Several calls at the same time, or a job of them.
 public sealed partial class InvokeRpcMethodCommand

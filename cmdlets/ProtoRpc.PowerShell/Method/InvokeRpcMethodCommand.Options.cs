@@ -1,6 +1,7 @@
+using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Headers;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 // What goes and comes beside the messages of a call.
 public sealed partial class InvokeRpcMethodCommand

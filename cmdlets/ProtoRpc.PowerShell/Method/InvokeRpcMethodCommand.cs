@@ -1,8 +1,13 @@
 using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Method;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Parameters;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsLifecycle.Invoke, "RpcMethod", DefaultParameterSetName = ByConnection)]
 [OutputType(

@@ -1,6 +1,7 @@
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Cmdlets;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Method;
 
 /// <summary>A call of streams in a pipeline: messages go out as objects come in,
 /// replies come out as they arrive.</summary>

@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Method;
 
 /// <summary>Shows a progress bar for a message that goes in parts,
 /// once that takes longer than a second.</summary>

@@ -1,6 +1,6 @@
 using System.Collections;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>The side channel as the shell sees it: a dictionary whose keys are the names of extensions,
 /// <c>[package.name]</c>.</summary>

@@ -1,7 +1,7 @@
 using System.Management.Automation;
 using ProtoRpc.Messages;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>A note property whose value is made when somebody looks at it;
 /// otherwise it is like any other.</summary>

@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>Tells of a reply which endpoint gave it.
 /// It is no field, so a reply can be sent on as it is.</summary>

@@ -3,7 +3,7 @@ using System.Collections.Specialized;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Protocols.Native;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>Extensions of headers and exceptions of the native protocol as the shell sees them: a dictionary
 /// whose keys are their names, <c>[package.name]</c>, without the protocol's own fields.</summary>

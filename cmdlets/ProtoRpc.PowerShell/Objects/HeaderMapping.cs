@@ -6,7 +6,7 @@ using System.Text;
 using ProtoRpc.Client;
 using ProtoRpc.Security;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>Headers as hashtables: text, bytes under names that end in -bin, secure strings and credentials
 /// under names that carry secrets, arrays where a name has several values.</summary>

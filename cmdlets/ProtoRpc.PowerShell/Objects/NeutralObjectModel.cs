@@ -1,7 +1,7 @@
 using System.Collections;
 using System.Collections.Specialized;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>Objects that the shell shows with an error:
 /// texts of the peer without control characters.</summary>

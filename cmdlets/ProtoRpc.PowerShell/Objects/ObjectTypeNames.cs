@@ -2,7 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>Gives the shell's objects the names of their message types.</summary>
 /// <remarks>What <see cref="PSObject.TypeNames"/> gives out may be changed, so the shell copies it for

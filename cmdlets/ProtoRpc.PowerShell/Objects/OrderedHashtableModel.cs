@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>Reads the shell's objects, and makes ordered hashtables (<c>-AsHashtable</c>).</summary>
 internal sealed class OrderedHashtableModel : PSObjectModel

@@ -4,7 +4,7 @@ using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Messages;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>The shell's objects: dictionaries and anything with properties in, custom objects out.</summary>
 internal class PSObjectModel : IObjectModel

@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>Makes mappers between messages and the objects of the shell.</summary>
 internal static class ShellMapper

@@ -1,7 +1,7 @@
 using System.Globalization;
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Lets a parameter of type TimeSpan be written as a number of seconds.</summary>
 [AttributeUsage(AttributeTargets.Property)]

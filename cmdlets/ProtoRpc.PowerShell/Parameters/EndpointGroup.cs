@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Parameters;
 
 /// <summary>Endpoints, or uses of them, that a parameter may be meant for.</summary>
 /// <param name="Name">As errors call them.</param>

@@ -2,7 +2,7 @@ using ProtoRpc.Client;
 using ProtoRpc.Security;
 using ProtoRpc.Transports;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Parameters;
 
 /// <summary>Which parameters mean something to which endpoints. The others are refused:
 /// who gives one counts on it.</summary>

@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Parameters;
 
 /// <summary>An endpoint as a cmdlet is about to use it.</summary>
 /// <param name="Endpoint">The endpoint.</param>

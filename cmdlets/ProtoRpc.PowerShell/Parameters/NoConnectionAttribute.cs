@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Parameters;
 
 /// <summary>Refuses connections for a parameter of endpoints: the shell would take the endpoint's text for a
 /// connection of the pipeline that stands beside parameters of connecting, and contact it anew.</summary>

@@ -4,7 +4,7 @@ using System.Security;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>What every certificate parameter takes: a certificate, the path of a PFX or PEM file, or the
 /// thumbprint of a certificate in a store of the user or the machine.</summary>

@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>What <c>-Schema</c> takes everywhere:
 /// a schema object, or the paths of files that make one.</summary>

@@ -1,6 +1,6 @@
 using System.Collections.Concurrent;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Runspaces;
 
 /// <summary>Lines for the debug stream that come on any thread and wait for a cmdlet to write them.</summary>
 internal sealed class PendingDebug

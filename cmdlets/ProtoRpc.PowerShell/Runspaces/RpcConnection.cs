@@ -1,7 +1,8 @@
 using System.Collections;
 using System.Collections.Specialized;
+using ProtoRpc.PowerShell.Objects;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>A connection as the shell shows it. A broken one is re-established by its next call.</summary>
 public sealed class RpcConnection : IDisposable

@@ -1,6 +1,8 @@
+using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Server;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>A listener as the shell shows it.</summary>
 public sealed class RpcListener

@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>What a listener keeps for a caller, as the shell shows it.</summary>
 public sealed class RpcSessionInfo

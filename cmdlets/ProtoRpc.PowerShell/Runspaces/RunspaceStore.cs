@@ -1,7 +1,7 @@
 using System.Management.Automation.Runspaces;
 using System.Runtime.CompilerServices;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Runspaces;
 
 /// <summary>What the cmdlets keep for one runspace: its connections and listeners.
 /// Closed with the runspace.</summary>

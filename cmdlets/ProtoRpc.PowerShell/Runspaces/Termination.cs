@@ -1,6 +1,6 @@
 using System.Runtime.InteropServices;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Runspaces;
 
 /// <summary>What the request to end the process does:
 /// containers, Kubernetes and systemd send SIGTERM, and so does

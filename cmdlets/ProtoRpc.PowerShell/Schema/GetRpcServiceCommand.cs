@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsCommon.Get, "RpcService", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(RpcServiceInfo))]

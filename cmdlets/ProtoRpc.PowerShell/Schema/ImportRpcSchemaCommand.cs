@@ -1,6 +1,6 @@
 using System.Management.Automation;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsData.Import, "RpcSchema", DefaultParameterSetName = ByPath)]
 [OutputType(typeof(RpcSchema))]

@@ -1,4 +1,4 @@
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>How a schema is written to files.</summary>
 public enum RpcSchemaFormat

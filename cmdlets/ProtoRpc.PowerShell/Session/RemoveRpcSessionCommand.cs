@@ -1,6 +1,8 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Runspaces;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 [Cmdlet(VerbsCommon.Remove, "RpcSession", DefaultParameterSetName = BySession, SupportsShouldProcess = true)]
 public sealed class RemoveRpcSessionCommand : RpcCmdlet

@@ -1,6 +1,6 @@
-using System.Net;
 using System.Reflection;
 using ProtoRpc.Client.Balancing;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
@@ -32,7 +32,7 @@ internal static class RpcChannels
     {
         BalancedChannel channel = new(
             policy,
-            new AddressResolver(endpoints, Dns.GetHostAddresses),
+            new AddressResolver(endpoints, TcpTransport.Resolve),
             resolved => CreateSingle(resolved.Endpoint, service, ForHost(options, resolved)));
         return new RetryingChannel(channel, endpoints[0], options.RetryCount);
     }

@@ -82,7 +82,9 @@ internal sealed class TcpTransport : INativeTransport
         }
     }
 
-    private static IPAddress[] Resolve(string host) =>
+    /// <summary>The addresses of a host name, or the address that it is.</summary>
+    /// <exception cref="SocketException">There is no such host.</exception>
+    public static IPAddress[] Resolve(string host) =>
         IPAddress.TryParse(host, out IPAddress? address) ? [address] : Dns.GetHostAddresses(host);
 
     // A name is bound on one of its addresses, an IPv4 one if there is: clients try each of them.

@@ -14,7 +14,7 @@ public static class RpcMessageFilesTests
         // A copy.
         syntax = "proto2";
         package google.protobuf.rpc_messages;
-        message RpcRequestHeader { optional RpcServerCallContext call_context = 5; }
+        message RpcRequestHeader { optional RpcCallContext call_context = 5; }
         message RpcCallContext { optional bytes session_id = 1; extensions 100 to max; }
         message RpcVoid {}
         message RpcOfTheCopy { optional RpcVoid nothing = 1; }

@@ -1,6 +1,7 @@
 using System.Threading.Channels;
+using ProtoRpc.PowerShell.Cmdlets;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc.PowerShell.Method.FanOut;
 
 /// <summary>Many calls at the same time, so many at once. What they bring is handed out on the thread that
 /// starts them and waits for them, in the order in which it comes.</summary>

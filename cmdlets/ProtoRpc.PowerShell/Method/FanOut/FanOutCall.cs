@@ -1,4 +1,6 @@
-namespace ProtoRpc.PowerShell;
+using ProtoRpc.PowerShell.Cmdlets;
+
+namespace ProtoRpc.PowerShell.Method.FanOut;
 
 /// <summary>One of many calls: over which connection, what it brings, and the pipeline object that it
 /// sends.</summary>

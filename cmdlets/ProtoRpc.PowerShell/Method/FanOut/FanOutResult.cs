@@ -1,4 +1,6 @@
-namespace ProtoRpc.PowerShell;
+using ProtoRpc.PowerShell.Cmdlets;
+
+namespace ProtoRpc.PowerShell.Method.FanOut;
 
 /// <summary>What one of many calls brought: a reply, an error, or its end.</summary>
 internal readonly record struct FanOutResult(

@@ -1,7 +1,9 @@
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Method.FanOut;
 
-namespace ProtoRpc.PowerShell;
+namespace ProtoRpc;
 
 /// <summary>Calls that run in the background, as a job of the shell:
 /// Receive-Job gives replies and errors.</summary>

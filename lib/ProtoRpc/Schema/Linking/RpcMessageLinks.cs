@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Schema.Linking;
 
@@ -26,7 +25,7 @@ internal static class RpcMessageLinks
             FileDescriptorProto proto;
             if (declaring is null)
             {
-                proto = RpcMessagesReflection.Descriptor.ToProto();
+                proto = OwnFile();
                 declaring = name;
             }
             else
@@ -54,6 +53,15 @@ internal static class RpcMessageLinks
 
         Dictionary<string, string> declared = new(StringComparer.Ordinal);
         return [.. sorted.Select(file => IsCopy(file) ? Without(file, declared) : file)];
+    }
+
+    // The class that protoc made of the same file belongs to the protocols, which stand above schemas.
+    private static FileDescriptorProto OwnFile()
+    {
+        using Stream resource = typeof(RpcMessageLinks).Assembly.GetManifestResourceStream("rpc_messages.pb")!;
+        using CodedInputStream set = new(resource);
+        set.ReadTag();
+        return FileDescriptorProto.Parser.ParseFrom(set.ReadBytes());
     }
 
     // Merged files may have a folder before their name.

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Schema.Sources.Protoc;
+namespace ProtoRpc.Schema;
 
 /// <summary>The files that come with Protocol Buffers.</summary>
 internal static class WellKnownFiles

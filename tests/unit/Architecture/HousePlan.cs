@@ -1,0 +1,92 @@
+namespace ProtoRpc.Tests.Architecture;
+
+/// <summary>The rooms of the house, and what each may see: docs/architecture.md in a form that is
+/// tested.</summary>
+internal static class HousePlan
+{
+    private static readonly string[] Shared = ["Shared"];
+    private static readonly string[] Schema = [.. Shared, "Schema"];
+    private static readonly string[] Messages = [.. Schema, "Messages"];
+    private static readonly string[] Formats = [.. Messages, "Formats"];
+    private static readonly string[] Protocols = [.. Formats, "Security", "Protocols"];
+    private static readonly string[] Transports = [.. Protocols, "Transports"];
+    private static readonly string[] Server = [.. Transports, "Server"];
+    private static readonly string[] Hosting = [.. Server, "Hosting"];
+    private static readonly string[] Library = [.. Hosting, "Client"];
+
+    private static readonly string[] Objects = [.. Library, "cmdlets/Objects"];
+    private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
+    private static readonly string[] Runspaces = [.. Handlers, "cmdlets/Runspaces"];
+    private static readonly string[] Parameters = [.. Runspaces, "cmdlets/Parameters"];
+    private static readonly string[] Completion = [.. Parameters, "cmdlets/Completion"];
+    private static readonly string[] Cmdlets = [.. Completion, "cmdlets/Cmdlets"];
+
+    /// <summary>Each room with the rooms that it sees. Client and Server do not see each other.</summary>
+    public static IReadOnlyDictionary<string, string[]> Sees { get; } = new Dictionary<string, string[]>
+    {
+        ["Shared"] = [],
+        ["Schema"] = Shared,
+        ["Messages"] = Schema,
+        ["Formats"] = Messages,
+        ["Security"] = Shared,
+        ["Protocols"] = [.. Formats, "Security"],
+        ["Transports"] = Protocols,
+        ["Client"] = Transports,
+        ["Server"] = Transports,
+        ["Hosting"] = Server,
+        ["Tool"] = Library,
+        ["cmdlets/Objects"] = Library,
+        ["cmdlets/Handlers"] = Objects,
+        ["cmdlets/Runspaces"] = Handlers,
+        ["cmdlets/Parameters"] = Runspaces,
+        ["cmdlets/Completion"] = Parameters,
+        ["cmdlets/Cmdlets"] = Completion,
+        ["cmdlets/Schema"] = Cmdlets,
+        ["cmdlets/Endpoint"] = Cmdlets,
+        ["cmdlets/Listener"] = Cmdlets,
+        ["cmdlets/Method"] = Cmdlets,
+        ["cmdlets/Message"] = Cmdlets,
+        ["cmdlets/Session"] = Cmdlets,
+    };
+
+    /// <summary>Types that open something outside of the process: a socket, a pipe, a file, a program, a
+    /// name's addresses.</summary>
+    public static IReadOnlySet<string> Doors { get; } = new HashSet<string>
+    {
+        "System.Net.Sockets.Socket", "System.Net.Sockets.TcpClient", "System.Net.Sockets.TcpListener",
+        "System.Net.Sockets.UdpClient", "System.Net.Sockets.NetworkStream",
+        "System.Net.Sockets.UnixDomainSocketEndPoint", "System.Net.Dns", "System.Net.Security.SslStream",
+        "System.Net.Http.SocketsHttpHandler", "System.Net.Http.HttpClientHandler",
+        "System.Net.Http.HttpClient", "System.Net.Quic.QuicConnection", "System.Net.WebSockets.ClientWebSocket",
+        "System.IO.Pipes.NamedPipeServerStream", "System.IO.Pipes.NamedPipeClientStream",
+        "System.IO.Pipes.NamedPipeServerStreamAcl", "System.IO.Pipes.PipeStream",
+        "System.IO.File", "System.IO.FileInfo", "System.IO.FileStream", "System.IO.Directory",
+        "System.IO.DirectoryInfo", "System.Diagnostics.Process",
+    };
+
+    /// <summary>The folders and the types of the libraries that may use doors, each with the reason.</summary>
+    public static IReadOnlyDictionary<string, string> MayOpen { get; } = new Dictionary<string, string>
+    {
+        ["Transports"] = "opens all byte streams",
+        ["Schema/Sources"] = "reads .proto files, and starts protoc",
+        ["Hosting"] = "hands sockets to Kestrel",
+        ["ProtoRpc.RpcHttpSchema"] = "writes the .proto texts of a server into a folder for protoc",
+        ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",
+        ["ProtoRpc.Security.UnixPeer"] = "asks a connected socket who is at its other end",
+        ["ProtoRpc.Security.WindowsPeer"] = "asks a connected pipe who is at its other end",
+    };
+
+    /// <summary>The room of a type: of the core library and of the cmdlets the first folder, of others
+    /// the assembly. What protoc wrote counts to Protocols.</summary>
+    public static string RoomOf(CodeType type)
+    {
+        string folder = type.Folders.FirstOrDefault(folder => folder != CodeType.Generated) ?? "Protocols";
+        string first = folder.Split('/')[0];
+        return type.Assembly switch
+        {
+            "ProtoRpc" => first,
+            "ProtoRpc.PowerShell" => $"cmdlets/{first}",
+            _ => type.Assembly["ProtoRpc.".Length..],
+        };
+    }
+}
