@@ -1,7 +1,7 @@
 using ProtoRpc.Client.Grpc;
 using ProtoRpc.Protocols.Grpc;
 
-namespace ProtoRpc.Tests.Calls.Grpc;
+namespace ProtoRpc.Tests.Wire.Grpc;
 
 public static class GrpcFrameReaderTests
 {
