@@ -68,6 +68,7 @@ public static class RpcErrorIds
     public const string MessageNotFound = nameof(MessageNotFound);
     public const string MethodNotFound = nameof(MethodNotFound);
     public const string NoReflection = nameof(NoReflection);
+    public const string InvalidSchemaSource = nameof(InvalidSchemaSource);
     public const string NoSchema = nameof(NoSchema);
     public const string PathIsFolder = nameof(PathIsFolder);
     public const string ProtocNotFound = nameof(ProtocNotFound);

@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
@@ -178,7 +179,61 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         ? only
         : throw RpcErrors.NotAFile(path, "it names several files");
 
-    /// <summary>A schema that was given as an object or as paths.</summary>
+    /// <summary>A schema that was given as an object, or that is read from where it is.</summary>
     internal RpcSchema Resolve(RpcSchemaSource source) =>
-        source.Schema ?? RpcSchema.Load(ResolveFiles(source.Paths));
+        source.Schema ?? (source.Import is { } parameters ? Import(parameters) : LoadSchema(source.Paths));
+
+    /// <summary>Reads files, and asks servers.</summary>
+    private protected RpcSchema LoadSchema(IReadOnlyCollection<string> paths)
+    {
+        ILookup<bool, string> locations = paths.ToLookup(RpcSchemaLoader.IsAddress);
+        // Here, and not when a server's turn comes: certificates are read at the shell's location.
+        Dictionary<string, RpcClientOptions> options = locations[true].Select(RpcSchemaLoader.EndpointOf)
+            .DistinctBy(endpoint => endpoint.ToString())
+            .ToDictionary(endpoint => endpoint.ToString(), SchemaOptionsOf);
+        RpcSchema schema = RpcSchemaLoader.LoadAsync(
+            [.. ResolveFiles(locations[false]), .. locations[true]],
+            new RpcSchemaLoadOptions(),
+            endpoint => options[endpoint.ToString()],
+            Cancellation).GetAwaiter().GetResult();
+        foreach (string warning in options.Count > 0 ? schema.Warnings : [])
+        {
+            WriteWarning(warning);
+        }
+
+        return schema;
+    }
+
+    /// <summary>How the server of a schema is contacted.</summary>
+    private protected virtual RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) => new();
+
+    // By the name of the module: a script may have a function of the cmdlet's name.
+    private RpcSchema Import(IDictionary parameters)
+    {
+        using System.Management.Automation.PowerShell shell =
+            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
+        try
+        {
+            shell.AddCommand($"{MyInvocation.MyCommand.ModuleName}\\Import-RpcSchema")
+                .AddParameters(parameters)
+                .AddParameter("ErrorAction", ActionPreference.Stop);
+            return shell.Invoke<RpcSchema>() is [{ } only]
+                ? only
+                : throw new RpcException(
+                    RpcStatusCode.InvalidArgument, "The hashtable of -Schema makes several schemas, not one.");
+        }
+        catch (RuntimeException e) when (e.ErrorRecord.Exception is RpcException cause)
+        {
+            throw cause;
+        }
+        catch (Exception e) when (e is RuntimeException or ArgumentException)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A hashtable for -Schema has the parameters of Import-RpcSchema: {e.Message}", e)
+            {
+                ErrorId = RpcErrorIds.InvalidSchemaSource,
+            };
+        }
+    }
 }

@@ -57,7 +57,10 @@ public abstract class RpcCompleter : IArgumentCompleter
         if (given is not null)
         {
             RpcSchemaSource source = LanguagePrimitives.ConvertTo<RpcSchemaSource>(given);
-            return [source.Schema ?? RpcSchema.Load(source.Paths.SelectMany(FilesOf))];
+            // A key that is pressed contacts no server.
+            return source.Schema is not null ? [source.Schema]
+                : source.Import is not null || source.Paths.Any(RpcSchemaLoader.IsAddress) ? []
+                : [RpcSchemaLoader.Load(source.Paths.SelectMany(FilesOf))];
         }
 
         IReadOnlyList<RpcConnection> connections = Unwrap(bound["Connection"]) is RpcConnection connection

@@ -43,6 +43,28 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(RpcEndpoint endpoint, bool isRaw = false)
     {
+        CheckParameters(endpoint, ParsedEndpoints(), isRaw);
+    }
+
+    // Who gives a credential gives it to the host of the endpoint. Another host, which only has the schema,
+    // gets nothing of it; the authorities of TLS are for both.
+    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint)
+    {
+        List<RpcEndpoint> all = ParsedEndpoints();
+        if (!all.Any(other => other.Host.Equals(endpoint.Host, StringComparison.OrdinalIgnoreCase)))
+        {
+            return new RpcClientOptions
+            {
+                Tls = new RpcTlsOptions { CaCertificates = CreateOptions().Tls.CaCertificates },
+            };
+        }
+
+        CheckParameters(endpoint, [.. all, endpoint]);
+        return CreateOptions();
+    }
+
+    private List<RpcEndpoint> ParsedEndpoints()
+    {
         List<RpcEndpoint> all = [];
         foreach (string text in Endpoints)
         {
@@ -56,7 +78,7 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
             }
         }
 
-        CheckParameters(endpoint, all, isRaw);
+        return all;
     }
 
     // A listener's schema may have more services than the listener.

@@ -36,7 +36,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
     {
         if (ParameterSetName == ByEndpoint)
         {
-            Guard(Endpoint, Fetch);
+            Guard(Endpoint, () => WriteObject(Fetch(Endpoint)));
             return;
         }
 
@@ -44,9 +44,9 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
             ? Path
             : LiteralPath.Select(WildcardPattern.Escape))
         {
-            if (AddressOf(path) is { } address)
+            if (RpcSchemaLoader.IsAddress(path))
             {
-                Guard(path, () => Write(Load(address)));
+                Guard(path, () => WriteObject(Fetch(path)));
             }
             else
             {
@@ -67,47 +67,8 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
             return;
         }
 
-        Write(RpcSchema.Load(_files.Distinct(), ResolveFiles(ImportPath)));
-    }
-
-    private void Fetch()
-    {
-        RpcEndpoint endpoint = RpcEndpoint.Parse(Endpoint);
-        CheckParameters(endpoint, [endpoint]);
-        using RpcClient client = RpcClient.Connect(endpoint, null, CreateOptions(), Cancellation);
-        Write(client.FetchSchema(null, Cancellation));
-    }
-
-    private RpcSchema Load(Uri address)
-    {
-        RpcEndpoint endpoint = RpcEndpoint.Parse(address.GetLeftPart(UriPartial.Authority));
-        CheckParameters(endpoint, [endpoint]);
-        return RpcHttpSchema.Load(address, CreateOptions(), Cancellation);
-    }
-
-    private static Uri? AddressOf(string path) =>
-        Uri.TryCreate(path, UriKind.Absolute, out Uri? address) && address.Scheme is "http" or "https"
-            ? address
-            : null;
-
-    // Beside an address, what is for the address is not for the file.
-    private void CheckFile(string path)
-    {
-        if (GivenForConnecting.FirstOrDefault() is { } name
-            && !Path.Any(other => AddressOf(other) is not null))
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"-{name} means nothing to the file '{path}'. It is for -Endpoint, and for paths that are "
-                + "http:// or https:// addresses.")
-            {
-                ErrorId = RpcErrorIds.ParameterNotSupported,
-            };
-        }
-    }
-
-    private void Write(RpcSchema schema)
-    {
+        RpcSchema schema = RpcSchemaLoader.Load(
+            _files.Distinct(), new RpcSchemaLoadOptions { ImportPaths = ResolveFiles(ImportPath) }, Cancellation);
         foreach (string warning in schema.Warnings)
         {
             WriteWarning(warning);
@@ -115,4 +76,29 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
 
         WriteObject(schema);
     }
+
+    private RpcSchema Fetch(string address)
+    {
+        RpcEndpoint endpoint = RpcSchemaLoader.EndpointOf(address);
+        CheckParameters(endpoint, [endpoint]);
+        return LoadSchema([address]);
+    }
+
+    // Beside an address, what is for the address is not for the file.
+    private void CheckFile(string path)
+    {
+        if (GivenForConnecting.FirstOrDefault() is { } name
+            && !Path.Any(RpcSchemaLoader.IsAddress))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"-{name} means nothing to the file '{path}'. It is for -Endpoint, and for paths that are "
+                + "endpoints or http:// addresses.")
+            {
+                ErrorId = RpcErrorIds.ParameterNotSupported,
+            };
+        }
+    }
+
+    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) => CreateOptions();
 }

@@ -7,8 +7,9 @@ internal sealed class SchemaOptions
 {
     private readonly Option<string[]> _schema = new("--schema", "-s")
     {
-        Description = "A .proto file or a descriptor set (.pb, .protoset, .desc); may be repeated.",
-        HelpName = "FILE",
+        Description = "A .proto file, a descriptor set (.pb, .protoset, .desc), a folder, the http:// address "
+            + "of a file, or an endpoint that offers reflection, as grpc://host:50051; may be repeated.",
+        HelpName = "SOURCE",
         AllowMultipleArgumentsPerToken = true,
     };
 
@@ -28,10 +29,18 @@ internal sealed class SchemaOptions
     /// <summary>The schema, or null where none was asked for.</summary>
     public RpcSchema? LoadIfGiven(ParseResult parsed)
     {
-        string[] files = parsed.GetValue(_schema) ?? [];
-        return files.Length == 0 ? null : RpcSchema.Load(files, parsed.GetValue(_importPath));
+        string[] sources = parsed.GetValue(_schema) ?? [];
+        if (sources.Length == 0)
+        {
+            return null;
+        }
+
+        RpcSchemaLoadOptions options = new() { ImportPaths = parsed.GetValue(_importPath) ?? [] };
+        return sources.Any(RpcSchemaLoader.IsAddress)
+            ? CallFailedException.Guard(() => RpcSchemaLoader.Load(sources, options))
+            : RpcSchemaLoader.Load(sources, options);
     }
 
     public RpcSchema Load(ParseResult parsed) =>
-        LoadIfGiven(parsed) ?? throw new UsageException("Give a schema with --schema FILE.");
+        LoadIfGiven(parsed) ?? throw new UsageException("Give a schema with --schema SOURCE.");
 }

@@ -1,70 +1,81 @@
 using System.Buffers;
+using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>A call of streams at a transport: replies are read, failures say where, and tokens end it.</summary>
+/// <summary>A call of streams as messages: requests are checked, replies are read, failures say where.</summary>
 /// <param name="stream">The call below.</param>
 /// <param name="end">Cancels the call below; disposed of with it.</param>
-/// <param name="check">Checks a request; null where they are checked already.</param>
+/// <param name="toRequest">Makes and checks a request.</param>
 /// <param name="read">Reads a reply.</param>
 /// <param name="locate">Adds endpoint and method to a failure.</param>
+/// <param name="ended">Told once that the call has ended, however it did.</param>
 internal sealed class ClientStream(
     IRpcStream stream,
     CancellationTokenSource end,
-    Func<IMessage, IMessage>? check,
+    Func<object, IMessage> toRequest,
     Func<ReadOnlySequence<byte>, IMessage> read,
-    Func<RpcException, RpcException> locate)
-    : RpcClientStream
+    Func<RpcException, RpcMethodInfo, RpcException> locate,
+    Action ended)
+    : IAsyncDisposable
 {
-    private IMessage? _current;
+    private Action? _ended = ended;
+    private ExceptionDispatchInfo? _failure;
 
     public required RpcEndpoint Endpoint { get; init; }
 
-    public override IMessage? Current => _current;
+    public required RpcMethodInfo Method { get; init; }
 
-    public override async ValueTask<bool> SendAsync(
-        IMessage request, bool compress, CancellationToken cancellationToken)
+    public IMessage? Current { get; private set; }
+
+    public async ValueTask<bool> SendAsync(object request, bool compress, CancellationToken cancellation)
     {
-        cancellationToken.ThrowIfCancellationRequested();
-        IMessage message = check is null ? request : check(request);
-        using CancellationTokenRegistration _ = EndWith(cancellationToken);
+        cancellation.ThrowIfCancellationRequested();
+        IMessage message = toRequest(request);
+        using CancellationTokenRegistration _ = EndWith(cancellation);
         bool taken = await stream.SendAsync(message, compress).ConfigureAwait(false);
-        return taken || !cancellationToken.IsCancellationRequested
+        return taken || !cancellation.IsCancellationRequested
             ? taken
-            : throw locate(CallErrors.Cancelled(Endpoint, sent: true));
+            : throw locate(CallErrors.Cancelled(Endpoint, sent: true), Method);
     }
 
-    public override async ValueTask CompleteAsync(CancellationToken cancellationToken)
+    public async ValueTask CompleteAsync(CancellationToken cancellation)
     {
-        cancellationToken.ThrowIfCancellationRequested();
-        using CancellationTokenRegistration _ = EndWith(cancellationToken);
+        cancellation.ThrowIfCancellationRequested();
+        using CancellationTokenRegistration _ = EndWith(cancellation);
         await stream.CompleteAsync().ConfigureAwait(false);
     }
 
-    public override async ValueTask<bool> ReadAsync(CancellationToken cancellationToken)
+    public async ValueTask<bool> ReadAsync(CancellationToken cancellation)
     {
-        cancellationToken.ThrowIfCancellationRequested();
+        // A second reader must not take a call that failed for one that ended well.
+        _failure?.Throw();
+        cancellation.ThrowIfCancellationRequested();
         try
         {
-            using CancellationTokenRegistration _ = EndWith(cancellationToken);
+            using CancellationTokenRegistration _ = EndWith(cancellation);
             if (!await stream.ReadAsync().ConfigureAwait(false))
             {
+                End();
                 return false;
             }
 
-            _current = read(stream.Current);
+            Current = read(stream.Current);
             return true;
         }
         catch (RpcException e)
         {
-            throw locate(e);
+            _failure = ExceptionDispatchInfo.Capture(locate(e, Method));
+            End();
+            throw;
         }
     }
 
-    public override async ValueTask DisposeAsync()
+    public async ValueTask DisposeAsync()
     {
+        End();
         await stream.DisposeAsync().ConfigureAwait(false);
         end.Dispose();
     }
@@ -84,4 +95,6 @@ internal sealed class ClientStream(
             // The call was disposed of meanwhile, which ended it.
         }
     }
+
+    private void End() => Interlocked.Exchange(ref _ended, null)?.Invoke();
 }

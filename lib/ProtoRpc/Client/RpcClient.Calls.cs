@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using ProtoRpc.Client;
-using ProtoRpc.Client.Interceptors;
 using ProtoRpc.Messages;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Transports;
@@ -18,16 +17,7 @@ public sealed partial class RpcClient
         IMessage message = RequestOf(method, request);
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
-        return Run(
-            method,
-            () => _interceptors is { } chain
-                ? ClientInterceptors.Wait(() => chain.InvokeAsync(
-                    call, message, (spec, sent) => Task.FromResult(Send(spec, sent)), RequestOf, read,
-                    cancellation))
-                : Send(call, message),
-            cancellation);
-
-        TReply Send(CallSpec spec, IMessage sent) => _channel.Invoke(spec, sent, read, cancellation);
+        return Run(method, () => _channel.Invoke(call, message, read, cancellation), cancellation);
     }
 
     private async Task<TReply> CallAsync<TReply>(
@@ -39,14 +29,8 @@ public sealed partial class RpcClient
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
         return await RunAsync(
-            method,
-            () => _interceptors is { } chain
-                ? chain.InvokeAsync(call, message, SendAsync, RequestOf, read, cancellation)
-                : SendAsync(call, message),
-            cancellation).ConfigureAwait(false);
-
-        Task<TReply> SendAsync(CallSpec spec, IMessage sent) =>
-            _channel.InvokeAsync(spec, sent, read, cancellation);
+            method, () => _channel.InvokeAsync(call, message, read, cancellation), cancellation)
+            .ConfigureAwait(false);
     }
 
     private ReplyReader<DynamicMessage> DynamicReader(RpcMethodInfo method) =>

@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using ProtoRpc.Client;
-using ProtoRpc.Client.Interceptors;
 
 namespace ProtoRpc;
 
@@ -98,16 +97,10 @@ public sealed partial class RpcClient
         CancellationToken cancellationToken = default)
     {
         CallSpec call = BeginUpload(method, request, options, cancellationToken);
-        ReplyReader<DynamicMessage> read = DynamicReader(method);
         return Run(
             call.Method,
-            () => _interceptors is { } chain
-                ? ClientInterceptors.Wait(() => chain.UploadAsync(
-                    call, request, spec => Task.FromResult(Send(spec)), read, cancellationToken))
-                : Send(call),
+            () => _channel.Upload(call, request, DynamicReader(method), cancellationToken),
             cancellationToken);
-
-        DynamicMessage Send(CallSpec spec) => _channel.Upload(spec, request, read, cancellationToken);
     }
 
     /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream: for
@@ -119,16 +112,11 @@ public sealed partial class RpcClient
         CancellationToken cancellationToken = default)
     {
         CallSpec call = BeginUpload(method, request, options, cancellationToken);
-        ReplyReader<DynamicMessage> read = DynamicReader(method);
         return await RunAsync(
             call.Method,
-            () => _interceptors is { } chain
-                ? chain.UploadAsync(call, request, SendAsync, read, cancellationToken)
-                : SendAsync(call),
-            cancellationToken).ConfigureAwait(false);
-
-        Task<DynamicMessage> SendAsync(CallSpec spec) =>
-            _channel.UploadAsync(spec, request, read, cancellationToken);
+            () => _channel.UploadAsync(call, request, DynamicReader(method), cancellationToken),
+            cancellationToken)
+            .ConfigureAwait(false);
     }
 
     private CallSpec BeginUpload(

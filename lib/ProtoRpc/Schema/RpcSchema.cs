@@ -81,7 +81,9 @@ public sealed class RpcSchema
     /// </exception>
     public static RpcSchema Load(
         IEnumerable<string> paths, IEnumerable<string>? importPaths = null, string? baseFolder = null) =>
-        SchemaLoader.Load(paths, importPaths ?? [], baseFolder);
+        SchemaLoader.LoadAsync(
+            paths, SchemaLoader.Files, RequestOf(importPaths, baseFolder), CancellationToken.None)
+            .GetAwaiter().GetResult();
 
     /// <summary>Reads a serialized FileDescriptorSet, in any order of its files.</summary>
     /// <remarks>The root files are those that no other file of the set imports.</remarks>
@@ -220,6 +222,9 @@ public sealed class RpcSchema
     /// <exception cref="RpcException">InvalidArgument when a file's name would lead out
     /// of the folder.</exception>
     public IReadOnlyList<string> WriteProtoFiles(string folder) => ProtoFolder.Write(folder, ToProtoTexts());
+
+    internal static SchemaRequest RequestOf(IEnumerable<string>? importPaths, string? baseFolder) =>
+        new([.. importPaths ?? []], Path.GetFullPath(baseFolder ?? Environment.CurrentDirectory));
 
     internal RpcMessageInfo MessageOf(MessageDescriptor descriptor) =>
         _index.FindMessage(descriptor.FullName)!;

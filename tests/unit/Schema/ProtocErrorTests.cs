@@ -1,4 +1,5 @@
 using System.Text;
+using ProtoRpc.Schema.Sources;
 using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Tests.Schema;

@@ -3,65 +3,67 @@ using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Schema.Sources;
 
-/// <summary>Loads schemas from files.</summary>
+/// <summary>Makes one schema of all that some locations have.</summary>
 internal static class SchemaLoader
 {
-    private static readonly string[] SetEndings = [".pb", ".protoset", ".desc", ".binpb", ".fds"];
+    /// <summary>The sources that read files, in the order in which their files are merged.</summary>
+    public static IReadOnlyList<SchemaSource> Files { get; } = [new ProtoSource(), new DescriptorSetSource()];
 
-    /// <summary>The endings that are understood, for error messages.</summary>
-    public static string Endings => $".proto, {string.Join(", ", SetEndings)}";
+    /// <summary>The endings of files that are read, for error messages.</summary>
+    public static string Endings { get; } = string.Join(", ", Files.SelectMany(source => source.Endings));
 
-    public static RpcSchema Load(
-        IEnumerable<string> paths, IEnumerable<string> importPaths, string? baseFolder)
+    /// <summary>Whether the ending of a file is one that is read.</summary>
+    public static bool IsKnown(string path) => Files.Any(source => source.Reads(path));
+
+    /// <summary>Loads a schema.</summary>
+    /// <param name="locations">Paths of files, which may have wildcards,
+    /// and what else a source takes.</param>
+    /// <param name="sources">The sources that may be used, in the order in which their files are
+    /// merged.</param>
+    /// <param name="request">What belongs to all locations.</param>
+    /// <param name="cancellation">Gives up.</param>
+    /// <exception cref="RpcException">InvalidArgument or NotFound, and what a source fails with.</exception>
+    public static async Task<RpcSchema> LoadAsync(
+        IEnumerable<string> locations,
+        IReadOnlyList<SchemaSource> sources,
+        SchemaRequest request,
+        CancellationToken cancellation)
     {
-        string folder = Path.GetFullPath(baseFolder ?? Environment.CurrentDirectory);
-        IReadOnlyList<SourceFile> sources =
+        List<(SchemaSource Source, SourceFile Location)> found =
         [
-            .. paths.SelectMany(p => PathPattern.Expand(p, folder)).DistinctBy(s => s.FullPath),
+            .. locations.SelectMany(location => Find(location, sources, request.BaseFolder))
+                .DistinctBy(pair => pair.Location.FullPath),
         ];
-        if (sources.Count == 0)
+        if (found.Count == 0)
         {
             throw SchemaError.Invalid($"No schema file is given; give one or more of {Endings}.");
         }
 
         DescriptorFileMerge merge = new();
         List<string> warnings = [];
-        SourceFile[] protos = [.. sources.Where(s => !IsDescriptorSet(s.FullPath))];
-        if (protos.Length > 0)
+        foreach (SchemaSource source in sources)
         {
-            foreach (ProtocResult result in ProtocCompiler.Compile(protos, [.. importPaths], folder))
+            SourceFile[] own = [.. found.Where(pair => pair.Source == source).Select(pair => pair.Location)];
+            if (own.Length == 0)
             {
-                merge.Add(result.Files, result.RootFiles, result.Label);
-                warnings.AddRange(result.Warnings);
+                continue;
             }
-        }
 
-        foreach (SourceFile set in sources.Where(s => IsDescriptorSet(s.FullPath)))
-        {
-            IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(ReadBytes(set), $"'{set.Given}'");
-            merge.Add(
-                files, DescriptorLinker.FindRoots(files), Path.GetFileNameWithoutExtension(set.FullPath));
+            foreach (SchemaPart part in await source.ReadAsync(own, request, cancellation)
+                .ConfigureAwait(false))
+            {
+                merge.Add(part.Files, part.RootFiles, part.Label);
+                warnings.AddRange(part.Warnings);
+            }
         }
 
         return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, warnings);
     }
 
-    /// <summary>Whether the ending is one that is understood.</summary>
-    public static bool IsKnown(string path) =>
-        path.EndsWith(".proto", StringComparison.OrdinalIgnoreCase) || IsDescriptorSet(path);
-
-    private static bool IsDescriptorSet(string path) =>
-        SetEndings.Contains(Path.GetExtension(path), StringComparer.OrdinalIgnoreCase);
-
-    private static byte[] ReadBytes(SourceFile file)
-    {
-        try
-        {
-            return File.ReadAllBytes(file.FullPath);
-        }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-        {
-            throw SchemaError.Invalid($"Cannot read '{file.Given}': {e.Message}", e);
-        }
-    }
+    private static IEnumerable<(SchemaSource Source, SourceFile Location)> Find(
+        string location, IReadOnlyList<SchemaSource> sources, string baseFolder) =>
+        sources.FirstOrDefault(source => source.Takes(location)) is { } taker
+            ? [(taker, new SourceFile(location, location))]
+            : PathPattern.Expand(location, baseFolder)
+                .Select(file => (sources.First(source => source.Reads(file.FullPath)), file));
 }

@@ -2,15 +2,6 @@ using ProtoRpc.Schema.Linking;
 
 namespace ProtoRpc.Schema.Sources.Protoc;
 
-/// <summary>What one run of protoc gave.</summary>
-/// <param name="Files">The files with their imports.</param>
-/// <param name="RootFiles">The names of those that were asked for.</param>
-/// <param name="Warnings">Warnings as <c>file:line:column: text</c>.</param>
-/// <param name="Label">A name for this run among others.</param>
-internal sealed record ProtocResult(
-    IReadOnlyList<DescriptorFile> Files, IReadOnlyList<string> RootFiles, IReadOnlyList<string> Warnings,
-    string Label);
-
 /// <summary>Compiles .proto files with protoc.</summary>
 internal static class ProtocCompiler
 {
@@ -24,7 +15,7 @@ internal static class ProtocCompiler
     /// <param name="importPaths">The user's import paths.</param>
     /// <param name="baseFolder">What relative import paths start from.</param>
     /// <exception cref="RpcException">InvalidArgument with all that protoc found wrong.</exception>
-    public static IReadOnlyList<ProtocResult> Compile(
+    public static IReadOnlyList<SchemaPart> Compile(
         IReadOnlyList<SourceFile> files, IReadOnlyList<string> importPaths, string baseFolder)
     {
         SourceFile[] folders =
@@ -34,7 +25,7 @@ internal static class ProtocCompiler
     }
 
     /// <summary>Runs protoc on the files of one plan.</summary>
-    internal static ProtocResult Run(string protoc, ProtocPlan plan, TimeSpan timeout)
+    internal static SchemaPart Run(string protoc, ProtocPlan plan, TimeSpan timeout)
     {
         DirectoryInfo work = Directory.CreateTempSubdirectory("protorpc-");
         try
@@ -51,7 +42,7 @@ internal static class ProtocCompiler
             string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.Value.Given}'"));
             IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
             plan.CheckImports(files.Select(f => f.Name));
-            return new ProtocResult(
+            return new SchemaPart(
                 files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label);
         }
         finally

@@ -1,0 +1,190 @@
+using System.Net;
+using System.Text;
+using System.Text.RegularExpressions;
+using ProtoRpc.Protocols;
+using ProtoRpc.Schema.Sources;
+
+namespace ProtoRpc.Client.Http;
+
+/// <summary>Fetches a descriptor set, or a .proto file and its imports, each below the one folder from where
+/// all are named.</summary>
+internal sealed partial class HttpSchemaReader(
+    HttpMessageInvoker http, RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
+{
+    private const int MaxFiles = 256;
+    private const string WellKnown = "google/protobuf/";
+
+    private static readonly ProtoSource Protos = new();
+    private static readonly DescriptorSetSource Sets = new();
+
+    private readonly List<KeyValuePair<string, string>> _files = [];
+
+    public async Task<IReadOnlyList<SchemaPart>> ReadAsync(Uri file)
+    {
+        if (file.AbsolutePath.EndsWith('/'))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"'{file}' is not the address of a file. Give that of a .proto file, such as "
+                + $"'{new Uri(file, "Service.proto")}'.");
+        }
+
+        using MessageBuffer first = await FindAsync(file).ConfigureAwait(false)
+            ?? throw new RpcException(RpcStatusCode.NotFound, $"There is no file at '{file}'.")
+            {
+                Endpoint = endpoint,
+            };
+        if (Sets.Reads(file.AbsolutePath))
+        {
+            return [DescriptorSetSource.PartOf(
+                BytesOf(first).ToArray(), $"'{file}'", Uri.UnescapeDataString(file.AbsolutePath))];
+        }
+
+        await AddWithImportsAsync(file, TextOf(first)).ConfigureAwait(false);
+        return await CompileAsync().ConfigureAwait(false);
+    }
+
+    // Only to know what to fetch: protoc reads the files, and says what is missing.
+    [GeneratedRegex(
+        """^\s*import\s+(?:public\s+|weak\s+)?["'](?<name>[^"']+)["']\s*;""", RegexOptions.Multiline)]
+    private static partial Regex Imports();
+
+    private static ReadOnlyMemory<byte> BytesOf(MessageBuffer body) => body.Whole[..body.Length];
+
+    private static string TextOf(MessageBuffer body) => Encoding.UTF8.GetString(BytesOf(body).Span);
+
+    private static string[] ImportsOf(string text) =>
+    [
+        .. from match in Imports().Matches(text)
+           let name = match.Groups["name"].Value
+           where !name.StartsWith(WellKnown, StringComparison.Ordinal)
+           select name,
+    ];
+
+    private async Task AddWithImportsAsync(Uri file, string text)
+    {
+        string[] imports = ImportsOf(text);
+        Uri root = await RootOfAsync(file, imports).ConfigureAwait(false);
+        string first = Uri.UnescapeDataString(root.MakeRelativeUri(file).ToString());
+        _files.Add(KeyValuePair.Create(first, text));
+        Queue<string> wanted = new(imports);
+        HashSet<string> seen = [first];
+        while (wanted.TryDequeue(out string? name))
+        {
+            if (!seen.Add(name)
+                || await ReadTextAsync(new Uri(root, name)).ConfigureAwait(false) is not { } import)
+            {
+                continue;
+            }
+
+            if (_files.Count == MaxFiles)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted, $"'{file}' imports more than {MaxFiles} files.");
+            }
+
+            _files.Add(KeyValuePair.Create(name, import));
+            Array.ForEach(ImportsOf(import), wanted.Enqueue);
+        }
+    }
+
+    private async Task<IReadOnlyList<SchemaPart>> CompileAsync()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
+        try
+        {
+            IReadOnlyList<string> paths = ProtoFolder.Write(folder.FullName, _files);
+            return await Protos.ReadAsync(
+                [new SourceFile(paths[0], paths[0])],
+                new SchemaRequest([folder.FullName], folder.FullName),
+                cancellation).ConfigureAwait(false);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    // Imports are named from a root that the address does not tell:
+    // the folder of the file, or one above it.
+    private async Task<Uri> RootOfAsync(Uri file, string[] imports)
+    {
+        Uri folder = new(file, ".");
+        if (imports.Length == 0)
+        {
+            return folder;
+        }
+
+        for (Uri root = folder; ; root = new Uri(root, ".."))
+        {
+            if (await ReadTextAsync(new Uri(root, imports[0])).ConfigureAwait(false) is not null)
+            {
+                return root;
+            }
+
+            if (root.AbsolutePath == "/")
+            {
+                return folder;
+            }
+        }
+    }
+
+    private async Task<string?> ReadTextAsync(Uri address)
+    {
+        using MessageBuffer? body = await FindAsync(address).ConfigureAwait(false);
+        return body is null ? null : TextOf(body);
+    }
+
+    // Null for a file that is not there.
+    private async Task<MessageBuffer?> FindAsync(Uri address)
+    {
+        if (address.Authority != new Uri(endpoint.Uri).Authority)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"The import '{address}' leads to another server.");
+        }
+
+        using HttpRequestMessage request = new(HttpMethod.Get, address);
+        foreach ((string name, object value) in options.Headers)
+        {
+            request.Headers.TryAddWithoutValidation(
+                name, value as string ?? Convert.ToBase64String((byte[])value));
+        }
+
+        using HttpResponseMessage response = await http.SendAsync(request, cancellation)
+            .ConfigureAwait(false);
+        if (response.StatusCode == HttpStatusCode.NotFound)
+        {
+            return null;
+        }
+
+        MessageBuffer body = new(0, options.Limits.MaxMessageBytes, "file");
+        try
+        {
+            await FillAsync(body, response.Content).ConfigureAwait(false);
+            return response.IsSuccessStatusCode
+                ? body
+                : throw HttpErrorReader.Read(
+                    address.ToString(), (int)response.StatusCode,
+                    response.Content.Headers.ContentType?.MediaType ?? "", BytesOf(body));
+        }
+        catch
+        {
+            body.Dispose();
+            throw;
+        }
+    }
+
+    private async Task FillAsync(MessageBuffer body, HttpContent content)
+    {
+        Stream stream = await content.ReadAsStreamAsync(cancellation).ConfigureAwait(false);
+        await using (stream.ConfigureAwait(false))
+        {
+            int count;
+            while ((count = await stream.ReadAsync(body.GetMemory(), cancellation).ConfigureAwait(false)) > 0)
+            {
+                body.Advance(count);
+            }
+        }
+    }
+}

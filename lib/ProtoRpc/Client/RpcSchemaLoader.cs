@@ -1,0 +1,96 @@
+using ProtoRpc.Client;
+using ProtoRpc.Client.Http;
+using ProtoRpc.Schema.Sources;
+
+namespace ProtoRpc;
+
+/// <summary>Loads schemas from wherever they are: .proto files and folders of them, descriptor sets, servers
+/// that tell their schema by reflection, HTTP servers that have the files.</summary>
+/// <remarks>
+/// A location is a path as <see cref="RpcSchema.Load"/> takes it, a folder (all .proto files below it), the
+/// address of a .proto file or a descriptor set (<c>https://host/Service.proto</c>), or an endpoint
+/// (<c>grpcs://host:443</c>). All locations of one call make one schema.
+/// </remarks>
+public static class RpcSchemaLoader
+{
+    /// <summary>Loads the schema of one location.</summary>
+    /// <exception cref="RpcException">It cannot be read or reached, or is no schema.</exception>
+    public static RpcSchema Load(
+        string location, RpcSchemaLoadOptions? options = null, CancellationToken cancellationToken = default) =>
+        Load([location], options, cancellationToken);
+
+    /// <summary>Loads one schema of several locations.</summary>
+    /// <inheritdoc cref="Load(string, RpcSchemaLoadOptions?, CancellationToken)"/>
+    public static RpcSchema Load(
+        IEnumerable<string> locations,
+        RpcSchemaLoadOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        LoadAsync(locations, options, cancellationToken).GetAwaiter().GetResult();
+
+    /// <summary>Loads the schema of one location without holding a thread while a server is
+    /// asked.</summary>
+    /// <inheritdoc cref="Load(string, RpcSchemaLoadOptions?, CancellationToken)"/>
+    public static Task<RpcSchema> LoadAsync(
+        string location, RpcSchemaLoadOptions? options = null, CancellationToken cancellationToken = default) =>
+        LoadAsync([location], options, cancellationToken);
+
+    /// <summary>Loads one schema of several locations without holding a thread while servers are
+    /// asked.</summary>
+    /// <inheritdoc cref="Load(string, RpcSchemaLoadOptions?, CancellationToken)"/>
+    public static Task<RpcSchema> LoadAsync(
+        IEnumerable<string> locations,
+        RpcSchemaLoadOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(locations);
+        options ??= new RpcSchemaLoadOptions();
+        return LoadAsync(locations, options, _ => options.Client, cancellationToken);
+    }
+
+    /// <summary>Whether a location is that of a server, not of a file.</summary>
+    public static bool IsAddress(string location)
+    {
+        ArgumentNullException.ThrowIfNull(location);
+        return SourcesOf(static _ => new RpcClientOptions()).Any(source => source.Takes(location));
+    }
+
+    /// <summary>The endpoint of the server that a location names.</summary>
+    internal static RpcEndpoint EndpointOf(string address) =>
+        Uri.TryCreate(address, UriKind.Absolute, out Uri? uri) && uri.Scheme is "http" or "https"
+            ? RpcHttpSchema.EndpointOf(uri)
+            : RpcEndpoint.Parse(address);
+
+    /// <summary>The same with options for each server.</summary>
+    internal static Task<RpcSchema> LoadAsync(
+        IEnumerable<string> locations,
+        RpcSchemaLoadOptions options,
+        Func<RpcEndpoint, RpcClientOptions> optionsOf,
+        CancellationToken cancellation)
+    {
+        cancellation.ThrowIfCancellationRequested();
+        IReadOnlyList<SchemaSource> sources = SourcesOf(optionsOf);
+        SchemaRequest request = RpcSchema.RequestOf(options.ImportPaths, options.BaseFolder);
+        ILookup<bool, string> isFolder = locations.ToLookup(
+            location => IsFolder(location, sources, request.BaseFolder));
+
+        // The files of a folder import each other by their names below it.
+        return SchemaLoader.LoadAsync(
+            [.. isFolder[false], .. isFolder[true].Select(folder => Path.Combine(folder, "**", "*.proto"))],
+            sources,
+            request with { ImportPaths = [.. request.ImportPaths, .. isFolder[true]] },
+            cancellation);
+    }
+
+    // The table of all sources: a new one is a row here, or in SchemaLoader.Files if it reads files.
+    private static IReadOnlyList<SchemaSource> SourcesOf(Func<RpcEndpoint, RpcClientOptions> optionsOf) =>
+    [
+        .. SchemaLoader.Files,
+        new HttpSchemaSource(optionsOf),
+        new EndpointSchemaSource(optionsOf),
+    ];
+
+    private static bool IsFolder(string location, IReadOnlyList<SchemaSource> sources, string baseFolder) =>
+        location.Length > 0 && !location.Contains('\0')
+        && !sources.Any(source => source.Takes(location))
+        && Directory.Exists(Path.GetFullPath(location, baseFolder));
+}
