@@ -1,21 +1,41 @@
 . (Join-Path $PSScriptRoot common.ps1)
 
+# What a project of lib packs: the names of the archive's files.
+BeforeAll {
+    function Get-PackageFile([string] $Project) {
+        $output = dotnet pack (Join-Path $RepositoryRoot lib $Project) -c Debug --no-build --nologo -o $TestDrive 2>&1
+        $LASTEXITCODE | Should -Be 0 -Because "$output"
+        $archive = [IO.Compression.ZipFile]::OpenRead((Get-Item (Join-Path $TestDrive "$Project.0*.nupkg")).FullName)
+        try {
+            $archive.Entries.FullName
+        }
+        finally {
+            $archive.Dispose()
+        }
+    }
+}
+
 Describe 'The package of the core library' {
     BeforeAll {
-        $output = dotnet pack (Join-Path $RepositoryRoot lib ProtoRpc) -c Debug --no-build --nologo -o $TestDrive 2>&1
-        $archive = [IO.Compression.ZipFile]::OpenRead((Get-Item (Join-Path $TestDrive ProtoRpc.*.nupkg)).FullName)
-        $entries = $archive.Entries.FullName
+        $entries = Get-PackageFile ProtoRpc
     }
 
-    AfterAll { ${archive}?.Dispose() }
+    It 'brings <_>' -ForEach 'lib/net10.0/ProtoRpc.dll', 'LICENSE', 'THIRD-PARTY-NOTICES.txt' {
+        $entries | Should -Contain $_
+    }
 
-    It 'is made' {
-        $LASTEXITCODE | Should -Be 0 -Because "$output"
+    It 'brings no protoc and no .proto files, which only those need who load such files' {
+        $entries -match '(^|/)protoc|\.proto$|\.targets$' | Should -BeNullOrEmpty
+    }
+}
+
+Describe 'The package of the compiler' {
+    BeforeAll {
+        $entries = Get-PackageFile ProtoRpc.Compiler
     }
 
     It 'brings <_>' -ForEach @(
-        'lib/net10.0/ProtoRpc.dll'
-        'buildTransitive/ProtoRpc.targets'
+        'buildTransitive/ProtoRpc.Compiler.targets'
         'files/protoc/linux-x64/protoc'
         'files/protoc/linux-arm64/protoc'
         'files/protoc/osx/protoc'
@@ -31,15 +51,18 @@ Describe 'The package of the core library' {
         $entries | Should -Contain $_
     }
 
+    It 'brings no code and none of the sample files' {
+        $entries -like 'lib/*' | Should -BeNullOrEmpty
+        $entries -match '(sample|search|order|benchmark)\.proto$' | Should -BeNullOrEmpty
+    }
+
     It 'puts its files into the folders where the library looks for them' {
-        $targets = [xml] (Get-Content (Join-Path $RepositoryRoot lib ProtoRpc package ProtoRpc.targets) -Raw)
+        $targets = [xml] (Get-Content (Join-Path $RepositoryRoot lib ProtoRpc.Compiler ProtoRpc.Compiler.targets) -Raw)
 
         $item = $targets.Project.ItemGroup.None
         $item.Link | Should -Be '%(RecursiveDir)%(Filename)%(Extension)'
         $item.CopyToOutputDirectory | Should -Be 'PreserveNewest'
-        $targets.Project.ItemGroup.ProtoRpcFile.Include -split ';' |
-            ForEach-Object { $_ -replace '\*\*.*' } | Select-Object -Unique |
-            Should -Be '$(MSBuildThisFileDirectory)../files/'
+        $targets.Project.ItemGroup.ProtoRpcFile.Include | Should -Be '$(MSBuildThisFileDirectory)../files/**/*'
     }
 }
 

@@ -5,8 +5,8 @@ namespace ProtoRpc.Client;
 /// <summary>How long a call may take from now on: its timeout, or what is left until its deadline.</summary>
 internal static class CallDeadline
 {
-    // Timers take no longer time; who waits for so long waits for ever.
-    private static readonly TimeSpan Longest = TimeSpan.FromMilliseconds(int.MaxValue);
+    /// <summary>Timers take no longer time; who waits for so long waits for ever.</summary>
+    public static readonly TimeSpan Longest = TimeSpan.FromMilliseconds(int.MaxValue);
 
     /// <param name="options">The call's; null for none.</param>
     /// <param name="usual">What calls may take that say nothing of it; null for ever.</param>

@@ -1,81 +1,70 @@
 using System.Buffers;
-using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>A call of streams as messages: requests are checked, replies are read, failures say where.</summary>
+/// <summary>A call of streams at a transport: replies are read, failures say where, and tokens end it.</summary>
 /// <param name="stream">The call below.</param>
 /// <param name="end">Cancels the call below; disposed of with it.</param>
-/// <param name="toRequest">Makes and checks a request.</param>
+/// <param name="check">Checks a request; null where they are checked already.</param>
 /// <param name="read">Reads a reply.</param>
 /// <param name="locate">Adds endpoint and method to a failure.</param>
-/// <param name="ended">Told once that the call has ended, however it did.</param>
 internal sealed class ClientStream(
     IRpcStream stream,
     CancellationTokenSource end,
-    Func<object, IMessage> toRequest,
+    Func<IMessage, IMessage>? check,
     Func<ReadOnlySequence<byte>, IMessage> read,
-    Func<RpcException, RpcMethodInfo, RpcException> locate,
-    Action ended)
-    : IAsyncDisposable
+    Func<RpcException, RpcException> locate)
+    : RpcClientStream
 {
-    private Action? _ended = ended;
-    private ExceptionDispatchInfo? _failure;
+    private IMessage? _current;
 
     public required RpcEndpoint Endpoint { get; init; }
 
-    public required RpcMethodInfo Method { get; init; }
+    public override IMessage? Current => _current;
 
-    public IMessage? Current { get; private set; }
-
-    public async ValueTask<bool> SendAsync(object request, bool compress, CancellationToken cancellation)
+    public override async ValueTask<bool> SendAsync(
+        IMessage request, bool compress, CancellationToken cancellationToken)
     {
-        cancellation.ThrowIfCancellationRequested();
-        IMessage message = toRequest(request);
-        using CancellationTokenRegistration _ = EndWith(cancellation);
+        cancellationToken.ThrowIfCancellationRequested();
+        IMessage message = check is null ? request : check(request);
+        using CancellationTokenRegistration _ = EndWith(cancellationToken);
         bool taken = await stream.SendAsync(message, compress).ConfigureAwait(false);
-        return taken || !cancellation.IsCancellationRequested
+        return taken || !cancellationToken.IsCancellationRequested
             ? taken
-            : throw locate(CallErrors.Cancelled(Endpoint, sent: true), Method);
+            : throw locate(CallErrors.Cancelled(Endpoint, sent: true));
     }
 
-    public async ValueTask CompleteAsync(CancellationToken cancellation)
+    public override async ValueTask CompleteAsync(CancellationToken cancellationToken)
     {
-        cancellation.ThrowIfCancellationRequested();
-        using CancellationTokenRegistration _ = EndWith(cancellation);
+        cancellationToken.ThrowIfCancellationRequested();
+        using CancellationTokenRegistration _ = EndWith(cancellationToken);
         await stream.CompleteAsync().ConfigureAwait(false);
     }
 
-    public async ValueTask<bool> ReadAsync(CancellationToken cancellation)
+    public override async ValueTask<bool> ReadAsync(CancellationToken cancellationToken)
     {
-        // A second reader must not take a call that failed for one that ended well.
-        _failure?.Throw();
-        cancellation.ThrowIfCancellationRequested();
+        cancellationToken.ThrowIfCancellationRequested();
         try
         {
-            using CancellationTokenRegistration _ = EndWith(cancellation);
+            using CancellationTokenRegistration _ = EndWith(cancellationToken);
             if (!await stream.ReadAsync().ConfigureAwait(false))
             {
-                End();
                 return false;
             }
 
-            Current = read(stream.Current);
+            _current = read(stream.Current);
             return true;
         }
         catch (RpcException e)
         {
-            _failure = ExceptionDispatchInfo.Capture(locate(e, Method));
-            End();
-            throw;
+            throw locate(e);
         }
     }
 
-    public async ValueTask DisposeAsync()
+    public override async ValueTask DisposeAsync()
     {
-        End();
         await stream.DisposeAsync().ConfigureAwait(false);
         end.Dispose();
     }
@@ -95,6 +84,4 @@ internal sealed class ClientStream(
             // The call was disposed of meanwhile, which ended it.
         }
     }
-
-    private void End() => Interlocked.Exchange(ref _ended, null)?.Invoke();
 }

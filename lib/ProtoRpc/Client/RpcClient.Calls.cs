@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Client;
+using ProtoRpc.Client.Interceptors;
 using ProtoRpc.Messages;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Transports;
@@ -17,7 +18,16 @@ public sealed partial class RpcClient
         IMessage message = RequestOf(method, request);
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
-        return Run(method, () => _channel.Invoke(call, message, read, cancellation), cancellation);
+        return Run(
+            method,
+            () => _interceptors is { } chain
+                ? ClientInterceptors.Wait(() => chain.InvokeAsync(
+                    call, message, (spec, sent) => Task.FromResult(Send(spec, sent)), RequestOf, read,
+                    cancellation))
+                : Send(call, message),
+            cancellation);
+
+        TReply Send(CallSpec spec, IMessage sent) => _channel.Invoke(spec, sent, read, cancellation);
     }
 
     private async Task<TReply> CallAsync<TReply>(
@@ -29,8 +39,14 @@ public sealed partial class RpcClient
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
         return await RunAsync(
-            method, () => _channel.InvokeAsync(call, message, read, cancellation), cancellation)
-            .ConfigureAwait(false);
+            method,
+            () => _interceptors is { } chain
+                ? chain.InvokeAsync(call, message, SendAsync, RequestOf, read, cancellation)
+                : SendAsync(call, message),
+            cancellation).ConfigureAwait(false);
+
+        Task<TReply> SendAsync(CallSpec spec, IMessage sent) =>
+            _channel.InvokeAsync(spec, sent, read, cancellation);
     }
 
     private ReplyReader<DynamicMessage> DynamicReader(RpcMethodInfo method) =>

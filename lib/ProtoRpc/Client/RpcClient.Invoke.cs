@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Client;
+using ProtoRpc.Client.Interceptors;
 
 namespace ProtoRpc;
 
@@ -97,10 +98,16 @@ public sealed partial class RpcClient
         CancellationToken cancellationToken = default)
     {
         CallSpec call = BeginUpload(method, request, options, cancellationToken);
+        ReplyReader<DynamicMessage> read = DynamicReader(method);
         return Run(
             call.Method,
-            () => _channel.Upload(call, request, DynamicReader(method), cancellationToken),
+            () => _interceptors is { } chain
+                ? ClientInterceptors.Wait(() => chain.UploadAsync(
+                    call, request, spec => Task.FromResult(Send(spec)), read, cancellationToken))
+                : Send(call),
             cancellationToken);
+
+        DynamicMessage Send(CallSpec spec) => _channel.Upload(spec, request, read, cancellationToken);
     }
 
     /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream: for
@@ -112,11 +119,16 @@ public sealed partial class RpcClient
         CancellationToken cancellationToken = default)
     {
         CallSpec call = BeginUpload(method, request, options, cancellationToken);
+        ReplyReader<DynamicMessage> read = DynamicReader(method);
         return await RunAsync(
             call.Method,
-            () => _channel.UploadAsync(call, request, DynamicReader(method), cancellationToken),
-            cancellationToken)
-            .ConfigureAwait(false);
+            () => _interceptors is { } chain
+                ? chain.UploadAsync(call, request, SendAsync, read, cancellationToken)
+                : SendAsync(call),
+            cancellationToken).ConfigureAwait(false);
+
+        Task<DynamicMessage> SendAsync(CallSpec spec) =>
+            _channel.UploadAsync(spec, request, read, cancellationToken);
     }
 
     private CallSpec BeginUpload(

@@ -197,6 +197,11 @@ public sealed partial class RpcClient
         where TReply : class, IMessage<TReply>, new() =>
         MethodOf(name, (request as IMessage)?.Descriptor, Generated<TReply>.Descriptor);
 
+    private RpcMethodInfo MethodOf<TRequest, TReply>(string name)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new() =>
+        MethodOf(name, Generated<TRequest>.Descriptor, Generated<TReply>.Descriptor);
+
     // Generated messages bring along the schema of the files that declare them.
     private RpcMethodInfo MethodOf(string name, MessageDescriptor? request, MessageDescriptor? reply)
     {

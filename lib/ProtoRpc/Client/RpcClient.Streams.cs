@@ -1,6 +1,7 @@
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.Client;
+using ProtoRpc.Client.Interceptors;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc;
@@ -20,8 +21,11 @@ public sealed partial class RpcClient
 
     /// <inheritdoc cref="Open(string, RpcCallOptions?, CancellationToken)"/>
     public RpcStreamingCall Open(
-        RpcMethodInfo method, RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
-        new(Begin(method, DynamicReader(method), options, cancellationToken));
+        RpcMethodInfo method, RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        return new(Begin(method, DynamicReader(method), options, cancellationToken));
+    }
 
     /// <summary>Begins a call with generated messages that go and come one at a time.</summary>
     /// <typeparam name="TRequest">The generated class of the method's request type.</typeparam>
@@ -31,9 +35,7 @@ public sealed partial class RpcClient
         string method, RpcCallOptions? options = null, CancellationToken cancellationToken = default)
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new() =>
-        Open<TRequest, TReply>(
-            MethodOf(method, Generated<TRequest>.Descriptor, Generated<TReply>.Descriptor),
-            options, cancellationToken);
+        Open<TRequest, TReply>(MethodOf<TRequest, TReply>(method), options, cancellationToken);
 
     /// <inheritdoc cref="Open{TRequest, TReply}(string, RpcCallOptions?, CancellationToken)"/>
     public RpcStreamingCall<TRequest, TReply> Open<TRequest, TReply>(
@@ -44,6 +46,41 @@ public sealed partial class RpcClient
         RequireRequest(method, Generated<TRequest>.Descriptor);
         RequireReply<TReply>(method);
         return new(Begin(method, TypedReader<TReply>(method), options, cancellationToken));
+    }
+
+    /// <summary>Begins a call whose messages go and come one at a time, without holding a thread while the
+    /// client's interceptors wait.</summary>
+    /// <inheritdoc cref="Open(string, RpcCallOptions?, CancellationToken)"/>
+    public Task<RpcStreamingCall> OpenAsync(
+        string method, RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
+        OpenAsync(GetMethod(method), options, cancellationToken);
+
+    /// <inheritdoc cref="OpenAsync(string, RpcCallOptions?, CancellationToken)"/>
+    public async Task<RpcStreamingCall> OpenAsync(
+        RpcMethodInfo method, RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        return new(await BeginAsync(method, DynamicReader(method), options, cancellationToken)
+            .ConfigureAwait(false));
+    }
+
+    /// <inheritdoc cref="Open{TRequest, TReply}(string, RpcCallOptions?, CancellationToken)"/>
+    public Task<RpcStreamingCall<TRequest, TReply>> OpenAsync<TRequest, TReply>(
+        string method, RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new() =>
+        OpenAsync<TRequest, TReply>(MethodOf<TRequest, TReply>(method), options, cancellationToken);
+
+    /// <inheritdoc cref="Open{TRequest, TReply}(string, RpcCallOptions?, CancellationToken)"/>
+    public async Task<RpcStreamingCall<TRequest, TReply>> OpenAsync<TRequest, TReply>(
+        RpcMethodInfo method, RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        RequireRequest(method, Generated<TRequest>.Descriptor);
+        RequireReply<TReply>(method);
+        return new(await BeginAsync(method, TypedReader<TReply>(method), options, cancellationToken)
+            .ConfigureAwait(false));
     }
 
     /// <summary>Calls a method that takes one request, and reads its replies as they come.</summary>
@@ -127,32 +164,91 @@ public sealed partial class RpcClient
         return StreamAsync(method, requests, TypedReader<TReply>(method), options, cancellationToken);
     }
 
-    private ClientStream Begin<TReply>(
+    private StreamingCallParts<TReply> Begin<TReply>(
         RpcMethodInfo method, ReplyReader<TReply> read, RpcCallOptions? options,
         CancellationToken cancellation)
         where TReply : class, IMessage
     {
-        ArgumentNullException.ThrowIfNull(method);
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
+        try
+        {
+            return PartsOf(method, read, Cancellable(
+                () => _interceptors is { } chain
+                    ? ClientInterceptors.Wait(
+                        () => chain.OpenAsync(call, spec => OpenChannel(spec, read, cancellation), cancellation))
+                    : OpenChannel(call, read, cancellation),
+                cancellation));
+        }
+        catch (Exception e)
+        {
+            throw NotBegun(method, e);
+        }
+    }
+
+    private async Task<StreamingCallParts<TReply>> BeginAsync<TReply>(
+        RpcMethodInfo method, ReplyReader<TReply> read, RpcCallOptions? options,
+        CancellationToken cancellation)
+        where TReply : class, IMessage
+    {
+        if (_interceptors is not { } chain)
+        {
+            // Nothing waits in there.
+            return Begin(method, read, options, cancellation);
+        }
+
+        RequireOpen(cancellation);
+        CallSpec call = SpecOf(method, options);
+        try
+        {
+            return PartsOf(method, read, await CancellableAsync(
+                () => chain.OpenAsync(call, spec => OpenChannel(spec, read, cancellation), cancellation),
+                cancellation).ConfigureAwait(false));
+        }
+        catch (Exception e)
+        {
+            throw NotBegun(method, e);
+        }
+    }
+
+    private ClientStream OpenChannel<TReply>(
+        CallSpec call, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TReply : class, IMessage
+    {
+        RpcMethodInfo method = call.Method;
         CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         try
         {
-            IRpcStream stream = Cancellable(() => _channel.Open(call, end.Token), cancellation);
             return new ClientStream(
-                stream, end, request => RequestOf(method, request), body => ReplyParser.Read(read, body),
-                Locate, CountCall)
+                _channel.Open(call, end.Token), end,
+                _interceptors is null ? null : request => RequestOf(method, request),
+                body => ReplyParser.Read(read, body),
+                error => Locate(error, method))
             {
                 Endpoint = Endpoint,
-                Method = method,
             };
         }
-        catch (RpcException e)
+        catch
         {
             end.Dispose();
-            CountCall();
-            throw Locate(e, method);
+            throw;
         }
+    }
+
+    private StreamingCallParts<TReply> PartsOf<TReply>(
+        RpcMethodInfo method, ReplyReader<TReply> read, RpcClientStream stream)
+        where TReply : class, IMessage => new(
+            method,
+            stream,
+            request => RequestOf(method, request),
+            reply => ClientInterceptors.ReplyOf(Endpoint, method, reply, read),
+            error => Locate(error, method),
+            CountCall);
+
+    private Exception NotBegun(RpcMethodInfo method, Exception error)
+    {
+        CountCall();
+        return error is RpcException failure ? Locate(failure, method) : error;
     }
 
     private async IAsyncEnumerable<TReply> StreamAsync<TReply>(
@@ -166,7 +262,8 @@ public sealed partial class RpcClient
         ArgumentNullException.ThrowIfNull(requests);
         cancellation.ThrowIfCancellationRequested();
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
-        await using RpcStreamingCall<object, TReply> call = new(Begin(method, read, options, end.Token));
+        await using RpcStreamingCall<object, TReply> call = new(
+            await BeginAsync(method, read, options, end.Token).ConfigureAwait(false));
         Task sending = call.SendAllAsync(requests, end);
         try
         {

@@ -1,4 +1,5 @@
 using ProtoRpc.Client;
+using ProtoRpc.Client.Interceptors;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Native;
 
@@ -25,6 +26,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     private readonly RpcLimits _limits;
     private readonly RpcClientOptions _options;
     private readonly MessageMapper _mapper;
+    private readonly ClientInterceptors? _interceptors;
     private long _calls;
     private int _closed;
 
@@ -38,6 +40,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         _schema = _given = schema;
         _channel = channel;
         _limits = options.Limits;
+        _interceptors = ClientInterceptors.Create(endpoint, options, Locate);
 
         // Texts in a host's objects come from users and peers: none of them is read as JSON.
         _mapper = new MessageMapper { MaxDepth = _limits.MaxDepth, TakesRows = false };

@@ -36,6 +36,9 @@ public sealed record RpcClientOptions
     /// is never.</summary>
     public int RetryCount { get; init; }
 
+    /// <summary>What stands around every call, the first one outermost.</summary>
+    public IReadOnlyList<IRpcClientInterceptor> Interceptors { get; init; } = [];
+
     /// <summary>Receives what a server does against its protocol and the client tolerates, for debugging;
     /// null for nobody. It may be called on any thread.</summary>
     public Action<string>? DebugLog { get; init; }

@@ -8,8 +8,8 @@ namespace ProtoRpc;
 /// <remarks>One may send while another reads; neither is done by two at once.</remarks>
 public sealed class RpcStreamingCall : RpcStreamingCall<object, DynamicMessage>
 {
-    internal RpcStreamingCall(ClientStream stream)
-        : base(stream)
+    internal RpcStreamingCall(StreamingCallParts<DynamicMessage> parts)
+        : base(parts)
     {
     }
 }

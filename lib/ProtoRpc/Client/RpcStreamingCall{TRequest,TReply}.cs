@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Client;
 
@@ -14,17 +15,26 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     where TRequest : class
     where TReply : class, IMessage
 {
-    private readonly ClientStream _stream;
+    private readonly StreamingCallParts<TReply> _parts;
+    private readonly RpcClientStream _stream;
+    private Action? _ended;
+    private ExceptionDispatchInfo? _failure;
+    private TReply? _current;
 
-    internal RpcStreamingCall(ClientStream stream) => _stream = stream;
+    internal RpcStreamingCall(StreamingCallParts<TReply> parts)
+    {
+        _parts = parts;
+        _stream = parts.Stream;
+        _ended = parts.Ended;
+    }
 
     /// <summary>The method.</summary>
-    public RpcMethodInfo Method => _stream.Method;
+    public RpcMethodInfo Method => _parts.Method;
 
     /// <summary>The reply that was read last.</summary>
     /// <exception cref="InvalidOperationException">No reply was read yet.</exception>
     public TReply Current =>
-        (TReply?)_stream.Current ?? throw new InvalidOperationException("No reply was read yet.");
+        _current ?? throw new InvalidOperationException("No reply was read yet.");
 
     /// <summary>Sends a request; waits while the server does not take it.</summary>
     /// <param name="request">The request.</param>
@@ -36,7 +46,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     /// Cancelled.</exception>
     public ValueTask<bool> SendAsync(
         TRequest request, bool compress = true, CancellationToken cancellationToken = default) =>
-        _stream.SendAsync(request, compress, cancellationToken);
+        _stream.SendAsync(_parts.ToRequest(request), compress, cancellationToken);
 
     /// <summary>Tells the server that no further request comes.</summary>
     /// <param name="cancellationToken">Cancels the call.</param>
@@ -47,8 +57,28 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     /// <param name="cancellationToken">Cancels the call.</param>
     /// <returns>False when the call has ended well.</returns>
     /// <exception cref="RpcException">The call failed, now or at an earlier read.</exception>
-    public ValueTask<bool> ReadAsync(CancellationToken cancellationToken = default) =>
-        _stream.ReadAsync(cancellationToken);
+    public async ValueTask<bool> ReadAsync(CancellationToken cancellationToken = default)
+    {
+        // A second reader must not take a call that failed for one that ended well.
+        _failure?.Throw();
+        try
+        {
+            if (!await _stream.ReadAsync(cancellationToken).ConfigureAwait(false))
+            {
+                End();
+                return false;
+            }
+
+            _current = _parts.ToReply(_stream.Current);
+            return true;
+        }
+        catch (RpcException e)
+        {
+            _failure = ExceptionDispatchInfo.Capture(_parts.Locate(e));
+            End();
+            throw;
+        }
+    }
 
     /// <summary>The replies that are still to come, to the end of the call.</summary>
     /// <param name="cancellationToken">Cancels the call.</param>
@@ -66,8 +96,11 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     public ValueTask DisposeAsync()
     {
         GC.SuppressFinalize(this);
+        End();
         return _stream.DisposeAsync();
     }
+
+    private void End() => Interlocked.Exchange(ref _ended, null)?.Invoke();
 
     // Sends what comes, and ends the whole call when its source fails.
     internal async Task SendAllAsync(IAsyncEnumerable<TRequest> requests, CancellationTokenSource end)

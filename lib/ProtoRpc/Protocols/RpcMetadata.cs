@@ -53,6 +53,28 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         Append(name, value);
     }
 
+    /// <summary>Puts a text in the place of all values of a name.</summary>
+    /// <exception cref="RpcException">As of <see cref="Add(string, string)"/>.</exception>
+    public void Set(string name, string value)
+    {
+        int before = _entries.Count;
+        Add(name, value);
+        RemoveFirst(name, before);
+    }
+
+    /// <summary>Puts bytes in the place of all values of a name.</summary>
+    /// <exception cref="RpcException">As of <see cref="Add(string, byte[])"/>.</exception>
+    public void Set(string name, byte[] value)
+    {
+        int before = _entries.Count;
+        Add(name, value);
+        RemoveFirst(name, before);
+    }
+
+    /// <summary>Removes all values of a name.</summary>
+    /// <returns>Whether there were any.</returns>
+    public bool Remove(string name) => RemoveFirst(name, _entries.Count) > 0;
+
     /// <summary>The values of a name: strings, or byte arrays.</summary>
     public IReadOnlyList<object> GetAll(string name) =>
         [.. _entries.Where(e => e.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(e => e.Value)];
@@ -67,6 +89,14 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     public IEnumerator<KeyValuePair<string, object>> GetEnumerator() => _entries.GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    /// <summary>The same headers, to be changed apart from these.</summary>
+    internal RpcMetadata Copy()
+    {
+        RpcMetadata copy = new();
+        copy._entries.AddRange(_entries);
+        return copy;
+    }
 
     /// <summary>Each name with its values in one text, bytes as base64.</summary>
     internal Dictionary<string, string> ToText() => Names.ToDictionary(
@@ -108,6 +138,13 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     {
         ErrorId = RpcErrorIds.InvalidHeader,
     };
+
+    private int RemoveFirst(string name, int count)
+    {
+        int index = 0;
+        return _entries.RemoveAll(
+            entry => index++ < count && entry.Key.Equals(name, StringComparison.OrdinalIgnoreCase));
+    }
 
     private void Append(string name, object value) => _entries.Add(new(name.ToLowerInvariant(), value));
 }

@@ -87,9 +87,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     {
         RefuseStreams(call.Method);
         long total = request.Length - request.Position;
-        StreamContent content = new(request);
-        content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
-        using HttpRequestMessage message = Request(call, content);
+        using HttpRequestMessage message = Request(call, new UploadContent(request));
         TReply reply = BlockingWait.End(RunAsync<BlockingHttp, TReply>(call, message, read, cancellation));
         call.Progress?.Report(new RpcProgress(total, total));
         return reply;

@@ -249,16 +249,8 @@ internal sealed class ObjectReader
 
     private RpcException UnknownField(MessageLayout layout, string name)
     {
-        string[] names = [.. layout.Type.Fields.Concat(layout.Type.Extensions).Select(field => field.Name)];
-        string hint = NearestName.Hint(name, names);
-        if (hint.Length == 0)
-        {
-            hint = ValueText.OfNames(names, " Its fields are", " It has none") + ".";
-        }
         Path.PushField(name);
-        return Error(
-            RpcErrorIds.UnknownField,
-            $"the message {layout.Type.FullName} has no field '{name}'.{hint}");
+        return Error(RpcErrorIds.UnknownField, MessageErrors.NoField(layout.Type, name));
     }
 
     private void ReadField(DynamicMessage message, FieldLayout field, object value, int depth)

@@ -5,7 +5,8 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 
 /// <summary>Finds protoc and the .proto files that come with ProtoRpc.</summary>
 /// <remarks>
-/// Beside the assembly are <c>protoc/&lt;platform&gt;/protoc</c> (linux-x64, linux-arm64, osx, win-x64),
+/// The package ProtoRpc.Compiler, the module and the tool bring beside the assembly
+/// <c>protoc/&lt;platform&gt;/protoc</c> (linux-x64, linux-arm64, osx, win-x64),
 /// <c>protoc/include</c> with the well-known imports, and <c>protos</c> with ProtoRpc's own.
 /// </remarks>
 internal static partial class ProtocLocator
@@ -59,7 +60,8 @@ internal static partial class ProtocLocator
             .FirstOrDefault(File.Exists);
         return onPath ?? throw Missing(
             $"protoc, the compiler of .proto files, is neither at '{shipped}' nor on PATH. "
-            + $"Install it (protobuf-compiler, or 'Grpc.Tools' from NuGet) or set {Variable} to its path.");
+            + $"Reference the package ProtoRpc.Compiler, which brings it, install protobuf-compiler, or set {Variable} "
+            + "to its path.");
     }
 
     internal static RpcException Missing(string message, Exception? cause = null) =>
