@@ -1,5 +1,3 @@
-using ProtoRpc.Http.Tests;
-
 namespace ProtoRpc.Interop;
 
 /// <summary>What a real browser makes of the page of a listener,

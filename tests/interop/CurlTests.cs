@@ -2,7 +2,6 @@ using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
-using ProtoRpc.Http.Tests;
 
 namespace ProtoRpc.Interop;
 

@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Tests.Calls.Messages;
 using Status = ProtoRpc.Protocols.Headers.RpcMultiPartRequest.Types.RpcMessageStatus;
 
 namespace ProtoRpc.Tests.Calls;

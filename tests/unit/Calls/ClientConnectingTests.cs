@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
 

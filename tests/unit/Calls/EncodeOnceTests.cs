@@ -1,7 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
-using ProtoRpc.Tests.Calls.Messages;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Tests.Calls;

@@ -1,7 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Server.Native;
-using ProtoRpc.Tests.Calls.Messages;
 using ProtoRpc.Transports;
 using Status = ProtoRpc.Protocols.Headers.RpcMultiPartRequest.Types.RpcMessageStatus;
 

@@ -90,7 +90,7 @@ public static class RemoteExceptionFactoryTests
         using RpcClient client = EchoServer.Connect(server);
 
         RpcException error = Assert.Throws<RpcException>(
-            () => client.Invoke<Messages.EchoReply>("Fail", new Messages.EchoRequest { Text = "why" }));
+            () => client.Invoke<EchoReply>("Fail", new EchoRequest { Text = "why" }));
 
         Assert.Equal("why", Assert.IsType<InvalidOperationException>(error.InnerException).Message);
     }

@@ -1,6 +1,5 @@
 using System.Collections;
 using Google.Protobuf;
-using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
 

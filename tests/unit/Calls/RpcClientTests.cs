@@ -1,5 +1,3 @@
-using ProtoRpc.Tests.Calls.Messages;
-
 namespace ProtoRpc.Tests.Calls;
 
 public static class RpcClientTests

@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
 

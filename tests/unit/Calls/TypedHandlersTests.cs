@@ -1,5 +1,3 @@
-using ProtoRpc.Tests.Calls.Messages;
-
 namespace ProtoRpc.Tests.Calls;
 
 /// <summary>Handlers and calls with generated message types.</summary>

@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Tests.Calls.Messages;
 using ProtoRpc.Tests.Transports;
 
 namespace ProtoRpc.Tests.Calls.Balancing;

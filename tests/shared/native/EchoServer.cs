@@ -1,6 +1,4 @@
-using ProtoRpc.Tests.Calls.Messages;
-
-namespace ProtoRpc.Tests.Calls;
+namespace ProtoRpc.TestServers;
 
 /// <summary>The service of calls.proto with handlers that do what their names say,
 /// on endpoints of its own.</summary>

@@ -3,7 +3,7 @@ using System.Net.Http.Headers;
 using System.Text.Json;
 using Google.Protobuf;
 
-namespace ProtoRpc.Http.Tests.Grpc;
+namespace ProtoRpc.TestServers;
 
 /// <summary>The service of streams.proto on a gRPC endpoint of its own;
 /// what a text says is what a handler does.</summary>

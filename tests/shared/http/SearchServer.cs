@@ -1,7 +1,7 @@
 using System.Net;
 using Google.Protobuf;
 
-namespace ProtoRpc.Http.Tests;
+namespace ProtoRpc.TestServers;
 
 /// <summary>The search service on an HTTP endpoint of its own, with a plain HTTP client.</summary>
 internal sealed class SearchServer : IDisposable

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tests.Calls;
+namespace ProtoRpc.TestServers;
 
 /// <summary>A service whose schema extends the call context, with a handler that the test gives.</summary>
 internal static class ContextServer
