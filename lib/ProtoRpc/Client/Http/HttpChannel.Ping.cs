@@ -37,30 +37,54 @@ internal sealed partial class HttpChannel
         return null;
     }
 
+    public void Connect(CancellationToken cancellation) =>
+        BlockingWait.End(ConnectAsync<BlockingHttp>(cancellation));
+
+    public Task ConnectAsync(CancellationToken cancellation) =>
+        ConnectAsync<AsyncHttp>(cancellation).AsTask();
+
     /// <summary>Asks whether an HTTP server is there, whatever it says of the address, and what it is and
     /// serves; only our own servers say so.</summary>
-    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
+        BlockingWait.End(PingAsync<BlockingHttp>(ping, cancellation));
+
+    /// <inheritdoc cref="Ping"/>
+    public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
+        PingAsync<AsyncHttp>(ping, cancellation).AsTask();
+
+    private async ValueTask<bool> ConnectAsync<THttp>(CancellationToken cancellation)
+        where THttp : struct, IHttpWait
+    {
+        using CallTime time = new(_limits.ConnectTimeout, cancellation);
+        await ReachAsync<THttp>(time).ConfigureAwait(false);
+        return true;
+    }
+
+    private async ValueTask<RpcPingResult> PingAsync<THttp>(PingSpec ping, CancellationToken cancellation)
+        where THttp : struct, IHttpWait
     {
         long start = Stopwatch.GetTimestamp();
         using CallTime time = new(ping.Timeout, cancellation);
-        string product = Reach(time);
+        string product = await ReachAsync<THttp>(time).ConfigureAwait(false);
         TimeSpan latency = Stopwatch.GetElapsedTime(start);
         TimeSpan left = ping.Timeout == Timeout.InfiniteTimeSpan ? ping.Timeout
             : ping.Timeout > latency ? ping.Timeout - latency
             : TimeSpan.FromMilliseconds(1);
-        RpcPingResponse? reply = Ask(ping, left, cancellation);
+        RpcPingResponse? reply = await AskAsync<THttp>(ping, left, cancellation).ConfigureAwait(false);
         RpcPingResult result = PingResults.ResultOf(_endpoint, latency, reply).Require(ping.Service);
         return reply is null ? result with { Product = product } : result;
     }
 
     // What the server says it is, in a header.
-    private string Reach(CallTime time)
+    private async ValueTask<string> ReachAsync<THttp>(CallTime time)
+        where THttp : struct, IHttpWait
     {
         using HttpRequestMessage message = new(HttpMethod.Options, _address);
         AddHeaders(message, null);
         try
         {
-            using HttpResponseMessage response = _http.Send(message, time.Token);
+            using HttpResponseMessage response = await THttp.SendAsync(_http, message, time.Token)
+                .ConfigureAwait(false);
             return PingResults.Plain(response.Headers.Server.ToString());
         }
         catch (Exception e) when (e is HttpRequestException or OperationCanceledException)
@@ -71,7 +95,9 @@ internal sealed partial class HttpChannel
 
     // Null from a server that is not one of ours. A proxy without a server behind it is none. One that does
     // not answer in time has not said that it serves what is asked for.
-    private RpcPingResponse? Ask(PingSpec ping, TimeSpan timeout, CancellationToken cancellation)
+    private async ValueTask<RpcPingResponse?> AskAsync<THttp>(
+        PingSpec ping, TimeSpan timeout, CancellationToken cancellation)
+        where THttp : struct, IHttpWait
     {
         CallSpec call = new(PingProtocol.Info, timeout);
         using ByteArrayContent content = new(ping.Message.ToByteArray());
@@ -86,8 +112,8 @@ internal sealed partial class HttpChannel
         message.Headers.Accept.ParseAdd(MessageFormats.Binary.MediaType);
         try
         {
-            return BlockingWait.End(RunAsync<BlockingHttp, RpcPingResponse>(
-                call, message, PingProtocol.Read, cancellation));
+            return await RunAsync<THttp, RpcPingResponse>(call, message, PingProtocol.Read, cancellation)
+                .ConfigureAwait(false);
         }
         catch (RpcException e) when (!cancellation.IsCancellationRequested
             && !ping.IsAsking

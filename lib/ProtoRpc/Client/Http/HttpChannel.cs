@@ -49,12 +49,6 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
         new HttpChannel(endpoint, options);
 
-    public void Connect(CancellationToken cancellation)
-    {
-        using CallTime time = new(_limits.ConnectTimeout, cancellation);
-        Reach(time);
-    }
-
     public RpcEndpoint Endpoint => _endpoint;
 
     public int MaxMessageBytes => _limits.MaxMessageBytes;
@@ -82,17 +76,6 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return await RunAsync<AsyncHttp, TReply>(call, message, read, cancellation).ConfigureAwait(false);
     }
 
-    public TReply Upload<TReply>(
-        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
-    {
-        RefuseStreams(call.Method);
-        long total = request.Length - request.Position;
-        using HttpRequestMessage message = Request(call, new UploadContent(request));
-        TReply reply = BlockingWait.End(RunAsync<BlockingHttp, TReply>(call, message, read, cancellation));
-        call.Progress?.Report(new RpcProgress(total, total));
-        return reply;
-    }
-
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
         ? throw Streams(call.Method)
         : new HttpCall(this, call, cancellation);
@@ -113,6 +96,13 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     }
 
     public void Dispose() => _http.Dispose();
+
+    public ValueTask DisposeAsync()
+    {
+        // Nothing waits in there.
+        _http.Dispose();
+        return default;
+    }
 
     // A header of the body, such as Content-Type, takes the place of the client's own.
     private static void TryAdd(HttpRequestMessage message, string name, string value)

@@ -1,0 +1,27 @@
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Http;
+
+// Requests whose bytes come from a stream: one body, as HTTP sends them.
+internal sealed partial class HttpChannel
+{
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        BlockingWait.End(UploadAsync<BlockingHttp, TReply>(call, request, read, cancellation));
+
+    public Task<TReply> UploadAsync<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        UploadAsync<AsyncHttp, TReply>(call, request, read, cancellation).AsTask();
+
+    private async ValueTask<TReply> UploadAsync<THttp, TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where THttp : struct, IHttpWait
+    {
+        RefuseStreams(call.Method);
+        long total = request.Length - request.Position;
+        using HttpRequestMessage message = Request(call, new UploadContent(request));
+        TReply reply = await RunAsync<THttp, TReply>(call, message, read, cancellation).ConfigureAwait(false);
+        call.Progress?.Report(new RpcProgress(total, total));
+        return reply;
+    }
+}
