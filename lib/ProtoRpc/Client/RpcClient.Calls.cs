@@ -27,7 +27,8 @@ public sealed partial class RpcClient
                 : Send(call, message),
             cancellation);
 
-        TReply Send(CallSpec spec, IMessage sent) => _channel.Invoke(spec, sent, read, cancellation);
+        TReply Send(CallSpec spec, IMessage sent) =>
+            _channel.Invoke(Traced(spec), sent, read, cancellation);
     }
 
     private async Task<TReply> CallAsync<TReply>(
@@ -46,7 +47,7 @@ public sealed partial class RpcClient
             cancellation).ConfigureAwait(false);
 
         Task<TReply> SendAsync(CallSpec spec, IMessage sent) =>
-            _channel.InvokeAsync(spec, sent, read, cancellation);
+            _channel.InvokeAsync(Traced(spec), sent, read, cancellation);
     }
 
     private ReplyReader<DynamicMessage> DynamicReader(RpcMethodInfo method) =>
@@ -81,20 +82,28 @@ public sealed partial class RpcClient
         return message;
     }
 
+    private CallSpec Traced(CallSpec call) => ClientTelemetry.Trace(call, _options.Headers);
+
     private void CountCall() => Interlocked.Increment(ref _calls);
 
     private TReply Run<TReply>(RpcMethodInfo method, Func<TReply> call, CancellationToken cancellation)
     {
+        ClientTelemetry? telemetry = ClientTelemetry.Begin(method, Endpoint);
+        RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
-            return Cancellable(call, cancellation);
+            TReply reply = Cancellable(call, cancellation);
+            status = RpcStatusCode.OK;
+            return reply;
         }
         catch (RpcException e)
         {
+            status = e.Code;
             throw Locate(e, method);
         }
         finally
         {
+            telemetry?.End(status);
             CountCall();
         }
     }
@@ -102,16 +111,22 @@ public sealed partial class RpcClient
     private async Task<TReply> RunAsync<TReply>(
         RpcMethodInfo method, Func<Task<TReply>> call, CancellationToken cancellation)
     {
+        ClientTelemetry? telemetry = ClientTelemetry.Begin(method, Endpoint);
+        RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
-            return await CancellableAsync(call, cancellation).ConfigureAwait(false);
+            TReply reply = await CancellableAsync(call, cancellation).ConfigureAwait(false);
+            status = RpcStatusCode.OK;
+            return reply;
         }
         catch (RpcException e)
         {
+            status = e.Code;
             throw Locate(e, method);
         }
         finally
         {
+            telemetry?.End(status);
             CountCall();
         }
     }

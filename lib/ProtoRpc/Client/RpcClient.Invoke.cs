@@ -107,7 +107,7 @@ public sealed partial class RpcClient
                 : Send(call),
             cancellationToken);
 
-        DynamicMessage Send(CallSpec spec) => _channel.Upload(spec, request, read, cancellationToken);
+        DynamicMessage Send(CallSpec spec) => _channel.Upload(Traced(spec), request, read, cancellationToken);
     }
 
     /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream: for
@@ -128,7 +128,7 @@ public sealed partial class RpcClient
             cancellationToken).ConfigureAwait(false);
 
         Task<DynamicMessage> SendAsync(CallSpec spec) =>
-            _channel.UploadAsync(spec, request, read, cancellationToken);
+            _channel.UploadAsync(Traced(spec), request, read, cancellationToken);
     }
 
     private CallSpec BeginUpload(

@@ -171,9 +171,10 @@ public sealed partial class RpcClient
     {
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
+        ClientTelemetry? telemetry = ClientTelemetry.Begin(method, Endpoint);
         try
         {
-            return PartsOf(method, read, Cancellable(
+            return PartsOf(method, read, telemetry, Cancellable(
                 () => _interceptors is { } chain
                     ? ClientInterceptors.Wait(
                         () => chain.OpenAsync(call, spec => OpenChannel(spec, read, cancellation), cancellation))
@@ -182,7 +183,11 @@ public sealed partial class RpcClient
         }
         catch (Exception e)
         {
-            throw NotBegun(method, e);
+            throw NotBegun(method, telemetry, e);
+        }
+        finally
+        {
+            telemetry?.Leave();
         }
     }
 
@@ -199,15 +204,16 @@ public sealed partial class RpcClient
 
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
+        ClientTelemetry? telemetry = ClientTelemetry.Begin(method, Endpoint);
         try
         {
-            return PartsOf(method, read, await CancellableAsync(
+            return PartsOf(method, read, telemetry, await CancellableAsync(
                 () => chain.OpenAsync(call, spec => OpenChannel(spec, read, cancellation), cancellation),
                 cancellation).ConfigureAwait(false));
         }
         catch (Exception e)
         {
-            throw NotBegun(method, e);
+            throw NotBegun(method, telemetry, e);
         }
     }
 
@@ -220,7 +226,7 @@ public sealed partial class RpcClient
         try
         {
             return new ClientStream(
-                _channel.Open(call, end.Token), end,
+                _channel.Open(Traced(call), end.Token), end,
                 _interceptors is null ? null : request => RequestOf(method, request),
                 body => ReplyParser.Read(read, body),
                 error => Locate(error, method))
@@ -236,17 +242,22 @@ public sealed partial class RpcClient
     }
 
     private StreamingCallParts<TReply> PartsOf<TReply>(
-        RpcMethodInfo method, ReplyReader<TReply> read, RpcClientStream stream)
+        RpcMethodInfo method, ReplyReader<TReply> read, ClientTelemetry? telemetry, RpcClientStream stream)
         where TReply : class, IMessage => new(
             method,
             stream,
             request => RequestOf(method, request),
             reply => ClientInterceptors.ReplyOf(Endpoint, method, reply, read),
             error => Locate(error, method),
-            CountCall);
+            status =>
+            {
+                telemetry?.End(status);
+                CountCall();
+            });
 
-    private Exception NotBegun(RpcMethodInfo method, Exception error)
+    private Exception NotBegun(RpcMethodInfo method, ClientTelemetry? telemetry, Exception error)
     {
+        telemetry?.End((error as RpcException)?.Code ?? RpcStatusCode.Unknown);
         CountCall();
         return error is RpcException failure ? Locate(failure, method) : error;
     }

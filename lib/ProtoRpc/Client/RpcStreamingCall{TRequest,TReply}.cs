@@ -17,7 +17,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
 {
     private readonly StreamingCallParts<TReply> _parts;
     private readonly RpcClientStream _stream;
-    private Action? _ended;
+    private Action<RpcStatusCode>? _ended;
     private ExceptionDispatchInfo? _failure;
     private TReply? _current;
 
@@ -65,7 +65,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
         {
             if (!await _stream.ReadAsync(cancellationToken).ConfigureAwait(false))
             {
-                End();
+                End(RpcStatusCode.OK);
                 return false;
             }
 
@@ -75,7 +75,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
         catch (RpcException e)
         {
             _failure = ExceptionDispatchInfo.Capture(_parts.Locate(e));
-            End();
+            End(e.Code);
             throw;
         }
     }
@@ -96,11 +96,11 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     public ValueTask DisposeAsync()
     {
         GC.SuppressFinalize(this);
-        End();
+        End(RpcStatusCode.Cancelled);
         return _stream.DisposeAsync();
     }
 
-    private void End() => Interlocked.Exchange(ref _ended, null)?.Invoke();
+    private void End(RpcStatusCode status) => Interlocked.Exchange(ref _ended, null)?.Invoke(status);
 
     // Sends what comes, and ends the whole call when its source fails.
     internal async Task SendAllAsync(IAsyncEnumerable<TRequest> requests, CancellationTokenSource end)

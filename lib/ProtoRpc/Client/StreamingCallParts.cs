@@ -8,11 +8,11 @@ namespace ProtoRpc.Client;
 /// <param name="ToRequest">Makes and checks a request.</param>
 /// <param name="ToReply">The reply as its caller wants it.</param>
 /// <param name="Locate">Adds endpoint and method to a failure.</param>
-/// <param name="Ended">Told once that the call has ended, however it did.</param>
+/// <param name="Ended">Told once how the call has ended; Cancelled where its caller left it early.</param>
 internal sealed record StreamingCallParts<TReply>(
     RpcMethodInfo Method,
     RpcClientStream Stream,
     Func<object, IMessage> ToRequest,
     Func<IMessage?, TReply> ToReply,
     Func<RpcException, RpcException> Locate,
-    Action Ended);
+    Action<RpcStatusCode> Ended);
