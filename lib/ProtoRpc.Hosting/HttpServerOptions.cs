@@ -6,42 +6,42 @@ namespace ProtoRpc;
 public sealed record HttpServerOptions
 {
     /// <summary>The certificate of <c>https://</c> endpoints, with its private key.</summary>
-    public X509Certificate2? Certificate { get; init; }
+    public X509Certificate2? Certificate { get; set; }
 
     /// <summary>The authorities between the certificate and its root, which are shown with it;
     /// null for those that the machine knows.</summary>
-    public X509Certificate2Collection? CertificateChain { get; init; }
+    public X509Certificate2Collection? CertificateChain { get; set; }
 
     /// <summary>Whom the endpoints let in.</summary>
-    public HttpServerSecurity Security { get; init; } = new();
+    public HttpServerSecurity Security { get; set; } = new();
 
     /// <summary>Whether <c>http://</c> endpoints may be reached from other machines, where everybody on the
     /// way reads along. For listeners behind a proxy that does TLS, and for closed networks.</summary>
-    public bool AllowUnencrypted { get; init; }
+    public bool AllowUnencrypted { get; set; }
 
     /// <summary>The origins of web pages that may call, as <c>https://app.example.com</c>, or <c>*</c> for
     /// all. Pages of the endpoint itself always may; programs that are not browsers are not asked.</summary>
-    public IReadOnlyList<string> AllowedOrigins { get; init; } = [];
+    public IReadOnlyList<string> AllowedOrigins { get; set; } = [];
 
     /// <summary>The host names by which clients call the endpoints, beside those of loopback on loopback:
     /// <c>rpc.example.com</c>, <c>*.example.com</c> for all names under it, <c>*</c> for every name. Requests
     /// with other names get 403. Without any, loopback endpoints answer to <c>localhost</c>,
     /// <c>*.localhost</c>, loopback addresses and, with TLS, the names of the certificate,
     /// and other endpoints to every name. Unix sockets answer to every name.</summary>
-    public IReadOnlyList<string> AllowedHosts { get; init; } = [];
+    public IReadOnlyList<string> AllowedHosts { get; set; } = [];
 
     /// <summary>Whether GET calls every method also off loopback.
     /// Without it, GET calls there only methods with
     /// <c>idempotency_level = NO_SIDE_EFFECTS</c>,
     /// because any web page can make a browser send a GET.</summary>
-    public bool AllowGet { get; init; }
+    public bool AllowGet { get; set; }
 
     /// <summary>Whether gRPC endpoints tell their schema, by grpc.reflection.v1 and v1alpha.</summary>
-    public bool EnableReflection { get; init; } = true;
+    public bool EnableReflection { get; set; } = true;
 
     /// <summary>Whether gRPC endpoints tell their health, by grpc.health.v1.</summary>
-    public bool EnableHealth { get; init; } = true;
+    public bool EnableHealth { get; set; } = true;
 
     /// <summary>Replies of fewer bytes are not compressed: 1 KiB.</summary>
-    public int CompressionThreshold { get; init; } = 1024;
+    public int CompressionThreshold { get; set; } = 1024;
 }

@@ -9,17 +9,17 @@ public sealed record HttpServerSecurity
 {
     /// <summary>Checks a user name and password (RFC 7617).
     /// On plain HTTP only where nobody else can read along.</summary>
-    public HttpCallerCheck<NetworkCredential>? Basic { get; init; }
+    public HttpCallerCheck<NetworkCredential>? Basic { get; set; }
 
     /// <summary>Checks a bearer token (RFC 6750).</summary>
-    public HttpCallerCheck<string>? Bearer { get; init; }
+    public HttpCallerCheck<string>? Bearer { get; set; }
 
     /// <summary>Checks a client's certificate, of whose chain nothing is taken for granted.</summary>
-    public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; init; }
+    public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; set; }
 
     /// <summary>Whether callers who present nothing are served too.
     /// What is presented and wrong is refused anyhow.</summary>
-    public bool AllowAnonymous { get; init; }
+    public bool AllowAnonymous { get; set; }
 
     internal bool IsOpen => Basic is null && Bearer is null && ClientCertificate is null;
 }

@@ -3,124 +3,124 @@ namespace ProtoRpc;
 /// <summary>Every bound of clients and listeners; what is over a bound is refused, never truncated.</summary>
 public sealed record RpcLimits
 {
-    /// <summary>The limits that are used when none are given.</summary>
-    public static RpcLimits Default { get; } = new();
+    /// <summary>The limits that are used when none are given, each time a new copy.</summary>
+    public static RpcLimits Default => new();
 
     /// <summary>Largest request or reply, in bytes, over all fragments: 4 MiB.</summary>
-    public int MaxMessageBytes { get; init; } = 4 * 1024 * 1024;
+    public int MaxMessageBytes { get; set; } = 4 * 1024 * 1024;
 
     /// <summary>Connections that each endpoint of a listener serves at once: 1,000. When there are as many,
     /// the anonymous one that has waited for its client the longest makes room.</summary>
-    public int MaxConnections { get; init; } = 1000;
+    public int MaxConnections { get; set; } = 1000;
 
     /// <summary>Connections of one remote address to an endpoint of a listener: 500. An IPv6 network of 64
     /// bits counts as one address, and everything behind a proxy as the proxy's.</summary>
-    public int MaxConnectionsPerAddress { get; init; } = 500;
+    public int MaxConnectionsPerAddress { get; set; } = 500;
 
     /// <summary>Connections of a listener that are served by a thread of their own; the others share
     /// the thread pool: 64.</summary>
-    public int MaxBlockingConnections { get; init; } = 64;
+    public int MaxBlockingConnections { get; set; } = 64;
 
     /// <summary>Connections that one client opens to one endpoint for calls at the same time: 64.</summary>
-    public int MaxClientConnections { get; init; } = 64;
+    public int MaxClientConnections { get; set; } = 64;
 
     /// <summary>Calls at the same time on one HTTP/2 connection to a listener,
     /// as it tells its clients: 100.</summary>
-    public int MaxStreamsPerConnection { get; init; } = 100;
+    public int MaxStreamsPerConnection { get; set; } = 100;
 
     /// <summary>Bytes of all headers of a request to a listener, names and values, and on native
     /// endpoints of a reply; also of all extensions of one native header: 32 KiB.</summary>
-    public int MaxHeaderBytes { get; init; } = 32 * 1024;
+    public int MaxHeaderBytes { get; set; } = 32 * 1024;
 
     /// <summary>Headers of a request to a listener, and on native endpoints of a reply: 100.</summary>
-    public int MaxHeaders { get; init; } = 100;
+    public int MaxHeaders { get; set; } = 100;
 
     /// <summary>Time between two pings of an HTTP/2 client to which nothing is sent meanwhile: 1 second. The
     /// connection of a client that comes sooner more than twice in a row is ended with
     /// ENHANCE_YOUR_CALM.</summary>
-    public TimeSpan MinPingInterval { get; init; } = TimeSpan.FromSeconds(1);
+    public TimeSpan MinPingInterval { get; set; } = TimeSpan.FromSeconds(1);
 
     /// <summary>Calls that may wait for a handler before the next is refused as too busy: 1,000.</summary>
-    public int MaxQueuedCalls { get; init; } = 1000;
+    public int MaxQueuedCalls { get; set; } = 1000;
 
     /// <summary>Workers of a listener that are replaced although their handlers, stopped, still run .NET
     /// code that the shell cannot stop: 32.</summary>
-    public int MaxStuckWorkers { get; init; } = 32;
+    public int MaxStuckWorkers { get; set; } = 32;
 
     /// <summary>Elements of one request or reply: the messages within it, all their fields, set or not, and
     /// the entries of its maps. A long message may have one for every two bytes: 1,000,000.</summary>
-    public int MaxMessageElements { get; init; } = 1_000_000;
+    public int MaxMessageElements { get; set; } = 1_000_000;
 
     /// <summary>Nesting of messages, in every format and for objects: 100.</summary>
-    public int MaxDepth { get; init; } = 100;
+    public int MaxDepth { get; set; } = 100;
 
     /// <summary>Largest DCE/RPC fragment that is offered and accepted, in bytes, 1,432 to 65,535: 5,840,
     /// as Windows does on TCP.</summary>
-    public int MaxFragmentBytes { get; init; } = 5840;
+    public int MaxFragmentBytes { get; set; } = 5840;
 
     /// <summary>Fragments of one request or reply: 65,536.</summary>
-    public int MaxFragments { get; init; } = 65536;
+    public int MaxFragments { get; set; } = 65536;
 
     /// <summary>Presentation contexts of one association: 16.</summary>
-    public int MaxContexts { get; init; } = 16;
+    public int MaxContexts { get; set; } = 16;
 
     /// <summary>Sessions that a server keeps at once: 1,000.</summary>
-    public int MaxSessions { get; init; } = 1000;
+    public int MaxSessions { get; set; } = 1000;
 
     /// <summary>Values in one session: 1,000.</summary>
-    public int MaxSessionItems { get; init; } = 1000;
+    public int MaxSessionItems { get; set; } = 1000;
 
     /// <summary>Bytes of the keys and values in one session: 1 MiB. Texts, arrays, messages and collections
     /// of these are counted when they are set; other objects count as 64 bytes.</summary>
-    public int MaxSessionBytes { get; init; } = 1024 * 1024;
+    public int MaxSessionBytes { get; set; } = 1024 * 1024;
 
     /// <summary>Time after which a session that no call uses is ended: 3 minutes.</summary>
-    public TimeSpan SessionIdleTimeout { get; init; } = TimeSpan.FromMinutes(3);
+    public TimeSpan SessionIdleTimeout { get; set; } = TimeSpan.FromMinutes(3);
 
     /// <summary>Bytes of all messages of one caller that are coming in parts:
     /// 2 GiB less one, the largest message of Protocol Buffers.</summary>
-    public int MaxTransferBytes { get; init; } = int.MaxValue;
+    public int MaxTransferBytes { get; set; } = int.MaxValue;
 
     /// <summary>Bytes of all messages of all callers that are coming in parts, as the senders announce
     /// them: 8 GiB.</summary>
-    public long MaxTransferBytesOfAll { get; init; } = 8L * 1024 * 1024 * 1024;
+    public long MaxTransferBytesOfAll { get; set; } = 8L * 1024 * 1024 * 1024;
 
     /// <summary>Messages of one caller that may be coming in parts at once: 8.</summary>
-    public int MaxTransfersPerCaller { get; init; } = 8;
+    public int MaxTransfersPerCaller { get; set; } = 8;
 
     /// <summary>Messages of all callers that may be coming in parts at once: 64.</summary>
-    public int MaxTransfers { get; init; } = 64;
+    public int MaxTransfers { get; set; } = 64;
 
     /// <summary>Bytes of a message in parts that are kept in memory;
     /// a longer one goes to a temporary file: 1 MiB.</summary>
-    public int TransferMemoryBytes { get; init; } = 1024 * 1024;
+    public int TransferMemoryBytes { get; set; } = 1024 * 1024;
 
     /// <summary>Time after which a message whose next part does not come is forgotten: 1 minute.</summary>
-    public TimeSpan TransferIdleTimeout { get; init; } = TimeSpan.FromMinutes(1);
+    public TimeSpan TransferIdleTimeout { get; set; } = TimeSpan.FromMinutes(1);
 
     /// <summary>Time for a client to connect and bind: 10 seconds.</summary>
-    public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(10);
+    public TimeSpan ConnectTimeout { get; set; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
-    public TimeSpan CallTimeout { get; init; } = TimeSpan.FromSeconds(30);
+    public TimeSpan CallTimeout { get; set; } = TimeSpan.FromSeconds(30);
 
     /// <summary>Time that a handler may run, whatever deadline its caller has set;
     /// of streams, until they end.
     /// Then it is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for none, which is
     /// the default.</summary>
-    public TimeSpan HandlerTimeout { get; init; } = Timeout.InfiniteTimeSpan;
+    public TimeSpan HandlerTimeout { get; set; } = Timeout.InfiniteTimeSpan;
 
     /// <summary>Time in which a new connection must have bound, or sent its first HTTP or gRPC request:
     /// 10 seconds.</summary>
-    public TimeSpan BindTimeout { get; init; } = TimeSpan.FromSeconds(10);
+    public TimeSpan BindTimeout { get; set; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Time in which a begun PDU, and the next fragment of a begun request,
     /// must arrive: 30 seconds.</summary>
-    public TimeSpan FragmentTimeout { get; init; } = TimeSpan.FromSeconds(30);
+    public TimeSpan FragmentTimeout { get; set; } = TimeSpan.FromSeconds(30);
 
     /// <summary>Time after which a connection without calls is closed: 30 minutes.</summary>
-    public TimeSpan IdleTimeout { get; init; } = TimeSpan.FromMinutes(30);
+    public TimeSpan IdleTimeout { get; set; } = TimeSpan.FromMinutes(30);
 
     /// <summary>Time that a stopping listener gives to running calls: 5 seconds.</summary>
-    public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(5);
+    public TimeSpan DrainTimeout { get; set; } = TimeSpan.FromSeconds(5);
 }

@@ -101,7 +101,7 @@ public sealed partial class RpcClient
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         cancellation.ThrowIfCancellationRequested();
-        options ??= new RpcClientOptions();
+        options = options?.Copy() ?? new RpcClientOptions();
         ClientOptionsCheck.Check(endpoint, options);
         options = ClientAuthorization.Apply(endpoint, options);
         RpcServiceInfo? service = FirstService(endpoint, schema, options);
@@ -130,7 +130,7 @@ public sealed partial class RpcClient
             };
         }
 
-        options ??= new RpcClientOptions();
+        options = options?.Copy() ?? new RpcClientOptions();
         foreach (RpcEndpoint endpoint in endpoints)
         {
             ClientOptionsCheck.Check(endpoint, options);

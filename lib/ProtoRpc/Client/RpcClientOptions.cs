@@ -1,63 +1,73 @@
 namespace ProtoRpc;
 
-/// <summary>How a client behaves.</summary>
+/// <summary>How a client behaves. Clients keep a copy: what is changed later holds for later
+/// clients.</summary>
 public sealed record RpcClientOptions
 {
     /// <summary>The bounds; its CallTimeout is the default deadline.</summary>
-    public RpcLimits Limits { get; init; } = RpcLimits.Default;
+    public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     /// <summary>As whom endpoints are called.</summary>
-    public RpcClientSecurity Security { get; init; } = RpcClientSecurity.Anonymous;
+    public RpcClientSecurity Security { get; set; } = RpcClientSecurity.Anonymous;
 
     /// <summary>Certificates and names of endpoints on TLS.</summary>
-    public RpcTlsOptions Tls { get; init; } = new();
+    public RpcTlsOptions Tls { get; set; } = new();
 
     /// <summary>Whether TLS is spoken to a native endpoint on TCP;
     /// other endpoints say so by themselves.</summary>
-    public bool UseTls { get; init; }
+    public bool UseTls { get; set; }
 
     /// <summary>Headers that go with every call.</summary>
-    public RpcMetadata Headers { get; init; } = new();
+    public RpcMetadata Headers { get; set; } = new();
 
     /// <summary>How requests are compressed, where the transport compresses.</summary>
-    public RpcCompression Compression { get; init; }
+    public RpcCompression Compression { get; set; }
 
     /// <summary>How often a gRPC connection with calls on it asks whether the server is still there;
     /// null for never. Many servers close connections that ask more often than every five minutes.</summary>
-    public TimeSpan? KeepAlive { get; init; }
+    public TimeSpan? KeepAlive { get; set; }
 
     /// <summary>Whether the client makes no contact before its first call. Otherwise a server that is not
     /// there is found out at once.</summary>
-    public bool Lazy { get; init; }
+    public bool Lazy { get; set; }
 
     /// <summary>How often a call is made again when the server surely did not take it: it was not there, or
     /// refused the call before it ran. Connecting is tried again as often. The pauses grow, and the deadline
     /// is one for all. Calls with a stream of requests are not made again, for what was sent of it is gone. 0
     /// is never.</summary>
-    public int RetryCount { get; init; }
+    public int RetryCount { get; set; }
 
     /// <summary>What stands around every call, the first one outermost.</summary>
-    public IReadOnlyList<IRpcClientInterceptor> Interceptors { get; init; } = [];
+    public IReadOnlyList<IRpcClientInterceptor> Interceptors { get; set; } = [];
 
     /// <summary>Receives what a server does against its protocol and the client tolerates, for debugging;
     /// null for nobody. It may be called on any thread.</summary>
-    public Action<string>? DebugLog { get; init; }
+    public Action<string>? DebugLog { get; set; }
 
     /// <summary>The format of requests to HTTP endpoints, and of the replies that are asked for.</summary>
-    public MessageFormat Format { get; init; } = MessageFormats.Binary;
+    public MessageFormat Format { get; set; } = MessageFormats.Binary;
 
     /// <summary>The service for bare method names and for the connection's first binding;
     /// null for the schema's only one.</summary>
-    public string? Service { get; init; }
+    public string? Service { get; set; }
 
     /// <summary>The interface id of that service; null for the service's own.</summary>
-    public Guid? InterfaceId { get; init; }
+    public Guid? InterfaceId { get; set; }
 
     /// <summary>Which exception types of the server are made anew.</summary>
-    public RpcExceptionTypes ExceptionTypes { get; init; } = RpcExceptionTypes.CoreLibrary;
+    public RpcExceptionTypes ExceptionTypes { get; set; } = RpcExceptionTypes.CoreLibrary;
 
     /// <summary>Requests of this many bytes and more go in parts, each with its headers no larger
     /// than this, at least 2,048; null for never. The server must take parts, as ours do;
     /// the original's do when it was enabled.</summary>
-    public int? MultiPartThreshold { get; init; } = RpcLimits.Default.MaxMessageBytes;
+    public int? MultiPartThreshold { get; set; } = RpcLimits.Default.MaxMessageBytes;
+
+    internal RpcClientOptions Copy() => this with
+    {
+        Limits = Limits with { },
+        Security = Security with { },
+        Tls = Tls with { },
+        Headers = Headers.Copy(),
+        Interceptors = [.. Interceptors],
+    };
 }

@@ -233,6 +233,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         ArgumentNullException.ThrowIfNull(options);
         cancellation.ThrowIfCancellationRequested();
         RawEndpoints.RequireNative(endpoint);
+        options = options.Copy();
         NativeClient client = NativeClient.Create(
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
             options.DebugLog);

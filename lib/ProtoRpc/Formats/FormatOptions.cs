@@ -3,6 +3,8 @@ namespace ProtoRpc;
 /// <summary>How a format reads and writes; each format leaves aside what is not said of it.</summary>
 public sealed record FormatOptions
 {
+    private static readonly RpcLimits Usual = RpcLimits.Default;
+
     /// <summary>The options that are used when none are given.</summary>
     public static FormatOptions Default { get; } = new();
 
@@ -45,11 +47,11 @@ public sealed record FormatOptions
 
     /// <summary>Messages within messages that are read and written: 100. More than 100 are never
     /// possible.</summary>
-    public int MaxDepth { get; init; } = RpcLimits.Default.MaxDepth;
+    public int MaxDepth { get; init; } = Usual.MaxDepth;
 
     /// <summary>Elements of a message that is read, which are the messages within it, all their fields, set
     /// or not, and the entries of maps; a long message may have one for every two bytes: 1,000,000.</summary>
-    public int MaxElements { get; init; } = RpcLimits.Default.MaxMessageElements;
+    public int MaxElements { get; init; } = Usual.MaxMessageElements;
 
     /// <summary>Form: pairs of name and value that are read: 1,024.</summary>
     public int MaxFormFields { get; init; } = 1024;

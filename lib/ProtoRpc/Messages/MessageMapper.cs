@@ -32,6 +32,8 @@ namespace ProtoRpc;
 /// <param name="objects">How the host's objects are read and made; plain .NET objects by default.</param>
 public sealed class MessageMapper(IObjectModel? objects = null)
 {
+    private static readonly RpcLimits Usual = RpcLimits.Default;
+
     /// <summary>How objects are read and made.</summary>
     public IObjectModel Objects { get; } = objects ?? PlainObjectModel.Instance;
 
@@ -39,7 +41,7 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     public bool AllowUnknownFields { get; init; }
 
     /// <summary>Nesting bound; deeper, and cyclic, objects are refused.</summary>
-    public int MaxDepth { get; init; } = RpcLimits.Default.MaxDepth;
+    public int MaxDepth { get; init; } = Usual.MaxDepth;
 
     /// <summary>Whether objects that are no dictionaries may be rows of tables, where a text may be a list in
     /// JSON: shells have no other rows.</summary>

@@ -6,20 +6,20 @@ namespace ProtoRpc;
 public sealed record RpcServerSecurity
 {
     /// <summary>Everybody, without a proof.</summary>
-    public static RpcServerSecurity Anonymous { get; } = new();
+    public static RpcServerSecurity Anonymous => new();
 
     /// <summary>What is taken as proof. Unless <see cref="RpcAuthentication.None"/> is in it, a caller who
     /// brings none is refused before anything looks at what he sends.</summary>
-    public RpcAuthentication Authentication { get; init; } = RpcAuthentication.None;
+    public RpcAuthentication Authentication { get; set; } = RpcAuthentication.None;
 
     /// <summary>The least protection of authenticated calls.</summary>
-    public RpcProtectionLevel MinimumLevel { get; init; } = RpcProtectionLevel.Integrity;
+    public RpcProtectionLevel MinimumLevel { get; set; } = RpcProtectionLevel.Integrity;
 
     /// <summary>The name under which Kerberos knows the service, as <c>host/server.example.com</c>; null for
     /// any that the machine has a key of.</summary>
-    public string? ServicePrincipalName { get; init; }
+    public string? ServicePrincipalName { get; set; }
 
     /// <summary>The accounts whose NTLM proofs are verified here. Windows verifies those of its own accounts
     /// and domains when there are none.</summary>
-    public IReadOnlyList<NtlmAccount> NtlmAccounts { get; init; } = [];
+    public IReadOnlyList<NtlmAccount> NtlmAccounts { get; set; } = [];
 }

@@ -7,14 +7,14 @@ public sealed record RpcTlsOptions
 {
     /// <summary>The authorities whose certificates are trusted, instead of those of the machine;
     /// null for those.</summary>
-    public X509Certificate2Collection? CaCertificates { get; init; }
+    public X509Certificate2Collection? CaCertificates { get; set; }
 
     /// <summary>The client's own certificate with its private key.</summary>
-    public X509Certificate2? ClientCertificate { get; init; }
+    public X509Certificate2? ClientCertificate { get; set; }
 
     /// <summary>The name that the server's certificate must have, instead of the endpoint's host.</summary>
-    public string? ServerName { get; init; }
+    public string? ServerName { get; set; }
 
     /// <summary>Takes any certificate: whoever is on the way can read and change everything.</summary>
-    public bool SkipCertificateCheck { get; init; }
+    public bool SkipCertificateCheck { get; set; }
 }

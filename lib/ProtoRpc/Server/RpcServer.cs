@@ -56,7 +56,7 @@ public sealed class RpcServer : IRpcServer
         RpcSchema schema, string? service = null, RpcServerOptions? options = null, Guid? interfaceId = null)
     {
         ArgumentNullException.ThrowIfNull(schema);
-        return new RpcServer(options ?? new RpcServerOptions())
+        return new RpcServer((options ?? new RpcServerOptions()).Copy())
             .AddService(service is null ? OnlyService(schema) : schema.GetService(service), interfaceId);
     }
 

@@ -3,38 +3,39 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
-/// <summary>How a server behaves.</summary>
+/// <summary>How a server behaves. Servers keep a copy: what is changed later holds for later
+/// servers.</summary>
 public sealed record RpcServerOptions
 {
     /// <summary>The bounds.</summary>
-    public RpcLimits Limits { get; init; } = RpcLimits.Default;
+    public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     /// <summary>Whether handlers may keep state for callers between calls.</summary>
-    public bool EnableSessions { get; init; } = true;
+    public bool EnableSessions { get; set; } = true;
 
     /// <summary>Whether messages are taken in parts,
     /// so that they may be larger than the limit of one call.</summary>
-    public bool EnableMultiPart { get; init; } = true;
+    public bool EnableMultiPart { get; set; } = true;
 
     /// <summary>Answer pings, on every endpoint: each is called with the RpcPingRequest that came, and what
     /// they return, messages of the type RpcPingResponse or null, is merged in their order and sent with what
     /// the server says of itself. Both messages are of <c>google.protobuf.rpc_messages</c>; their fields are
     /// the extensions that the service's schema declares. A handler that throws fails the ping.</summary>
-    public IReadOnlyList<RpcHandler> PingHandlers { get; init; } = [];
+    public IReadOnlyList<RpcHandler> PingHandlers { get; set; } = [];
 
     /// <summary>What stands around every call, the first one outermost.</summary>
-    public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
+    public IReadOnlyList<IRpcInterceptor> Interceptors { get; set; } = [];
 
     /// <summary>The certificate, with its private key, with which native endpoints on TCP speak TLS; null for
     /// none. Nobody else sees what local endpoints carry, so they have none.</summary>
-    public X509Certificate2? TlsCertificate { get; init; }
+    public X509Certificate2? TlsCertificate { get; set; }
 
     /// <summary>The authorities between the certificate and its root, which are shown with it;
     /// null for those that the machine knows.</summary>
-    public X509Certificate2Collection? TlsCertificateChain { get; init; }
+    public X509Certificate2Collection? TlsCertificateChain { get; set; }
 
     /// <summary>Whom native endpoints let in.</summary>
-    public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
+    public RpcServerSecurity Security { get; set; } = RpcServerSecurity.Anonymous;
 
     // The ways to serve: those of this assembly, and what a host brings beside them.
     internal IReadOnlyList<IServerFace> Faces { get; init; } = ServerFaceAttribute.All;
@@ -43,10 +44,18 @@ public sealed record RpcServerOptions
     /// where the kernel says that the caller is on this machine,
     /// and <see cref="RpcErrorDetail.None"/> elsewhere.
     /// The text of an <see cref="RpcException"/> that a handler throws is told at every level.</summary>
-    public RpcErrorDetail? ErrorDetail { get; init; }
+    public RpcErrorDetail? ErrorDetail { get; set; }
 
     /// <summary>Records a call that failed in a handler or an interceptor, or by an exception that its caller
     /// is not told. Called once for each such call, by its thread; what it throws is ignored. Null for no
     /// record.</summary>
-    public Action<RpcFailedCall>? CallFailed { get; init; }
+    public Action<RpcFailedCall>? CallFailed { get; set; }
+
+    internal RpcServerOptions Copy() => this with
+    {
+        Limits = Limits with { },
+        Security = Security with { },
+        PingHandlers = [.. PingHandlers],
+        Interceptors = [.. Interceptors],
+    };
 }

@@ -41,11 +41,11 @@ public abstract class RpcServerStream
 
     /// <summary>The requests, as they come.</summary>
     public async IAsyncEnumerable<IMessage> ReadAllAsync(
-        [EnumeratorCancellation] CancellationToken cancellation = default)
+        [EnumeratorCancellation] CancellationToken cancellationToken = default)
     {
         while (await ReadAsync().ConfigureAwait(false) is { } request)
         {
-            cancellation.ThrowIfCancellationRequested();
+            cancellationToken.ThrowIfCancellationRequested();
             yield return request;
         }
     }

@@ -5,6 +5,8 @@ namespace ProtoRpc.Messages.Mapping;
 /// <summary>One run of making an object of a message.</summary>
 internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
 {
+    private static readonly int MaxAnyElements = RpcLimits.Default.MaxMessageElements;
+
     private const string TypeKey = "@type";
     private const string ValueKey = "value";
 
@@ -15,7 +17,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     private readonly bool _defers = mapper.Objects.Defers;
 
     // What lies in an Any is not read, and so not counted, before it is shown.
-    private ElementBudget _inAny = new(root, RpcLimits.Default.MaxMessageElements);
+    private ElementBudget _inAny = new(root, MaxAnyElements);
     private int _made;
 
     /// <summary>The object; null only of a Value that holds null.</summary>

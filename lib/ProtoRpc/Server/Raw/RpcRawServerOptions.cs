@@ -6,25 +6,25 @@ namespace ProtoRpc;
 public sealed record RpcRawServerOptions
 {
     /// <summary>The bounds of the endpoints that the server binds.</summary>
-    public RpcLimits Limits { get; init; } = RpcLimits.Default;
+    public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     /// <summary>Whom the endpoints let in.</summary>
-    public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
+    public RpcServerSecurity Security { get; set; } = RpcServerSecurity.Anonymous;
 
     /// <summary>What stands around every call, the first one outermost.</summary>
-    public IReadOnlyList<IRpcRawInterceptor> Interceptors { get; init; } = [];
+    public IReadOnlyList<IRpcRawInterceptor> Interceptors { get; set; } = [];
 
     /// <summary>The certificate, with its private key, of endpoints on TCP, which then speak TLS;
     /// null for plain TCP.</summary>
-    public X509Certificate2? TlsCertificate { get; init; }
+    public X509Certificate2? TlsCertificate { get; set; }
 
     /// <summary>The authorities between the certificate and its root, which are shown with it;
     /// null for those that the machine knows.</summary>
-    public X509Certificate2Collection? TlsCertificateChain { get; init; }
+    public X509Certificate2Collection? TlsCertificateChain { get; set; }
 
     /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
-    public int MaxCalls { get; init; } = 255;
+    public int MaxCalls { get; set; } = 255;
 
     /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
-    public int? MaxRequestBytes { get; init; }
+    public int? MaxRequestBytes { get; set; }
 }
