@@ -52,8 +52,8 @@ internal static class ServerTls
     private static RpcException Refused(
         RpcEndpoint endpoint, string why, string errorId, string remedy) => new(
         RpcStatusCode.FailedPrecondition, $"Cannot listen on '{endpoint}': {why}. {remedy}")
-    {
-        ErrorId = errorId,
-        Endpoint = endpoint,
-    };
+        {
+            ErrorId = errorId,
+            Endpoint = endpoint,
+        };
 }

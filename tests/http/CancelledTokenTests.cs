@@ -92,7 +92,8 @@ public sealed class CancelledTokenTests : IDisposable
 
         OperationCanceledException[] errors =
         [
-            Assert.Throws<OperationCanceledException>(() => client.Execute([], cancellationToken: source.Token)),
+            Assert.Throws<OperationCanceledException>(
+                () => client.Execute([], cancellationToken: source.Token)),
             await Assert.ThrowsAsync<OperationCanceledException>(
                 () => client.ExecuteAsync(default, cancellationToken: source.Token)),
             Assert.Throws<OperationCanceledException>(

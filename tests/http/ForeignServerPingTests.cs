@@ -54,7 +54,8 @@ public static class ForeignServerPingTests
         using RpcClient client = RpcClient.Connect(
             $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/");
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Ping(new() { Timeout = TimeSpan.FromSeconds(5) }));
+        RpcException error =
+            Assert.Throws<RpcException>(() => client.Ping(new() { Timeout = TimeSpan.FromSeconds(5) }));
 
         Assert.Equal(RpcStatusCode.Unavailable, error.Code);
     }

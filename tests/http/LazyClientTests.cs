@@ -188,7 +188,8 @@ public static class LazyClientTests
         using RpcClient client = RpcClient.Connect(server.Endpoint.Uri + file);
 
         RpcPingResult result = client.Ping(new() { Service = "streams.Words" });
-        RpcException error = Assert.Throws<RpcException>(() => client.Ping(new() { Service = "streams.Nothing" }));
+        RpcException error =
+            Assert.Throws<RpcException>(() => client.Ping(new() { Service = "streams.Nothing" }));
 
         Assert.Equal("ProtoRpc", result.Product);
         Assert.Matches(@"^\d+\.\d+\.\d+$", result.Version);

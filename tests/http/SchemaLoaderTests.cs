@@ -194,7 +194,8 @@ public static class SchemaLoaderTests
                     }
 
                     client.GetStream().Write(Encoding.ASCII.GetBytes(
-                        $"HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {body.Length}\r\n\r\n"));
+                        $"HTTP/1.1 {status} x\r\nConnection: "
+                        + $"close\r\nContent-Length: {body.Length}\r\n\r\n"));
                     client.GetStream().Write(body);
                 }
             }

@@ -220,7 +220,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             return shell.Invoke<RpcSchema>() is [{ } only]
                 ? only
                 : throw new RpcException(
-                    RpcStatusCode.InvalidArgument, "The hashtable of -Schema makes several schemas, not one.");
+                    RpcStatusCode.InvalidArgument,
+                    "The hashtable of -Schema makes several schemas, not one.");
         }
         catch (RuntimeException e) when (e.ErrorRecord.Exception is RpcException cause)
         {

@@ -64,7 +64,7 @@ internal static class RpcErrors
 
     public static RpcException NotAFile(string path, string why, Exception? inner = null) =>
         new(RpcStatusCode.NotFound, $"Cannot read '{path}': {why}.", inner)
-            { ErrorId = RpcErrorIds.FileNotFound };
+        { ErrorId = RpcErrorIds.FileNotFound };
 
     public static RpcException NoSchema(RpcConnection connection) => new(
         RpcStatusCode.FailedPrecondition,

@@ -14,16 +14,16 @@ public sealed partial class InvokeRpcMethodCommand
 
     private RpcCallOptions Options(
         RpcResponseInfo? info, IProgress<RpcProgress>? progress = null, RpcMethodInfo? method = null) => new()
-    {
-        Timeout = Deadline,
-        Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
-        Extensions = Extension is null || method is null
+        {
+            Timeout = Deadline,
+            Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
+            Extensions = Extension is null || method is null
             ? null
             : HeaderExtensionMap.ToMessage(method.Service.Schema, RpcRequestHeader.Descriptor, Extension),
-        Response = info,
-        Progress = progress,
-        WaitForReady = WaitForReady,
-    };
+            Response = info,
+            Progress = progress,
+            WaitForReady = WaitForReady,
+        };
 
     private void SetVariables(RpcResponseInfo? info)
     {

@@ -3,8 +3,8 @@ using System.Management.Automation;
 
 namespace ProtoRpc;
 
-/// <summary>What <c>-Schema</c> takes everywhere: a schema object, the paths and addresses that make one, or a
-/// hashtable of the parameters of Import-RpcSchema.</summary>
+/// <summary>What <c>-Schema</c> takes everywhere: a schema object, the paths and addresses that make one, or
+/// a hashtable of the parameters of Import-RpcSchema.</summary>
 /// <remarks>The shell converts to it by its constructors;
 /// the cmdlet reads the files, at its location, and asks the servers.</remarks>
 public sealed class RpcSchemaSource

@@ -68,7 +68,8 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         }
 
         RpcSchema schema = RpcSchemaLoader.Load(
-            _files.Distinct(), new RpcSchemaLoadOptions { ImportPaths = ResolveFiles(ImportPath) }, Cancellation);
+            _files.Distinct(), new RpcSchemaLoadOptions { ImportPaths = ResolveFiles(ImportPath) },
+            Cancellation);
         foreach (string warning in schema.Warnings)
         {
             WriteWarning(warning);

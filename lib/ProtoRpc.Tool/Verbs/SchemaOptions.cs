@@ -7,7 +7,8 @@ internal sealed class SchemaOptions
 {
     private readonly Option<string[]> _schema = new("--schema", "-s")
     {
-        Description = "A .proto file, a descriptor set (.pb, .protoset, .desc), a folder, the http:// address "
+        Description =
+            "A .proto file, a descriptor set (.pb, .protoset, .desc), a folder, the http:// address "
             + "of a file, or an endpoint that offers reflection, as grpc://host:50051; may be repeated.",
         HelpName = "SOURCE",
         AllowMultipleArgumentsPerToken = true,

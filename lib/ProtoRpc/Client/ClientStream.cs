@@ -4,7 +4,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>A call of streams at a transport: replies are read, failures say where, and tokens end it.</summary>
+/// <summary>A call of streams at a transport: replies are read, failures say where,
+/// and tokens end it.</summary>
 /// <param name="stream">The call below.</param>
 /// <param name="end">Cancels the call below; disposed of with it.</param>
 /// <param name="check">Checks a request; null where they are checked already.</param>

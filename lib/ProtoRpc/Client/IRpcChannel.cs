@@ -4,8 +4,8 @@ using ProtoRpc.Protocols.Headers;
 namespace ProtoRpc.Client;
 
 /// <summary>One way for a client to reach an endpoint: the native protocol, HTTP, gRPC.</summary>
-/// <remarks>An asynchronous method that a channel does not have of its own runs the blocking one on the thread
-/// pool: the system's calls that connect and look up names have no other form.</remarks>
+/// <remarks>An asynchronous method that a channel does not have of its own runs the blocking one on the
+/// thread pool: the system's calls that connect and look up names have no other form.</remarks>
 internal interface IRpcChannel : IDisposable, IAsyncDisposable
 {
     /// <summary>The side channel: sent with every call, and replaced by what a reply brings.</summary>

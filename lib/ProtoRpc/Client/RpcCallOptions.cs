@@ -10,9 +10,9 @@ public sealed record RpcCallOptions
     public TimeSpan? Timeout { get; set; }
 
     /// <summary>When the caller stops waiting, by this machine's clock: for calls that share one deadline.
-    /// Null for none. With a <see cref="Timeout"/> as well, the earlier of the two ends the call; a call whose
-    /// deadline has passed fails with DeadlineExceeded and sends nothing. The server is told the time that is
-    /// left.</summary>
+    /// Null for none. With a <see cref="Timeout"/> as well, the earlier of the two ends the call; a call
+    /// whose deadline has passed fails with DeadlineExceeded and sends nothing. The server is told the time
+    /// that is left.</summary>
     public DateTimeOffset? Deadline { get; set; }
 
     /// <summary>Headers to send beside those of the client.</summary>

@@ -86,7 +86,8 @@ public sealed partial class RpcClient
         Reach(Create(endpoints, balancing, schema, options, cancellationToken), cancellationToken);
 
     /// <inheritdoc cref=
-    /// "Connect(IReadOnlyList{RpcEndpoint}, RpcLoadBalancing, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
+    /// "Connect(IReadOnlyList{RpcEndpoint}, RpcLoadBalancing, RpcSchema?,
+    /// RpcClientOptions?, CancellationToken)"/>
     public static Task<RpcClient> ConnectAsync(
         IReadOnlyList<RpcEndpoint> endpoints,
         RpcLoadBalancing balancing,

@@ -141,7 +141,7 @@ public sealed partial class RpcClient
             ? SpecOf(method, options)
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The request has {request.Length - request.Position:N0} bytes. A message of Protocol Buffers "
-                + "has at most 2 GiB less one byte.");
+                $"The request has {request.Length - request.Position:N0} bytes. A message of "
+                + "Protocol Buffers has at most 2 GiB less one byte.");
     }
 }

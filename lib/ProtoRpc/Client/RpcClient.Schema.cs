@@ -160,7 +160,8 @@ public sealed partial class RpcClient
 
     // Channels ask for as long as the limits let a call take, which may be longer than this one has.
     private RpcException Failed(
-        RpcException error, TimeSpan? timeout, CancellationTokenSource time, CancellationToken cancellation) =>
+        RpcException error, TimeSpan? timeout, CancellationTokenSource time,
+        CancellationToken cancellation) =>
         error.Code == RpcStatusCode.Cancelled && timeout is { } passed && time.IsCancellationRequested
         && !cancellation.IsCancellationRequested
             ? CallErrors.TimedOut(Endpoint, passed, sent: false, error)

@@ -87,7 +87,8 @@ public sealed partial class RpcClient
     /// <param name="method">The method, or its bare or full name.</param>
     /// <param name="request">The request: a message, or an object or dictionary with its fields.</param>
     /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the call on both sides, as does leaving the loop early.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides,
+    /// as does leaving the loop early.</param>
     /// <exception cref="RpcException">The call failed, with the server's status; Unimplemented where the
     /// transport carries no streams; InvalidArgument for a request that is none of the method's; NotFound for
     /// the name; FailedPrecondition without a schema for it.</exception>
@@ -107,7 +108,8 @@ public sealed partial class RpcClient
     /// <param name="requests">The requests: messages, or objects or dictionaries with their fields; read
     /// while replies come.</param>
     /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the call on both sides, as does leaving the loop early.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides,
+    /// as does leaving the loop early.</param>
     /// <exception cref="RpcException">As with one request.</exception>
     public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
         string method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
@@ -177,7 +179,8 @@ public sealed partial class RpcClient
             return PartsOf(method, read, telemetry, Cancellable(
                 () => _interceptors is { } chain
                     ? ClientInterceptors.Wait(
-                        () => chain.OpenAsync(call, spec => OpenChannel(spec, read, cancellation), cancellation))
+                        () => chain.OpenAsync(
+                            call, spec => OpenChannel(spec, read, cancellation), cancellation))
                     : OpenChannel(call, read, cancellation),
                 cancellation));
         }

@@ -136,7 +136,8 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     /// <exception cref="RpcException">The call failed: by a fault or by another return code than 0, which
     /// <see cref="RpcException.NativeStatus"/> has.</exception>
     public byte[] Execute(
-        ReadOnlySpan<byte> request, TimeSpan? timeout = null, CancellationToken cancellationToken = default) =>
+        ReadOnlySpan<byte> request, TimeSpan? timeout = null,
+        CancellationToken cancellationToken = default) =>
         Execute(request, waitForReady: false, timeout, cancellationToken);
 
     /// <summary>The same, and waits for a server that is not there where it is asked to.</summary>
@@ -179,13 +180,15 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 
     /// <summary>The same without holding a thread.</summary>
     public Task<byte[]> ExecuteAsync(
-        ReadOnlyMemory<byte> request, TimeSpan? timeout = null, CancellationToken cancellationToken = default) =>
+        ReadOnlyMemory<byte> request, TimeSpan? timeout = null,
+        CancellationToken cancellationToken = default) =>
         ExecuteAsync(request, waitForReady: false, timeout, cancellationToken);
 
     /// <summary>The same without holding a thread, and waits for a server that is not there where it is asked
     /// to.</summary>
     public async Task<byte[]> ExecuteAsync(
-        ReadOnlyMemory<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellationToken)
+        ReadOnlyMemory<byte> request, bool waitForReady, TimeSpan? timeout,
+        CancellationToken cancellationToken)
     {
         cancellationToken.ThrowIfCancellationRequested();
         TimeSpan time = timeout ?? _limits.CallTimeout;

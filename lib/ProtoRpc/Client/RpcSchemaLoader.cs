@@ -16,7 +16,8 @@ public static class RpcSchemaLoader
     /// <summary>Loads the schema of one location.</summary>
     /// <exception cref="RpcException">It cannot be read or reached, or is no schema.</exception>
     public static RpcSchema Load(
-        string location, RpcSchemaLoadOptions? options = null, CancellationToken cancellationToken = default) =>
+        string location, RpcSchemaLoadOptions? options = null,
+        CancellationToken cancellationToken = default) =>
         Load([location], options, cancellationToken);
 
     /// <summary>Loads one schema of several locations.</summary>
@@ -31,7 +32,8 @@ public static class RpcSchemaLoader
     /// asked.</summary>
     /// <inheritdoc cref="Load(string, RpcSchemaLoadOptions?, CancellationToken)"/>
     public static Task<RpcSchema> LoadAsync(
-        string location, RpcSchemaLoadOptions? options = null, CancellationToken cancellationToken = default) =>
+        string location, RpcSchemaLoadOptions? options = null,
+        CancellationToken cancellationToken = default) =>
         LoadAsync([location], options, cancellationToken);
 
     /// <summary>Loads one schema of several locations without holding a thread while servers are

@@ -47,9 +47,9 @@ internal static class CallErrors
         RpcStatusCode.DeadlineExceeded,
         $"The call to '{endpoint}' was not sent: its deadline, {deadline:O}, has passed. "
         + "Give the call a later one.")
-        {
-            Endpoint = endpoint,
-        };
+    {
+        Endpoint = endpoint,
+    };
 
     public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,

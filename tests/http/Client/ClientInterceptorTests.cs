@@ -125,7 +125,8 @@ public static class ClientInterceptorTests
 
         Assert.Equal("changed", (await client.InvokeAsync<PlaceReply>("Place", Place("a"))).Id);
         other = new WatchRequest();
-        RpcException error = Assert.Throws<RpcException>(() => client.Invoke<PlaceReply>("Place", Place("a")));
+        RpcException error =
+            Assert.Throws<RpcException>(() => client.Invoke<PlaceReply>("Place", Place("a")));
 
         Assert.Contains("takes a shop.PlaceRequest, not a shop.WatchRequest", error.Message);
     }
@@ -287,7 +288,8 @@ public static class ClientInterceptorTests
 
         DynamicMessage reply = client.Upload(method, new MemoryStream(Place("fail").ToByteArray()));
         server.Failures = 1;
-        DynamicMessage again = await client.UploadAsync(method, new MemoryStream(Place("fail").ToByteArray()));
+        DynamicMessage again =
+            await client.UploadAsync(method, new MemoryStream(Place("fail").ToByteArray()));
 
         Assert.Equal("fail", reply.Get(reply.Type.FindField("id")!));
         Assert.Equal("fail", again.Get(again.Type.FindField("id")!));

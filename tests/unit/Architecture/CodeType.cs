@@ -1,6 +1,7 @@
 namespace ProtoRpc.Tests.Architecture;
 
-/// <summary>A type as its source shows it: what the compiler nests in it or makes for it counts to it.</summary>
+/// <summary>A type as its source shows it:
+/// what the compiler nests in it or makes for it counts to it.</summary>
 /// <param name="Assembly">The assembly's name.</param>
 /// <param name="FullName">Namespace and name.</param>
 /// <param name="Folders">The folders of its files, from the folder of the project on, with '/'; "" for the

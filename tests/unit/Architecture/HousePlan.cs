@@ -57,14 +57,16 @@ internal static class HousePlan
         "System.Net.Sockets.UdpClient", "System.Net.Sockets.NetworkStream",
         "System.Net.Sockets.UnixDomainSocketEndPoint", "System.Net.Dns", "System.Net.Security.SslStream",
         "System.Net.Http.SocketsHttpHandler", "System.Net.Http.HttpClientHandler",
-        "System.Net.Http.HttpClient", "System.Net.Quic.QuicConnection", "System.Net.WebSockets.ClientWebSocket",
+        "System.Net.Http.HttpClient", "System.Net.Quic.QuicConnection",
+        "System.Net.WebSockets.ClientWebSocket",
         "System.IO.Pipes.NamedPipeServerStream", "System.IO.Pipes.NamedPipeClientStream",
         "System.IO.Pipes.NamedPipeServerStreamAcl", "System.IO.Pipes.PipeStream",
         "System.IO.File", "System.IO.FileInfo", "System.IO.FileStream", "System.IO.Directory",
         "System.IO.DirectoryInfo", "System.Diagnostics.Process",
     };
 
-    /// <summary>The folders and the types of the libraries that may use doors, each with the reason.</summary>
+    /// <summary>The folders and the types of the libraries that may use doors,
+    /// each with the reason.</summary>
     public static IReadOnlyDictionary<string, string> MayOpen { get; } = new Dictionary<string, string>
     {
         ["Transports"] = "opens all byte streams",

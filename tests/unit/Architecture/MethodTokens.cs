@@ -40,7 +40,8 @@ internal static class MethodTokens
                 case OperandType.InlineVar:
                     code.Offset += 2;
                     break;
-                case OperandType.ShortInlineBrTarget or OperandType.ShortInlineI or OperandType.ShortInlineVar:
+                case OperandType.ShortInlineBrTarget or OperandType.ShortInlineI
+                    or OperandType.ShortInlineVar:
                     code.Offset += 1;
                     break;
                 case OperandType.InlineNone:

@@ -168,9 +168,11 @@ internal sealed class TypeNames(MetadataReader reader, string assembly)
 
     string ICustomAttributeTypeProvider<string>.GetSystemType() => "System.Type";
 
-    bool ICustomAttributeTypeProvider<string>.IsSystemType(string type) => type.Split(',')[0] == "System.Type";
+    bool ICustomAttributeTypeProvider<string>.IsSystemType(string type) =>
+        type.Split(',')[0] == "System.Type";
 
-    // As an attribute writes typeof: "Space.Outer+Inner, Assembly, Version=..." or, of this assembly, no comma.
+    // As an attribute writes typeof: "Space.Outer+Inner, Assembly, Version=..." or,
+    // of this assembly, no comma.
     string ICustomAttributeTypeProvider<string>.GetTypeFromSerializedName(string name)
     {
         string[] parts = name.Split(',', 3, StringSplitOptions.TrimEntries);

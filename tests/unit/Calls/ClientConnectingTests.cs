@@ -157,7 +157,8 @@ public static class ClientConnectingTests
         using RpcServer server = EchoServer.Start(RpcTransport.Tcp);
         using RpcClient client = RpcClient.Connect(server.Endpoints[0]);
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Ping(new() { Service = "calls.Nothing" }));
+        RpcException error =
+            Assert.Throws<RpcException>(() => client.Ping(new() { Service = "calls.Nothing" }));
 
         Assert.Equal("ServiceNotServed", error.ErrorId);
         Assert.Equal(RpcStatusCode.NotFound, error.Code);
@@ -225,7 +226,8 @@ public static class ClientConnectingTests
             server.Endpoints[0], schema: null,
             new RpcClientOptions { InterfaceId = EchoServer.Schema.GetService("calls.Echo").InterfaceId });
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Ping(new() { Service = "calls.Nothing" }));
+        RpcException error =
+            Assert.Throws<RpcException>(() => client.Ping(new() { Service = "calls.Nothing" }));
 
         Assert.Equal("ServiceNotServed", error.ErrorId);
         Assert.Contains("calls.Echo", error.Message, StringComparison.Ordinal);

@@ -3,8 +3,8 @@ using System.Text.RegularExpressions;
 namespace ProtoRpc.Tests.Docs;
 
 /// <summary>Finds where C# code takes an error id from another place than RpcErrorIds.</summary>
-/// <remarks>It looks at what ErrorId, a local errorId and the second argument of an ErrorRecord are set to, and
-/// at the arguments of methods with a parameter errorId.</remarks>
+/// <remarks>It looks at what ErrorId, a local errorId and the second argument of an ErrorRecord are set to,
+/// and at the arguments of methods with a parameter errorId.</remarks>
 internal static partial class ErrorIdSources
 {
     /// <param name="code">The code to look through.</param>
@@ -37,7 +37,8 @@ internal static partial class ErrorIdSources
     }
 
     /// <summary>The methods that take an error id, and the place of the id among their parameters.</summary>
-    public static IEnumerable<(string Name, int Index)> Methods(string code) => Declaration().Matches(code).Select(
+    public static IEnumerable<(string Name, int Index)> Methods(string code) =>
+        Declaration().Matches(code).Select(
         method => (method.Groups["name"].Value, method.Groups["before"].Value.Count(c => c == ',')));
 
     private static IEnumerable<string> Given(string code, string method, int index, int least)

@@ -3,7 +3,8 @@ using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Tests.Docs;
 
-/// <summary>The ids of errors stand in RpcErrorIds alone, and about_ProtoRpc_ErrorIds explains each.</summary>
+/// <summary>The ids of errors stand in RpcErrorIds alone,
+/// and about_ProtoRpc_ErrorIds explains each.</summary>
 public static partial class ErrorIdsTests
 {
     // Names of other things that are also ids.
@@ -48,7 +49,8 @@ public static partial class ErrorIdsTests
         string[] headings = [.. Heading().Matches(page).Select(match => match.Groups["id"].Value)];
         string[] explained = [.. Section().Matches(page).Select(match => match.Groups["id"].Value)];
 
-        Assert.Equal(Ids.Concat(statuses).Order(StringComparer.Ordinal), headings.Order(StringComparer.Ordinal));
+        Assert.Equal(
+            Ids.Concat(statuses).Order(StringComparer.Ordinal), headings.Order(StringComparer.Ordinal));
         Assert.Equal(headings, explained);
     }
 
@@ -56,7 +58,8 @@ public static partial class ErrorIdsTests
     public static void Each_id_is_used()
     {
         HashSet<string> used =
-            [.. Sources.SelectMany(source => Use().Matches(source.Text)).Select(use => use.Groups["id"].Value)];
+            [.. Sources.SelectMany(source => Use().Matches(source.Text))
+                .Select(use => use.Groups["id"].Value)];
 
         Assert.Empty(Ids.Where(id => !used.Contains(id)));
     }
@@ -76,7 +79,8 @@ public static partial class ErrorIdsTests
     [Fact]
     public static void Errors_take_their_ids_from_RpcErrorIds()
     {
-        (string, int)[] shared = [.. Sources.SelectMany(source => ErrorIdSources.Methods(source.Text)).Distinct()];
+        (string, int)[] shared =
+            [.. Sources.SelectMany(source => ErrorIdSources.Methods(source.Text)).Distinct()];
 
         Assert.Empty(Sources.SelectMany(source => ErrorIdSources.Foreign(source.Text, shared)
             .Select(expression => $"{source.File}: {expression}")));

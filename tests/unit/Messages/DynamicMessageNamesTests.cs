@@ -49,7 +49,8 @@ public static class DynamicMessageNamesTests
 
         message["colour"] = "green";
         message["item"] = new { name = "a", itemCount = 3L, inner = new { name = "b" } };
-        message["items"] = new object[] { new { name = "c" }, new Dictionary<string, object> { ["name"] = "d" } };
+        message["items"] =
+            new object[] { new { name = "c" }, new Dictionary<string, object> { ["name"] = "d" } };
         message["tags"] = new[] { "x", "y" };
         message["sizes"] = new Dictionary<string, int> { ["s"] = 1 };
         message["data"] = "AQI=";

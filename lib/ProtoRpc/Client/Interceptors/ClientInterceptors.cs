@@ -13,7 +13,8 @@ internal sealed class ClientInterceptors
     private readonly Func<RpcException, RpcMethodInfo, RpcException> _locate;
 
     private ClientInterceptors(
-        RpcEndpoint endpoint, RpcClientOptions options, Func<RpcException, RpcMethodInfo, RpcException> locate)
+        RpcEndpoint endpoint, RpcClientOptions options,
+        Func<RpcException, RpcMethodInfo, RpcException> locate)
     {
         _locate = locate;
         _endpoint = endpoint;
@@ -109,8 +110,8 @@ internal sealed class ClientInterceptors
         return await _open(context).ConfigureAwait(false) ?? throw BadAnswer(_endpoint, call.Method, null);
     }
 
-    /// <summary>Waits for a call. An interceptor that awaits must not need the thread that waits here, as that
-    /// of a user interface, to go on.</summary>
+    /// <summary>Waits for a call. An interceptor that awaits must not need the thread that waits here, as
+    /// that of a user interface, to go on.</summary>
     public static TResult Wait<TResult>(Func<Task<TResult>> call) =>
         SynchronizationContext.Current is null && TaskScheduler.Current == TaskScheduler.Default
             ? call().GetAwaiter().GetResult()

@@ -22,8 +22,8 @@ public interface IRpcClientInterceptor
     /// <param name="next">The rest of the chain, with the transport at its end.</param>
     /// <returns>The reply: what <paramref name="next"/> gave,
     /// or another message of the method's reply type.</returns>
-    /// <exception cref="RpcException">The call failed; <see cref="RpcException.Trailers"/> has what the server
-    /// sent with it.</exception>
+    /// <exception cref="RpcException">The call failed; <see cref="RpcException.Trailers"/> has what the
+    /// server sent with it.</exception>
     ValueTask<IMessage> InvokeAsync(RpcClientCallContext context, IMessage request, RpcClientHandler next);
 
     /// <summary>Sees a call whose messages go and come one at a time, and passes it on or not.</summary>

@@ -2,8 +2,8 @@ using Google.Protobuf;
 
 namespace ProtoRpc;
 
-/// <summary>A call whose messages go and come one at a time, as interceptors of clients see it. Derive from it
-/// to see or change the messages of another stream, or to answer without a server.</summary>
+/// <summary>A call whose messages go and come one at a time, as interceptors of clients see it. Derive from
+/// it to see or change the messages of another stream, or to answer without a server.</summary>
 /// <remarks>One may send while another reads; neither is done by two at once.</remarks>
 public abstract class RpcClientStream : IAsyncDisposable
 {

@@ -39,7 +39,7 @@ internal sealed class BindProbe : IDisposable
     {
         bool isOther =
             TransportConnection.IsBroken(failure) || failure is RpcException
-                { ErrorId: RpcErrorIds.ProtocolError };
+            { ErrorId: RpcErrorIds.ProtocolError };
         if (_found is null && _isOfUse && isOther && !isOver)
         {
             FindAsync().GetAwaiter().GetResult();

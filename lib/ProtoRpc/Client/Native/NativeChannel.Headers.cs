@@ -14,8 +14,8 @@ internal sealed partial class NativeChannel
 {
     private const int MessageIdBytes = 16;
 
-    // Ids differ between channels by their random start, and within one by the number of the call: nobody but the
-    // server sees them, so that they need not be random, which would cost each call a system call.
+    // Ids differ between channels by their random start, and within one by the number of the call: nobody but
+    // the server sees them, so that they need not be random, which would cost each call a system call.
     private readonly Guid _firstId = Guid.NewGuid();
     private long _lastId;
 

@@ -66,7 +66,7 @@ internal static class NativeHeaders
 
     private static RpcException Broken(string why, Exception? inner) =>
         new(RpcStatusCode.Internal, $"The header cannot be read: {why}.", inner)
-            { ErrorId = RpcErrorIds.BadHeader };
+        { ErrorId = RpcErrorIds.BadHeader };
 
     private static void WriteVarint(IBufferWriter<byte> output, uint value)
     {

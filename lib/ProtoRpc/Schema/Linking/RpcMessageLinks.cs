@@ -58,7 +58,8 @@ internal static class RpcMessageLinks
     // The class that protoc made of the same file belongs to the protocols, which stand above schemas.
     private static FileDescriptorProto OwnFile()
     {
-        using Stream resource = typeof(RpcMessageLinks).Assembly.GetManifestResourceStream("rpc_messages.pb")!;
+        using Stream resource =
+            typeof(RpcMessageLinks).Assembly.GetManifestResourceStream("rpc_messages.pb")!;
         using CodedInputStream set = new(resource);
         set.ReadTag();
         return FileDescriptorProto.Parser.ParseFrom(set.ReadBytes());

@@ -236,7 +236,7 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
 
     private static RpcException Exhausted(string why) =>
         new(RpcStatusCode.ResourceExhausted, $"The message is refused: {why}.")
-            { ErrorId = RpcErrorIds.TooManyParts };
+        { ErrorId = RpcErrorIds.TooManyParts };
 
     private Transfer Find((string, ByteString) key)
     {

@@ -281,6 +281,7 @@ public static class BadGrpcServerTests
     private static IMessage Call(Http2Peer peer)
     {
         using RpcClient client = RpcClient.Connect(peer.Endpoint, Schema);
-        return client.Invoke(client.GetMethod("Check"), new HealthCheckRequest(), new() { Timeout = Patience });
+        return client.Invoke(
+            client.GetMethod("Check"), new HealthCheckRequest(), new() { Timeout = Patience });
     }
 }

@@ -60,7 +60,8 @@ internal static partial class ProtocLocator
             .FirstOrDefault(File.Exists);
         return onPath ?? throw Missing(
             $"protoc, the compiler of .proto files, is neither at '{shipped}' nor on PATH. "
-            + $"Reference the package ProtoRpc.Compiler, which brings it, install protobuf-compiler, or set {Variable} "
+            + $"Reference the package ProtoRpc.Compiler, which brings it, install protobuf-compiler, or "
+            + $"set {Variable} "
             + "to its path.");
     }
 
