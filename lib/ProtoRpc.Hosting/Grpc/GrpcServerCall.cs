@@ -38,6 +38,7 @@ internal sealed class GrpcServerCall(
             method, GrpcRequest.ContextOf(request), GrpcRequest.DeadlineOf(request), http.RequestAborted)
         {
             Headers = () => GrpcRequest.MetadataOf(request),
+            Services = http.RequestServices,
         };
     }
 

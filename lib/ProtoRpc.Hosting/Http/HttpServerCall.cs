@@ -46,6 +46,7 @@ internal sealed class HttpServerCall(
         return new CallHead(method, IncomingContext(request), DeadlineOf(request), http.RequestAborted)
         {
             Headers = () => HandlerHeaders.Read(request),
+            Services = http.RequestServices,
         };
     }
 

@@ -13,6 +13,10 @@ internal readonly record struct CallHead(
     /// <summary>Reads what came beside the request, when somebody asks for it; null for nothing.</summary>
     public Func<RpcMetadata>? Headers { get; init; }
 
+    /// <summary>The services of the application for this call, where it made a scope of them;
+    /// else null.</summary>
+    public IServiceProvider? Services { get; init; }
+
     /// <summary>The extensions of the native request header; null for none.</summary>
     public DynamicMessage? Extensions { get; init; }
 }

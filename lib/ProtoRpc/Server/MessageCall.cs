@@ -49,6 +49,7 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
         {
             HeaderSource = head.Headers,
             ReceivedExtensions = head.Extensions,
+            Services = head.Services,
         };
         Context = context;
         if (await OpenStreamAsync(method, context).ConfigureAwait(false) is { } stream)

@@ -20,7 +20,7 @@ public sealed class RpcServer : IRpcServer
     private readonly ServedEndpoints _endpoints;
     private ServerHost? _host;
 
-    private RpcServer(RpcServerOptions options)
+    internal RpcServer(RpcServerOptions options)
     {
         _options = options;
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
@@ -67,18 +67,7 @@ public sealed class RpcServer : IRpcServer
     public RpcServer AddService(RpcServiceInfo service, Guid? interfaceId = null)
     {
         ArgumentNullException.ThrowIfNull(service);
-        _endpoints.RequireNotStarted();
-        Guid id = interfaceId ?? service.InterfaceId;
-        if (_services.Find(s => s.InterfaceId == id) is { } other)
-        {
-            throw new RpcException(
-                RpcStatusCode.AlreadyExists,
-                $"{service.FullName} and {other.Info.FullName} have the same interface id {id}; "
-                + "give one of them another.");
-        }
-
-        _services.Add(new ServerService(service, id));
-        return this;
+        return AddService(new ServerService(service, interfaceId ?? service.InterfaceId));
     }
 
     /// <summary>Handles a method dynamically. The name is bare where one service has it, else full.</summary>
@@ -220,9 +209,11 @@ public sealed class RpcServer : IRpcServer
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
     public RpcServer StartListening()
     {
-        ServerHost host = new(_services, _options, _calls);
-        _endpoints.Start(_options.TlsCertificate, () => Prepare(host), host.Stop);
-        _host = host;
+        _endpoints.Start(_options.TlsCertificate, () =>
+        {
+            ServerHost host = Open();
+            return endpoint => FaceOf(endpoint).Bind(endpoint, host);
+        });
         return this;
     }
 
@@ -240,6 +231,39 @@ public sealed class RpcServer : IRpcServer
 
     /// <summary>Stops, with the limit's drain time.</summary>
     public async ValueTask DisposeAsync() => await StopAsync().ConfigureAwait(false);
+
+    /// <summary>Serves one more service, with the handlers that it has.</summary>
+    internal RpcServer AddService(ServerService service)
+    {
+        _endpoints.RequireNotStarted();
+        if (_services.Find(s => s.InterfaceId == service.InterfaceId) is { } other)
+        {
+            throw new RpcException(
+                RpcStatusCode.AlreadyExists,
+                $"{service.Info.FullName} and {other.Info.FullName} have the same interface id "
+                + $"{service.InterfaceId}; give one of them another.");
+        }
+
+        _services.Add(service);
+        return this;
+    }
+
+    /// <summary>Ends the set-up. Endpoints that the server does not bind itself, as those of a web
+    /// application, begin to serve with this.</summary>
+    internal ServerHost Open()
+    {
+        lock (_services)
+        {
+            if (_host is null)
+            {
+                _services.ForEach(s => s.Complete(_options.Interceptors));
+                _host = new ServerHost(_services, _options, _calls);
+                _endpoints.Stopped = _host.Stop;
+            }
+
+            return _host;
+        }
+    }
 
     private RpcServer HandleTyped<TRequest, TReply>(string method, RpcHandler handler)
         where TRequest : class, IMessage<TRequest>, new()
@@ -282,12 +306,6 @@ public sealed class RpcServer : IRpcServer
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"{method.FullName} {verb} {wanted.FullName}, not {given}.");
         }
-    }
-
-    private Func<RpcEndpoint, IServedEndpoint> Prepare(ServerHost host)
-    {
-        _services.ForEach(s => s.Complete(_options.Interceptors));
-        return endpoint => FaceOf(endpoint).Bind(endpoint, host);
     }
 
     private IServerFace FaceOf(RpcEndpoint endpoint) =>

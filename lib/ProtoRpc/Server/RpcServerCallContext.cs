@@ -68,6 +68,10 @@ public sealed class RpcServerCallContext : RpcPeerContext
         set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
     }
 
+    /// <summary>The services of the application that hosts the server, in the scope of this call; null
+    /// outside of such an application.</summary>
+    public IServiceProvider? Services { get; internal set; }
+
     /// <summary>The request's bytes, for a handler that reads them itself; else null.</summary>
     public Stream? Body { get; internal set; }
 

@@ -14,7 +14,6 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _gate = new();
     private IServedEndpoint[] _served = [];
-    private Action? _stopped;
     private Task? _stopping;
     private RpcServerCounters _last;
 
@@ -26,6 +25,9 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
 
     /// <summary>What the server has done, until it stopped.</summary>
     public RpcServerCounters Counters => _completion.Task.IsCompleted ? _last : Count();
+
+    /// <summary>Releases what the calls share, after the last endpoint is closed.</summary>
+    public Action? Stopped { get; set; }
 
     /// <summary>Ends when the server has stopped.</summary>
     public Task Completion => _completion.Task;
@@ -49,12 +51,8 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     /// <summary>Binds every endpoint; when one cannot be bound, those before it are closed again.</summary>
     /// <param name="certificate">The certificate of native endpoints; null for none.</param>
     /// <param name="prepare">Does what comes before the first endpoint, and returns how to bind one.</param>
-    /// <param name="stopped">Releases what the calls share, after the last endpoint is closed.</param>
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
-    public void Start(
-        X509Certificate2? certificate,
-        Func<Func<RpcEndpoint, IServedEndpoint>> prepare,
-        Action? stopped = null)
+    public void Start(X509Certificate2? certificate, Func<Func<RpcEndpoint, IServedEndpoint>> prepare)
     {
         lock (_gate)
         {
@@ -67,7 +65,6 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
 
             EndpointErrors.RequireTcp(_wanted, certificate);
             _served = BindAll(prepare());
-            _stopped = stopped;
         }
     }
 
@@ -116,7 +113,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         }
         finally
         {
-            _stopped?.Invoke();
+            Stopped?.Invoke();
             _last = Count() with { Connections = 0 };
             _completion.TrySetResult();
         }

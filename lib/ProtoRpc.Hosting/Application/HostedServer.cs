@@ -1,0 +1,56 @@
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Options;
+using ProtoRpc.Server;
+
+namespace ProtoRpc.Hosting.Application;
+
+/// <summary>Makes the server of an application.</summary>
+internal static class HostedServer
+{
+    /// <exception cref="OptionsValidationException">A setting that cannot be used.</exception>
+    /// <exception cref="RpcException">A class that does not fit its service.</exception>
+    public static RpcServer Create(IServiceProvider services)
+    {
+        RpcHostOptions options = services.GetRequiredService<IOptions<RpcHostOptions>>().Value;
+        RpcEndpoint[] endpoints = [.. options.Endpoints.Select(RpcEndpoint.Parse)];
+        RpcServer server = new(OptionsOf(services, options, endpoints));
+        foreach (HostedService service in services.GetServices<HostedService>())
+        {
+            server.AddService(service.Bind());
+        }
+
+        foreach (RpcEndpoint endpoint in endpoints)
+        {
+            server.AddEndpoint(endpoint);
+        }
+
+        return server;
+    }
+
+    /// <summary>HTTP and gRPC, on endpoints of either owner.</summary>
+    public static HttpServerOptions HttpOf(RpcHostOptions options) => options.Http with
+    {
+        Certificate = options.Http.Certificate ?? options.Certificate,
+        CertificateChain = options.Http.CertificateChain ?? options.CertificateChain,
+    };
+
+    private static RpcServerOptions OptionsOf(
+        IServiceProvider services, RpcHostOptions options, RpcEndpoint[] endpoints)
+    {
+        // A certificate that no endpoint of the native protocol would use is an error there.
+        bool isTls = endpoints.Any(endpoint => endpoint.Transport == RpcTransport.Tcp);
+        RpcServerOptions server = options.Server with
+        {
+            TlsCertificate = options.Server.TlsCertificate ?? (isTls ? options.Certificate : null),
+            TlsCertificateChain =
+                options.Server.TlsCertificateChain ?? (isTls ? options.CertificateChain : null),
+            Interceptors =
+            [
+                new CallScope(services.GetRequiredService<IServiceScopeFactory>()),
+                .. options.Server.Interceptors,
+                .. services.GetServices<HostedInterceptor>().Select(hosted => hosted.Interceptor),
+            ],
+        };
+        return server.WithHttp(HttpOf(options));
+    }
+}

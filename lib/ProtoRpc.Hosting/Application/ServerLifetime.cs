@@ -1,0 +1,61 @@
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+
+namespace ProtoRpc.Hosting.Application;
+
+/// <summary>Opens the server's own endpoints when the application starts, and closes them when it
+/// stops.</summary>
+internal sealed partial class ServerLifetime(
+    RpcServer server, IOptions<HostOptions> host, ILogger<RpcServer> logger) : IHostedLifecycleService
+{
+    // What is left of the application's time when running calls are cancelled: they answer, and connections
+    // are closed, before the host waits no longer.
+    private const double ShareOfDrain = 0.8;
+
+    private Task _stopping = Task.CompletedTask;
+
+    public Task StartingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    public Task StartAsync(CancellationToken cancellationToken)
+    {
+        server.Open();
+        if (server.Endpoints.Count > 0)
+        {
+            server.StartListening();
+            foreach (RpcEndpoint endpoint in server.Endpoints)
+            {
+                LogListening(endpoint);
+            }
+        }
+
+        return Task.CompletedTask;
+    }
+
+    public Task StartedAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    // Before any part of the application stops, so that all parts drain at the same time.
+    public Task StoppingAsync(CancellationToken cancellationToken)
+    {
+        TimeSpan time = host.Value.ShutdownTimeout;
+        _stopping = server.StopAsync(time == Timeout.InfiniteTimeSpan ? time : time * ShareOfDrain);
+        return Task.CompletedTask;
+    }
+
+    public async Task StopAsync(CancellationToken cancellationToken)
+    {
+        await _stopping.WaitAsync(cancellationToken).ConfigureAwait(false);
+        foreach (RpcEndpoint endpoint in server.Endpoints)
+        {
+            LogStopped(endpoint);
+        }
+    }
+
+    public Task StoppedAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    [LoggerMessage(10, LogLevel.Information, "Listening on {Endpoint}.")]
+    private partial void LogListening(RpcEndpoint endpoint);
+
+    [LoggerMessage(11, LogLevel.Information, "Stopped listening on {Endpoint}.")]
+    private partial void LogStopped(RpcEndpoint endpoint);
+}
