@@ -5,14 +5,16 @@
 $importModule = Get-Command -Name Import-Module -Module Microsoft.PowerShell.Core
 
 # No cmdlets of other modules: each would be found and loaded first, which takes longer than all the rest.
-$shared = [System.IO.Path]::Combine($PSScriptRoot, 'bin', 'ProtoRpc.Shared.dll')
-if (-not [System.IO.File]::Exists($shared)) {
-    throw "ProtoRpc is not built: '$shared' is missing. Run 'dotnet build' in '$PSScriptRoot', then import again."
-}
-
 $isReload = $null -ne ('ProtoRpc.ModuleLoadContext' -as [type])
-if (-not $isReload) {
-    $null = [System.Runtime.Loader.AssemblyLoadContext]::Default.LoadFromAssemblyPath($shared)
+foreach ($name in 'ProtoRpc.Shared.dll', 'ProtoRpc.Loader.dll') {
+    $path = [System.IO.Path]::Combine($PSScriptRoot, 'bin', $name)
+    if (-not [System.IO.File]::Exists($path)) {
+        throw "ProtoRpc is not built: '$path' is missing. Run 'dotnet build' in '$PSScriptRoot', then import again."
+    }
+
+    if (-not $isReload) {
+        $null = [System.Runtime.Loader.AssemblyLoadContext]::Default.LoadFromAssemblyPath($path)
+    }
 }
 
 $cmdlets = & $importModule -Assembly ([ProtoRpc.ModuleLoadContext]::LoadCmdlets()) -PassThru:$isReload
@@ -27,7 +29,17 @@ if ($isReload) {
     }
 }
 
+# The shell looks for types in the default context only, and before that among its accelerators. So all public
+# types get an accelerator under their full name; scripts, Pester and proxies can name them.
+$accelerators = [psobject].Assembly.GetType('System.Management.Automation.TypeAccelerators')
+foreach ($type in [ProtoRpc.ModuleLoadContext]::AddImport()) {
+    $accelerators::Add($type.FullName, $type)
+}
+
 $ExecutionContext.SessionState.Module.OnRemove = {
     Get-RpcConnection | Disconnect-RpcEndpoint
     Get-RpcListener | Stop-RpcListener
+    foreach ($type in [ProtoRpc.ModuleLoadContext]::RemoveImport()) {
+        $null = $accelerators::Remove($type.FullName)
+    }
 }

@@ -51,7 +51,7 @@ Import-Module '$ModuleManifest'
 [System.Runtime.Loader.AssemblyLoadContext]::Default.Assemblies.ForEach{ `$_.GetName().Name } -match 'Protobuf|ProtoRpc'
 "@
 
-        $result.Output.Trim() | Should -Be 'ProtoRpc.Shared'
+        $result.Output.Trim() -split '\r?\n' | Sort-Object | Should -Be 'ProtoRpc.Loader', 'ProtoRpc.Shared'
     }
 
     It 'lets scripts name the shared types' {

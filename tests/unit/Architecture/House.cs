@@ -9,6 +9,7 @@ internal static class House
         ("ProtoRpc", "lib/ProtoRpc"),
         ("ProtoRpc.Hosting", "lib/ProtoRpc.Hosting"),
         ("ProtoRpc.Tool", "lib/ProtoRpc.Tool"),
+        ("ProtoRpc.Loader", "cmdlets/ProtoRpc.Loader"),
         ("ProtoRpc.PowerShell", "cmdlets/ProtoRpc.PowerShell"),
     ];
 

@@ -14,7 +14,7 @@ internal static class HousePlan
     private static readonly string[] Hosting = [.. Server, "Hosting"];
     private static readonly string[] Library = [.. Hosting, "Client"];
 
-    private static readonly string[] Objects = [.. Library, "cmdlets/Objects"];
+    private static readonly string[] Objects = [.. Library, "Loader", "cmdlets/Objects"];
     private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
     private static readonly string[] Runspaces = [.. Handlers, "cmdlets/Runspaces"];
     private static readonly string[] Parameters = [.. Runspaces, "cmdlets/Parameters"];
@@ -35,6 +35,7 @@ internal static class HousePlan
         ["Server"] = Transports,
         ["Hosting"] = Server,
         ["Tool"] = Library,
+        ["Loader"] = Shared,
         ["cmdlets/Objects"] = Library,
         ["cmdlets/Handlers"] = Objects,
         ["cmdlets/Runspaces"] = Handlers,
@@ -72,7 +73,8 @@ internal static class HousePlan
         ["Transports"] = "opens all byte streams",
         ["Schema/Sources"] = "reads .proto files, and starts protoc",
         ["Hosting"] = "hands sockets to Kestrel",
-        ["ProtoRpc.RpcHttpSchema"] = "writes the .proto texts of a server into a folder for protoc",
+        ["ProtoRpc.RpcSchemaLoader"] = "tells a folder from a file",
+        ["ProtoRpc.Client.Http.HttpSchemaReader"] = "writes the .proto texts of a server into a folder for protoc",
         ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",
         ["ProtoRpc.Security.UnixPeer"] = "asks a connected socket who is at its other end",
         ["ProtoRpc.Security.WindowsPeer"] = "asks a connected pipe who is at its other end",

@@ -1,13 +1,13 @@
 using System.Runtime.InteropServices;
 
-namespace ProtoRpc;
+namespace ProtoRpc.Loader;
 
 /// <summary>Finds the folder of ASP.NET Core among the shared frameworks of this machine.</summary>
 /// <remarks>
 /// The shell's own runtime need not have it: the official archives of PowerShell bring a runtime without it,
 /// and then the frameworks that belong to <c>dotnet</c> are used. The order is that of .NET's own host.
 /// </remarks>
-public sealed class AspNetCoreLocator
+internal sealed class AspNetCoreLocator
 {
     /// <summary>Names a folder with ASP.NET Core's assemblies; it wins over all other places.</summary>
     public const string FolderVariable = "PROTORPC_ASPNETCORE";
