@@ -70,8 +70,11 @@ internal enum EndpointFeatures
     /// <summary>Servers that are called by a host name, which need not be where they are.</summary>
     HostNames = 1 << 20,
 
+    /// <summary>Extensions of the headers of <c>rpc_messages.proto</c>.</summary>
+    HeaderExtensions = 1 << 21,
+
     /// <summary>What the native protocol brings.</summary>
-    OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts,
+    OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts | HeaderExtensions,
 
     /// <summary>What HTTP brings.</summary>
     OfHttp = ReplyStreams | Gzip | Brotli | OwnAccount | Passwords | Tokens | Mechanisms | Formats | Browsers

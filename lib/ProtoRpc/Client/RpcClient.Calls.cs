@@ -58,7 +58,7 @@ public sealed partial class RpcClient
         body => ReplyParser.Parse<TReply>(method, body);
 
     private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
-        options is { Extensions: not null } && !Endpoint.IsNative
+        options is { Extensions: not null } && !Endpoint.Has(EndpointFeatures.HeaderExtensions)
             ? throw HeaderExtensions.NotCarried(Endpoint)
             : CallSpec.Of(method, options, _limits, Endpoint);
 

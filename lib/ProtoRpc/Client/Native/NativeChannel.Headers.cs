@@ -26,32 +26,8 @@ internal sealed partial class NativeChannel
         MessageChecks.RequireSize(body.Length, _limits.MaxMessageBytes, "request");
         Span<byte> id = stackalloc byte[MessageIdBytes];
         WriteNextId(id);
-        RpcRequestHeader header = new()
-        {
-            // The default, which the original's clients write all the same.
-            Version = 1,
-            MethodName = method,
-            MessageId = ByteString.CopyFrom(id),
-            CallContext = Context,
-        };
-        if (timeout != Timeout.InfiniteTimeSpan)
-        {
-            header.SetExtension(
-                ProtorpcTransportExtensions.TimeoutMs,
-                (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue));
-        }
-
-        if (NativeMetadata.Write(
-            call?.Options?.Headers is { } ofCall ? options.Headers.Concat(ofCall)
-                : options.Headers.Count > 0 ? options.Headers : null,
-            "headers", RpcStatusCode.InvalidArgument, _limits) is { } headers)
-        {
-            header.SetExtension(ProtorpcTransportExtensions.RequestHeaders, headers);
-        }
-
-        HeaderExtensions.Write(
-            header, call?.Options?.Extensions, "request header", RpcStatusCode.InvalidArgument, _limits);
-
+        RpcRequestHeader header = CallHeaders.Request(method, Context, timeout, call, options);
+        header.MessageId = ByteString.CopyFrom(id);
         NativeHeaders.Write(exchange.Request, header, body);
         body.Dispose();
         return header.MessageId;
@@ -94,25 +70,8 @@ internal sealed partial class NativeChannel
             Context = context;
         }
 
-        RpcMetadata trailers = NativeMetadata.Read(
-            header.GetExtension(ProtorpcTransportExtensions.ResponseTrailers),
-            "trailers", RpcStatusCode.Internal, _limits);
-        RpcSchema? schema = call?.Method.Service.Schema;
-        if (call?.Options?.Response is { } info)
-        {
-            info.Headers = NativeMetadata.Read(
-                header.GetExtension(ProtorpcTransportExtensions.ResponseHeaders),
-                "headers", RpcStatusCode.Internal, _limits);
-            info.Trailers = trailers;
-            info.Extensions =
-                HeaderExtensions.Read(header, schema, "response header", RpcStatusCode.Internal, _limits)
-                ?? new DynamicMessage(HeaderExtensions.TypeIn(schema, RpcResponseHeader.Descriptor));
-        }
-
-        return failed
-            ? throw NativeFailures.Of(
-                header, method, trailers, options.ExceptionTypes,
-                HeaderExtensions.TryRead(header.Exception, schema, "exception", _limits))
+        return CallHeaders.ReadResponse(header, method, call, options) is { } failure
+            ? throw failure
             : read(body);
     }
 }

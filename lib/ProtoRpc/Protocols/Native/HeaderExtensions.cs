@@ -134,8 +134,9 @@ internal static class HeaderExtensions
     /// <summary>An endpoint's protocol has no header that is extended.</summary>
     public static RpcException NotCarried(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
-        $"Calls to '{endpoint}' carry no extensions of the request header; the native protocol does "
-        + "(tcp, pipe and local endpoints). Use headers, or the call context.")
+        $"Calls to '{endpoint}' carry no extensions of the request header; those to "
+        + $"{EndpointKinds.SchemesWith(EndpointFeatures.HeaderExtensions, "and")} endpoints do. "
+        + "Use headers, or the call context.")
     {
         ErrorId = RpcErrorIds.ExtensionsNotSupported,
         Endpoint = endpoint,
