@@ -54,4 +54,12 @@ public enum RpcTransport
         "grpc+unix", EndpointProtocol.Grpc, SocketPath, OfGrpc | KnowsCaller | LocalOnly,
         Hint = "gRPC over a Unix socket")]
     GrpcUnix,
+
+    /// <summary>The process itself (<c>inproc://</c>).</summary>
+    [EndpointKind(
+        "inproc", "in-process", NameAlone,
+        LocalOnly | KnowsCaller | ReplyStreams | RequestStreams | OwnAccount | ExceptionTypes | Parts
+        | Reflection | HeaderExtensions,
+        Hint = "In this process, without a socket")]
+    InProcess,
 }

@@ -1,0 +1,353 @@
+using System.Buffers;
+using System.Diagnostics;
+using System.Threading.Channels;
+using Google.Protobuf;
+using ProtoRpc.Client;
+using ProtoRpc.Client.InProcess;
+using ProtoRpc.Client.Native;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.InProcess;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
+
+[assembly: RpcChannel<InProcessChannel>]
+
+namespace ProtoRpc.Client.InProcess;
+
+/// <summary>Calls services of a server in the same process, without a socket.</summary>
+internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions options)
+    : IRpcChannel, IRpcChannelMaker
+{
+    private static readonly TimeSpan CloseTimeout = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _gate = new();
+    private RpcCallContext _context = new();
+    private IInProcessConnection? _connection;
+    private bool _disposed;
+
+    public RpcEndpoint Endpoint => endpoint;
+
+    public RpcClientOptions Options => options;
+
+    // Never changed in place, so calls at the same time see one or the other.
+    public RpcCallContext Context
+    {
+        get => Volatile.Read(ref _context);
+        set => Volatile.Write(ref _context, value);
+    }
+
+    public static bool Reaches(EndpointKindAttribute kind) => kind.Transport == RpcTransport.InProcess;
+
+    public static IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        new InProcessChannel(endpoint, options);
+
+    public void Connect(CancellationToken cancellation) => Reach();
+
+    /// <summary>The way to the server that listens now; another than before when that one has
+    /// stopped.</summary>
+    public IInProcessConnection Reach()
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_disposed, this);
+            if (_connection is { IsClosed: true })
+            {
+                _connection.Dispose();
+                _connection = null;
+            }
+
+            return _connection ??= Find().Connect();
+        }
+    }
+
+    public TReply Invoke<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        InvokeAsync(call, request, read, cancellation).GetAwaiter().GetResult();
+
+    public async Task<TReply> InvokeAsync<TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RequireUnary(call.Method);
+        using EncodedMessage body = options.MultiPartThreshold is null
+            ? EncodedMessage.Of(request, options.Limits.MaxMessageBytes, "request")
+            : EncodedMessage.Of(request);
+        if (body.Length < (options.MultiPartThreshold ?? int.MaxValue))
+        {
+            return await CallAsync(
+                call.Method.Service.FullName, call.Method.Name, call, body, read, cancellation)
+                .ConfigureAwait(false);
+        }
+
+        using Stream parts = body.OpenRead();
+        return await Task.Run(() => Upload(call, parts, read, cancellation), CancellationToken.None)
+            .ConfigureAwait(false);
+    }
+
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        RequireUnary(call.Method);
+        MultiPartSender sender = new(
+            options.MultiPartThreshold ?? options.Limits.MaxMessageBytes,
+            part => CallBuiltIn(
+                call.Method.Service.FullName, BuiltInNames.Multi, part, call,
+                RpcMultiPartResponse.Parser.ParseFrom, cancellation));
+        return read(sender.Send(call.Method.Name, request, call.Progress).Span);
+    }
+
+    public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new InProcessStream(
+        this, call.Method.Service.FullName, call.Method.Name, call, cancellation);
+
+    public RpcSchema FetchSchema(CancellationToken cancellation)
+    {
+        RpcSchema[] schemas = [.. Find().Services.Select(service => service.Schema).Distinct()];
+        return schemas.Aggregate((all, other) => all.CompleteWith(other, "server"));
+    }
+
+    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
+        FetchSchema(cancellation);
+
+    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
+    {
+        long start = Stopwatch.GetTimestamp();
+        CallSpec call = new(PingProtocol.Info, ping.Timeout);
+        RpcPingResponse reply = CallBuiltIn(
+            PingProtocol.Info.Service.FullName, BuiltInNames.Ping, ping.Message, call, PingProtocol.Read,
+            cancellation);
+        return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply)
+            .Require(ping.Service ?? ping.Through?.FullName);
+    }
+
+    public void Dispose()
+    {
+        CloseSession();
+        lock (_gate)
+        {
+            _disposed = true;
+            _connection?.Dispose();
+            _connection = null;
+        }
+    }
+
+    private IInProcessServer Find() => InProcessNames.Find(endpoint.Name) ?? throw new RpcException(
+        RpcStatusCode.Unavailable,
+        $"Cannot connect to '{endpoint}': no server of this process listens under that name. Start the "
+        + "listener in this process, or check the name; another shell or job is another process.")
+    {
+        Endpoint = endpoint,
+    };
+
+    private TReply CallBuiltIn<TReply>(
+        string service, string method, IMessage request, CallSpec call, ReplyReader<TReply> read,
+        CancellationToken cancellation)
+    {
+        using EncodedMessage body = EncodedMessage.Of(request, options.Limits.MaxMessageBytes, "request");
+        return CallAsync(service, method, call, body, read, cancellation).GetAwaiter().GetResult();
+    }
+
+    private async Task<TReply> CallAsync<TReply>(
+        string service, string method, CallSpec call, EncodedMessage body, ReplyReader<TReply> read,
+        CancellationToken cancellation)
+    {
+        await using InProcessStream stream = new(this, service, method, call, cancellation);
+        await stream.SendAsync(body).ConfigureAwait(false);
+        return await stream.ReadAsync().ConfigureAwait(false)
+            ? read(stream.Current.FirstSpan)
+            : throw new RpcException(
+                RpcStatusCode.Internal, $"The server answered {service}.{method} without a reply.")
+            {
+                ErrorId = RpcErrorIds.BadReply,
+                MayHaveExecuted = true,
+            };
+    }
+
+    private static void RequireUnary(RpcMethodInfo method)
+    {
+        if (!method.IsUnary)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
+                + $"{nameof(RpcClient.InvokeStreamAsync)}.");
+        }
+    }
+
+    // Tells the server that the session is not needed any more. It would expire anyway.
+    private void CloseSession()
+    {
+        if (!Context.HasSessionId || _connection is null or { IsClosed: true })
+        {
+            return;
+        }
+
+        try
+        {
+            CallBuiltIn(
+                PingProtocol.Info.Service.FullName, BuiltInNames.Close, new RpcVoid(),
+                new CallSpec(PingProtocol.Info, CloseTimeout), static _ => true, CancellationToken.None);
+            Context = new RpcCallContext();
+        }
+        catch (RpcException)
+        {
+            // The server may be stopping, and the session with it.
+        }
+    }
+}
+
+/// <summary>A call of a service in the same process.</summary>
+internal sealed class InProcessStream : IRpcStream
+{
+    private readonly InProcessChannel _channel;
+    private readonly CallSpec _spec;
+    private readonly InProcessCall _call;
+    private readonly CancellationToken _caller;
+    private readonly CancellationTokenSource _end;
+    private bool _over;
+    private bool _sent;
+
+    public InProcessStream(
+        InProcessChannel channel, string service, string method, CallSpec spec,
+        CancellationToken cancellation)
+    {
+        _channel = channel;
+        _spec = spec;
+        _caller = cancellation;
+        _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        try
+        {
+            _call = new InProcessCall(
+                service,
+                CallHeaders.Request(method, channel.Context, spec.Timeout, spec, channel.Options),
+                _end.Token);
+            channel.Reach().Begin(_call);
+        }
+        catch
+        {
+            _end.Dispose();
+            throw;
+        }
+
+        if (spec.Timeout != Timeout.InfiniteTimeSpan)
+        {
+            _end.CancelAfter(spec.Timeout);
+        }
+    }
+
+    /// <inheritdoc/>
+    public ReadOnlySequence<byte> Current { get; private set; }
+
+    /// <inheritdoc/>
+    public async ValueTask<bool> SendAsync(IMessage message, bool compress)
+    {
+        if (_sent && !_spec.Method.IsClientStreaming)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, "The method takes one request, and it was sent already.");
+        }
+
+        _sent = true;
+        using EncodedMessage body =
+            EncodedMessage.Of(message, _channel.Options.Limits.MaxMessageBytes, "request");
+        return await SendAsync(body).ConfigureAwait(false);
+    }
+
+    /// <summary>The same for a message that is encoded already.</summary>
+    public async ValueTask<bool> SendAsync(EncodedMessage body)
+    {
+        if (_over)
+        {
+            return false;
+        }
+
+        try
+        {
+            await _call.Requests.Writer.WriteAsync(body.ToArray(), _end.Token).ConfigureAwait(false);
+            return true;
+        }
+        catch (Exception e) when (e is OperationCanceledException or ChannelClosedException)
+        {
+            // The server ended the call, or it was cancelled: the reading side knows why.
+            return false;
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask CompleteAsync()
+    {
+        _call.Requests.Writer.TryComplete();
+        return default;
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask<bool> ReadAsync()
+    {
+        if (_over)
+        {
+            return false;
+        }
+
+        try
+        {
+            InProcessReply reply = await _call.Replies.Reader.ReadAsync(_end.Token).ConfigureAwait(false);
+            _over = reply.IsLast;
+            if (reply.Header is { } header)
+            {
+                Keep(header);
+            }
+
+            if (reply.Body is not { } body)
+            {
+                return false;
+            }
+
+            MessageChecks.RequireSize(body.Length, _channel.Options.Limits.MaxMessageBytes, "reply");
+            Current = new ReadOnlySequence<byte>(body);
+            return true;
+        }
+        catch (Exception e)
+        {
+            _over = true;
+            RpcException failure = Explain(e);
+            await _end.CancelAsync().ConfigureAwait(false);
+            throw failure;
+        }
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask DisposeAsync()
+    {
+        if (!_over)
+        {
+            _over = true;
+            await _end.CancelAsync().ConfigureAwait(false);
+        }
+
+        _end.Dispose();
+    }
+
+    private void Keep(RpcResponseHeader header)
+    {
+        if (header.CallContext is { } context)
+        {
+            _channel.Context = context;
+        }
+
+        if (CallHeaders.ReadResponse(header, _spec.Method.FullName, _spec, _channel.Options) is { } failure)
+        {
+            throw failure;
+        }
+    }
+
+    private RpcException Explain(Exception exception) => exception switch
+    {
+        RpcException known => known,
+        ChannelClosedException => CallErrors.ConnectionLost(_channel.Endpoint, exception),
+        OperationCanceledException when !_caller.IsCancellationRequested
+            && _spec.Timeout != Timeout.InfiniteTimeSpan =>
+            CallErrors.TimedOut(_channel.Endpoint, _spec.Timeout, sent: true, exception),
+        _ => CallErrors.Cancelled(_channel.Endpoint, sent: true, exception),
+    };
+}
