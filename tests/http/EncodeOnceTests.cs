@@ -1,8 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Formats;
-using ProtoRpc.Hosting;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Http.Tests;

@@ -1,5 +1,4 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Cmdlets;

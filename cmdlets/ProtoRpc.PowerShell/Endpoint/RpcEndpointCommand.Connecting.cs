@@ -1,7 +1,6 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Security;
-using ProtoRpc.Security;
 
 namespace ProtoRpc;
 

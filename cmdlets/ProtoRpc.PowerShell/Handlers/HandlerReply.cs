@@ -3,7 +3,6 @@ using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Objects;
-using ProtoRpc.Server;
 
 namespace ProtoRpc.PowerShell.Handlers;
 

@@ -5,7 +5,6 @@ using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Http;
-using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Http;
 

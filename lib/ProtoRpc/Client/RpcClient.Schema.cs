@@ -1,7 +1,6 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Client;
-using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 using ProtoRpc.Transports;
 

@@ -3,7 +3,6 @@ using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
 using ProtoRpc.Schema.Sources;
-using ProtoRpc.Schema.Sources.Protoc;
 using ProtoRpc.Schema.Text;
 
 namespace ProtoRpc;

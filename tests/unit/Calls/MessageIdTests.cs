@@ -3,7 +3,6 @@ using System.Collections.Concurrent;
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Calls;
 

@@ -61,7 +61,7 @@ public static partial class ErrorIdsTests
             [.. Sources.SelectMany(source => Use().Matches(source.Text))
                 .Select(use => use.Groups["id"].Value)];
 
-        Assert.Empty(Ids.Where(id => !used.Contains(id)));
+        Assert.All(Ids, id => Assert.Contains(id, used));
     }
 
     [Fact]

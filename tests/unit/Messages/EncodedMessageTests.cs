@@ -1,9 +1,7 @@
 using System.Globalization;
 using System.Text.RegularExpressions;
 using Google.Protobuf;
-using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Messages;
 

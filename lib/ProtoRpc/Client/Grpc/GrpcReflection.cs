@@ -3,7 +3,6 @@ using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
-using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Client.Grpc;
 

@@ -5,7 +5,6 @@ using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
-using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 

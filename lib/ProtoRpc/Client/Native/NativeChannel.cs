@@ -3,14 +3,11 @@ using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Native;
-using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
-using ProtoRpc.Transports;
 
 [assembly: RpcChannel<NativeChannel>]
 

@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Schema.Linking;
 
