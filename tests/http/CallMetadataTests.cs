@@ -1,4 +1,3 @@
-using ProtoRpc.Http.Tests.Grpc;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 

@@ -1,6 +1,5 @@
 using System.Net;
 using System.Security.Principal;
-using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;
 

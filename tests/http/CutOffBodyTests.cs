@@ -4,7 +4,6 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text;
 using Google.Protobuf;
-using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -1,5 +1,4 @@
 using System.Net;
-using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;
 

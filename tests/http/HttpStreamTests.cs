@@ -2,7 +2,6 @@ using System.Buffers;
 using System.Net;
 using System.Text;
 using Google.Protobuf;
-using ProtoRpc.Http.Tests.Grpc;
 using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Http.Tests;

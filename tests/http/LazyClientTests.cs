@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;
 

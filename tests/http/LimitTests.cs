@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
 using Google.Protobuf;
-using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Text;
-using ProtoRpc.Http.Tests.Grpc;
 
 namespace ProtoRpc.Http.Tests;
 

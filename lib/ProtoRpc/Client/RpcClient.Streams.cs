@@ -2,7 +2,6 @@ using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Interceptors;
-using ProtoRpc.Messages;
 
 namespace ProtoRpc;
 

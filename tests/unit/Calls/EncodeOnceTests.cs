@@ -1,6 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Tests.Calls;

@@ -1,4 +1,3 @@
-using Google.Protobuf;
 
 namespace ProtoRpc.Tests.Messages;
 

@@ -2,7 +2,6 @@ using System.Collections;
 using System.Diagnostics.CodeAnalysis;
 using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Mapping;
 
