@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.IO.Pipelines;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
@@ -29,6 +30,12 @@ internal sealed class GrpcServerCall(
 
     /// <inheritdoc/>
     protected override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+
+    /// <inheritdoc/>
+    protected override string RpcSystem => "grpc";
+
+    /// <inheritdoc/>
+    protected override ActivityContext ReadParent() => HttpActivity.Of(http) ?? base.ReadParent();
 
     /// <inheritdoc/>
     protected override CallHead ReadHead()

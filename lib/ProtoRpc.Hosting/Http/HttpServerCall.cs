@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Google.Protobuf;
@@ -26,6 +27,9 @@ internal sealed class HttpServerCall(
 
     /// <inheritdoc/>
     protected override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+
+    /// <inheritdoc/>
+    protected override ActivityContext ReadParent() => HttpActivity.Of(http) ?? base.ReadParent();
 
     /// <inheritdoc/>
     protected override CallHead ReadHead()

@@ -72,6 +72,10 @@ internal sealed class CallFailure
             isForCaller && detail < RpcErrorDetail.Message ? RpcErrorDetail.Message : detail, isForCaller);
     }
 
+    /// <summary>An exception of a call that is answered with a bare return code.</summary>
+    public static CallFailure OfUnexpected(Exception error) =>
+        new(error, ExceptionInfoCodec.StatusOf(error), RpcErrorDetail.None, isForCaller: false);
+
     /// <summary>An exception that a handler, or an interceptor around it, ended with.</summary>
     /// <param name="error">The exception.</param>
     /// <param name="detail">What the caller is told of exceptions that were not written for him.</param>

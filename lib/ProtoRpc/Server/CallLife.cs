@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace ProtoRpc.Server;
 
 /// <summary>The life of a call on a server, the same on every face: it begins, is served or fails, is
@@ -6,10 +8,13 @@ namespace ProtoRpc.Server;
 /// in a call leaves it as an exception, unless the failure itself cannot be written.</remarks>
 internal abstract class CallLife(CallMonitor monitor)
 {
+    private Activity? _activity;
+
     /// <summary>Runs the call and answers it, also when it fails.</summary>
     public async ValueTask RunAsync()
     {
         RpcStatusCode status = RpcStatusCode.Cancelled;
+        long began = CallTelemetry.IsMeasured ? Stopwatch.GetTimestamp() : 0;
         monitor.Begin();
         try
         {
@@ -20,6 +25,7 @@ internal abstract class CallLife(CallMonitor monitor)
             await CloseAsync().ConfigureAwait(false);
             if (!IsAbandoned)
             {
+                SetCurrentActivity();
                 status = await FailAsync(e).ConfigureAwait(false);
             }
         }
@@ -27,8 +33,12 @@ internal abstract class CallLife(CallMonitor monitor)
         {
             Release();
             monitor.End(status);
+            Report(status, began);
         }
     }
+
+    /// <summary>Counts and logs the calls of the server.</summary>
+    protected CallMonitor Monitor => monitor;
 
     /// <summary>Whether nobody waits for an answer, and the transport takes none.</summary>
     protected virtual bool IsAbandoned => false;
@@ -47,5 +57,43 @@ internal abstract class CallLife(CallMonitor monitor)
     /// <summary>Gives back what the call holds.</summary>
     protected virtual void Release()
     {
+    }
+
+    /// <summary>What is called, as far as it is known.</summary>
+    protected abstract CallTarget Target { get; }
+
+    /// <summary>What the call is part of; the default for a call on its own.</summary>
+    protected virtual ActivityContext ReadParent() => default;
+
+    /// <summary>Begins the activity of the call, where somebody listens and once the target is
+    /// known.</summary>
+    protected void StartActivity()
+    {
+        if (CallTelemetry.IsTraced)
+        {
+            _activity = CallTelemetry.Start(Target, ReadParent());
+        }
+    }
+
+    // What is current in ServeAsync ends with it; the log of a failure belongs to the call, too.
+    private void SetCurrentActivity()
+    {
+        if (_activity is not null)
+        {
+            Activity.Current = _activity;
+        }
+    }
+
+    private void Report(RpcStatusCode status, long began)
+    {
+        if (_activity is not null)
+        {
+            CallTelemetry.Stop(_activity, status);
+        }
+
+        if (began != 0)
+        {
+            CallTelemetry.Measure(Target, status, Stopwatch.GetElapsedTime(began));
+        }
     }
 }

@@ -1,4 +1,6 @@
+using System.Diagnostics;
 using Google.Protobuf;
+using ProtoRpc.Protocols;
 
 namespace ProtoRpc.Server;
 
@@ -10,6 +12,9 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
 
     /// <summary>The call as its handler sees it; null until its header is read.</summary>
     protected RpcServerCallContext? Context { get; private set; }
+
+    /// <summary>The RPC system, as activities and measurements name it.</summary>
+    protected virtual string RpcSystem => "protorpc";
 
     /// <summary>Reads what comes before the request.</summary>
     protected abstract CallHead ReadHead();
@@ -52,6 +57,7 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
             Services = head.Services,
         };
         Context = context;
+        StartActivity();
         if (await OpenStreamAsync(method, context).ConfigureAwait(false) is { } stream)
         {
             await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
@@ -74,6 +80,24 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
         CallFailure failure = RefusalOf(error) ?? host.Fail(Context, peer, Sendable(error));
         await FailAsync(failure).ConfigureAwait(false);
         return failure.Code;
+    }
+
+    /// <inheritdoc/>
+    protected sealed override CallTarget Target =>
+        new(RpcSystem, Context?.Method.FullName ?? CallTarget.UnknownMethod, endpoint);
+
+    /// <inheritdoc/>
+    protected override ActivityContext ReadParent()
+    {
+        try
+        {
+            return TraceContext.Read(Context!.RequestHeaders);
+        }
+        catch (RpcException)
+        {
+            // Headers that cannot be read fail the call only when its handler looks at them.
+            return default;
+        }
     }
 
     /// <inheritdoc/>

@@ -16,13 +16,14 @@ public sealed class RpcServer : IRpcServer
 {
     private readonly RpcServerOptions _options;
     private readonly List<ServerService> _services = [];
-    private readonly CallMonitor _calls = new();
+    private readonly CallMonitor _calls;
     private readonly ServedEndpoints _endpoints;
     private ServerHost? _host;
 
     internal RpcServer(RpcServerOptions options)
     {
         _options = options;
+        _calls = new CallMonitor(options.Logger);
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
     }
 

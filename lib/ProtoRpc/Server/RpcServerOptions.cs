@@ -1,4 +1,5 @@
 using System.Security.Cryptography.X509Certificates;
+using Microsoft.Extensions.Logging;
 using ProtoRpc.Server;
 
 namespace ProtoRpc;
@@ -50,6 +51,11 @@ public sealed record RpcServerOptions
     /// is not told. Called once for each such call, by its thread; what it throws is ignored. Null for no
     /// record.</summary>
     public Action<RpcFailedCall>? CallFailed { get; set; }
+
+    /// <summary>Logs the calls that <see cref="CallFailed"/> records: as an error an exception that its
+    /// caller is not told, with its correlation id; as information a failure that a handler wrote for the
+    /// caller. Null for no log.</summary>
+    public ILogger? Logger { get; set; }
 
     internal RpcServerOptions Copy() => this with
     {

@@ -115,6 +115,7 @@ internal sealed class ServerHost(
 
     private void Record(CallFailure failure, RpcServerCallContext? context)
     {
+        Monitor.Log(context?.Method.FullName, context?.Endpoint, failure);
         try
         {
             Options.CallFailed?.Invoke(

@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Runtime.ExceptionServices;
-using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Server.Raw;
@@ -19,8 +18,12 @@ internal sealed class RawCall(CallMonitor monitor, Guid interfaceId, RpcRawHandl
     private const int HandlerFailed = unchecked((int)0x80004005);
 
     /// <inheritdoc/>
+    protected override CallTarget Target => new("dcerpc", interfaceId.ToString(), call.Endpoint);
+
+    /// <inheritdoc/>
     protected override async ValueTask<RpcStatusCode> ServeAsync()
     {
+        StartActivity();
         ReadOnlyMemory<byte>? reply =
             await handler(new RpcRawContext(interfaceId, call), call.Request).ConfigureAwait(false);
         if (reply is not { } bytes)
@@ -42,11 +45,15 @@ internal sealed class RawCall(CallMonitor monitor, Guid interfaceId, RpcRawHandl
             ExceptionDispatchInfo.Throw(error);
         }
 
-        RpcStatusCode status = ExceptionInfoCodec.StatusOf(error);
-        call.ReturnCode =
-            error is RpcException { Code: RpcStatusCode.PermissionDenied or RpcStatusCode.Unauthenticated }
-                ? Refused
-                : HandlerFailed;
-        return new(status);
+        bool isRefusal = error is RpcException
+        {
+            Code: RpcStatusCode.PermissionDenied or RpcStatusCode.Unauthenticated,
+        };
+        CallFailure failure = isRefusal
+            ? CallFailure.OfRequest(error)
+            : CallFailure.OfUnexpected(error);
+        Monitor.Log(Target.Method, call.Endpoint, failure);
+        call.ReturnCode = isRefusal ? Refused : HandlerFailed;
+        return new(failure.Code);
     }
 }

@@ -19,7 +19,7 @@ namespace ProtoRpc;
 public sealed class RpcRawServer : IRpcServer
 {
     private readonly RpcRawServerOptions _options;
-    private readonly CallMonitor _calls = new();
+    private readonly CallMonitor _calls;
     private readonly ServedEndpoints _endpoints;
     private RpcRawHandler _handler = static (_, _) => default;
 
@@ -27,6 +27,7 @@ public sealed class RpcRawServer : IRpcServer
     {
         InterfaceId = interfaceId;
         _options = options;
+        _calls = new CallMonitor(options.Logger);
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
     }
 

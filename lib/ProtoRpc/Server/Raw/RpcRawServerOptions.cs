@@ -1,4 +1,5 @@
 using System.Security.Cryptography.X509Certificates;
+using Microsoft.Extensions.Logging;
 
 namespace ProtoRpc;
 
@@ -24,6 +25,10 @@ public sealed record RpcRawServerOptions
 
     /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
     public int MaxCalls { get; set; } = 255;
+
+    /// <summary>Logs the calls that fail: as an error an exception of the handler, as information a caller
+    /// that was refused. Null for no log.</summary>
+    public ILogger? Logger { get; set; }
 
     /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
     public int? MaxRequestBytes { get; set; }

@@ -1,0 +1,30 @@
+using Microsoft.Extensions.Logging;
+
+namespace ProtoRpc.Server;
+
+/// <summary>Writes the calls that failed to the log of a host.</summary>
+internal static class CallLog
+{
+    private static readonly Action<ILogger, string, string, RpcStatusCode, string, Exception?> HandlerFailed =
+        LoggerMessage.Define<string, string, RpcStatusCode, string>(
+            LogLevel.Error,
+            new EventId(1, nameof(HandlerFailed)),
+            "{Method} on {Endpoint} failed with status {Status}, correlation id '{CorrelationId}'.");
+
+    private static readonly Action<ILogger, string, string, RpcStatusCode, string, Exception?> CallRefused =
+        LoggerMessage.Define<string, string, RpcStatusCode, string>(
+            LogLevel.Information,
+            new EventId(2, nameof(CallRefused)),
+            "{Method} on {Endpoint} ended with status {Status}: {Text}");
+
+    /// <summary>An exception that nobody expected: its caller got an id, or the bare text.</summary>
+    public static void Failure(
+        ILogger logger, string method, string endpoint, RpcStatusCode status, string? correlationId,
+        Exception error) =>
+        HandlerFailed(logger, method, endpoint, status, correlationId ?? "", error);
+
+    /// <summary>A failure that a handler wrote for its caller.</summary>
+    public static void Refusal(
+        ILogger logger, string method, string endpoint, RpcStatusCode status, string text) =>
+        CallRefused(logger, method, endpoint, status, text, null);
+}
