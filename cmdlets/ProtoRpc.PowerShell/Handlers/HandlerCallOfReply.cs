@@ -80,12 +80,12 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
         {
             if (Context.Deadline is not { } deadline)
             {
-                _ended!.Wait(Context.Aborted);
+                _ended!.Wait(Context.Clock.Aborted);
                 return true;
             }
 
             double left = (deadline - DateTimeOffset.UtcNow).TotalMilliseconds;
-            return _ended!.Wait((int)Math.Clamp(left, 0, int.MaxValue), Context.Aborted);
+            return _ended!.Wait((int)Math.Clamp(left, 0, int.MaxValue), Context.Clock.Aborted);
         }
         catch (OperationCanceledException)
         {

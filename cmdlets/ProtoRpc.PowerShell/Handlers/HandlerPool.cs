@@ -303,12 +303,11 @@ internal sealed class HandlerPool : IDisposable
             running?.BeginStop();
         }
 
-        call.Fail(call.Context.Aborted.IsCancellationRequested
+        call.Fail(call.Context.Clock.Aborted.IsCancellationRequested
             ? new RpcException(
                 RpcStatusCode.Cancelled,
                 "The handler was stopped before it ended: the listener stops, or the call was given up.")
-            : new RpcException(
-                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler ended."));
+            : call.Context.Clock.Late());
         if (running is not null)
         {
             _ = WriteOffWhenStuckAsync(running, call);

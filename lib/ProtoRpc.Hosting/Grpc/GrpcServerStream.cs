@@ -36,7 +36,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         _input = input;
         _output = output;
         _response = response;
-        _cancellation = context.Aborted;
+        _cancellation = context.Clock.Aborted;
         if (!method.Info.IsUnary)
         {
             _end = CancellationTokenSource.CreateLinkedTokenSource(context.CancellationToken);

@@ -1,4 +1,5 @@
 using System.Security.Principal;
+using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
@@ -49,8 +50,8 @@ public abstract class RpcPeerContext
     /// or the listener stops.</summary>
     public abstract CancellationToken CancellationToken { get; }
 
-    /// <summary>The cancellation token but for the deadline, for a host that watches it by itself.</summary>
-    internal abstract CancellationToken Aborted { get; }
+    /// <summary>When and why the call ends before its handler does.</summary>
+    internal abstract CallClock Clock { get; }
 
     /// <summary>What is called, for messages.</summary>
     internal abstract string What { get; }

@@ -125,10 +125,11 @@ public sealed class RpcServer : IRpcServer
     }
 
     /// <summary>Handles a method whose requests may be too large for memory:
-    /// the handler reads the request's bytes from <see cref="RpcServerCallContext.Body"/>.</summary>
+    /// the handler reads the request's bytes from a stream, which is also
+    /// <see cref="RpcServerCallContext.Body"/>.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are;
     /// AlreadyExists for a second handler.</exception>
-    public RpcServer HandleStream(
+    public RpcServer HandleBody(
         string method, Func<RpcServerCallContext, Stream, ValueTask<IMessage>> handler)
     {
         ArgumentNullException.ThrowIfNull(handler);

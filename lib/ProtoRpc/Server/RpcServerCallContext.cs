@@ -13,8 +13,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
 
     private readonly ServerHost _host;
     private readonly RpcCallContext? _incoming;
-    private readonly CancellationToken _cancellation;
-    private CancellationTokenSource? _withDeadline;
+    private readonly CallClock _clock;
     private DynamicMessage? _callContext;
     private RpcSession? _session;
     private RpcMetadata? _requestHeaders;
@@ -22,7 +21,6 @@ public sealed class RpcServerCallContext : RpcPeerContext
     private RpcMetadata? _responseTrailers;
     private DynamicMessage? _requestExtensions;
     private DynamicMessage? _responseExtensions;
-    private readonly bool _isDeadlineOfServer;
 
     internal RpcServerCallContext(
         ServerHost host,
@@ -37,21 +35,17 @@ public sealed class RpcServerCallContext : RpcPeerContext
         _host = host;
         Method = method;
         _incoming = incoming;
-        Deadline = Earlier(deadline, host.Options.Limits.HandlerTimeout);
-        _isDeadlineOfServer = Deadline != deadline;
-        _cancellation = cancellation;
+        _clock = new CallClock(deadline, host.Options.Limits.HandlerTimeout, cancellation);
     }
 
     /// <summary>The method that is called.</summary>
     public RpcMethodInfo Method { get; internal set; }
 
     /// <inheritdoc/>
-    public override DateTimeOffset? Deadline { get; }
+    public override DateTimeOffset? Deadline => _clock.Deadline;
 
     /// <inheritdoc/>
-    public override CancellationToken CancellationToken => Deadline is { } deadline
-        ? (_withDeadline ??= WithDeadline(deadline)).Token
-        : _cancellation;
+    public override CancellationToken CancellationToken => _clock.Token;
 
     /// <summary>What the server keeps for the caller between calls;
     /// made when a handler first asks for it.</summary>
@@ -140,7 +134,8 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// none.</summary>
     internal Google.Protobuf.IMessage? CheckedReply { get; set; }
 
-    internal override CancellationToken Aborted => _cancellation;
+    /// <summary>When and why the call ends before its handler does.</summary>
+    internal override CallClock Clock => _clock;
 
     /// <summary>The session that the caller names.</summary>
     internal Guid? SessionId => SideChannel.SessionIdOf(_incoming);
@@ -201,65 +196,13 @@ public sealed class RpcServerCallContext : RpcPeerContext
         return outgoing.Equals(incoming) ? null : outgoing;
     }
 
-    /// <summary>What a failure is: a handler that gives up when its time is over
-    /// was not cancelled, it was late.</summary>
-    internal Exception Explain(Exception failure) =>
-        failure is OperationCanceledException && _withDeadline is { IsCancellationRequested: true }
-            && !_cancellation.IsCancellationRequested
-            ? new RpcException(RpcStatusCode.DeadlineExceeded, WhyLate(), failure)
-            : failure;
-
-    /// <summary>Refuses a call whose caller waits no longer.</summary>
-    /// <exception cref="RpcException">DeadlineExceeded.</exception>
-    internal void RequireTime()
-    {
-        if (Deadline <= DateTimeOffset.UtcNow)
-        {
-            throw new RpcException(
-                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler began.");
-        }
-    }
-
     internal void End()
     {
-        _withDeadline?.Dispose();
+        _clock.Dispose();
         if (_session is { } session)
         {
             _host.RequireSessions().Release(session);
             _session = null;
         }
-    }
-
-    private string WhyLate() => _isDeadlineOfServer
-        ? $"The handler did not end within the {_host.Options.Limits.HandlerTimeout.TotalSeconds:0.###} "
-            + "s that its server gives it (HandlerTimeout)."
-        : "The deadline passed before the handler ended.";
-
-    private static DateTimeOffset? Earlier(DateTimeOffset? deadline, TimeSpan timeout)
-    {
-        if (timeout == Timeout.InfiniteTimeSpan)
-        {
-            return deadline;
-        }
-
-        DateTimeOffset end = DateTimeOffset.UtcNow + timeout;
-        return deadline < end ? deadline : end;
-    }
-
-    // Made only for handlers that look: a timer for every call would cost more than an empty call.
-    private CancellationTokenSource WithDeadline(DateTimeOffset deadline)
-    {
-        CancellationTokenSource source = CancellationTokenSource.CreateLinkedTokenSource(_cancellation);
-        TimeSpan left = deadline - DateTimeOffset.UtcNow;
-        if (left <= TimeSpan.Zero)
-        {
-            source.Cancel();
-        }
-        else if (left.TotalMilliseconds < int.MaxValue)
-        {
-            source.CancelAfter(left);
-        }
-
-        return source;
     }
 }

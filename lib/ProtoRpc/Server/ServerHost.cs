@@ -59,7 +59,7 @@ internal sealed class ServerHost(
     /// <param name="error">What failed.</param>
     public CallFailure Fail(RpcServerCallContext? context, PeerIdentity peer, Exception error)
     {
-        error = context?.Explain(error) ?? error;
+        error = context?.Clock.Explain(error) ?? error;
         if (context is not { RunsHandler: true })
         {
             CallFailure early = CallFailure.Of(error, DetailFor(peer));
@@ -72,7 +72,7 @@ internal sealed class ServerHost(
         }
 
         CallFailure failure = CallFailure.OfHandler(error, DetailFor(peer), context);
-        if (!context.Aborted.IsCancellationRequested)
+        if (!context.Clock.Aborted.IsCancellationRequested)
         {
             Record(failure, context);
         }
@@ -89,7 +89,7 @@ internal sealed class ServerHost(
             throw NativeStreaming.Refusal(method.Info, context.Endpoint);
         }
 
-        context.RequireTime();
+        context.Clock.RequireTime();
         context.RunsHandler = !method.IsBuiltIn;
         return method.Chain(context, request);
     }
@@ -99,7 +99,7 @@ internal sealed class ServerHost(
     public async ValueTask InvokeAsync(
         ServerMethod method, RpcServerCallContext context, RpcServerStream stream)
     {
-        context.RequireTime();
+        context.Clock.RequireTime();
         context.RunsHandler = !method.IsBuiltIn;
         await method.StreamChain(context, stream).ConfigureAwait(false);
         context.RunsHandler = false;

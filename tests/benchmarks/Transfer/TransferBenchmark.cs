@@ -121,7 +121,7 @@ internal static class TransferBenchmark
         long received = 0;
         RpcLimits limits = new() { MaxFragmentBytes = ushort.MaxValue };
         using RpcServer server = RpcServer.Create(schema, method.Service.FullName, new() { Limits = limits })
-            .HandleStream(method.Name, (_, body) =>
+            .HandleBody(method.Name, (_, body) =>
             {
                 byte[] buffer = new byte[SocketBuffer];
                 int count;

@@ -55,7 +55,7 @@ public static class MultiPartTests
     {
         long seen = 0;
         using RpcServer server = RpcServer.Create(EchoServer.Schema, "Other")
-            .HandleStream("Say", (_, body) =>
+            .HandleBody("Say", (_, body) =>
             {
                 seen = body.Length;
                 return ValueTask.FromResult<IMessage>(new EchoReply { Text = body.GetType().Name });
@@ -83,7 +83,7 @@ public static class MultiPartTests
     {
         byte[] seen = [];
         using RpcServer server = RpcServer.Create(EchoServer.Schema, "Other")
-            .HandleStream("Say", (_, body) =>
+            .HandleBody("Say", (_, body) =>
             {
                 seen = new byte[body.Length];
                 body.ReadExactly(seen);

@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using Microsoft.Extensions.Logging;
-using ProtoRpc.Tests.Calls.Messages;
 
 namespace ProtoRpc.Tests.Calls;
 
@@ -72,7 +71,8 @@ public static class ServerHooksTests
     public static void An_exception_of_a_raw_handler_is_logged()
     {
         ListLogger logger = new();
-        using RpcRawServer server = RpcRawServer.Create(Interface, new RpcRawServerOptions { Logger = logger })
+        using RpcRawServer server = RpcRawServer
+            .Create(Interface, new RpcRawServerOptions { Logger = logger })
             .OnExecute((RpcRawContext _, byte[] _) => throw new InvalidOperationException("no tape"))
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();

@@ -319,7 +319,7 @@ internal sealed class InProcessServerCall(InProcessListener listener, InProcessC
 
         // A timer for the deadline would cost a call without streams more than the call itself.
         private CancellationToken Cancellation =>
-            Method.Info.IsUnary ? context.Aborted : context.CancellationToken;
+            Method.Info.IsUnary ? context.Clock.Aborted : context.CancellationToken;
 
         private IMessage Read(byte[] body)
         {

@@ -1,3 +1,4 @@
+using ProtoRpc.Server;
 using ProtoRpc.Server.Native;
 
 namespace ProtoRpc;
@@ -20,7 +21,8 @@ public sealed class RpcRawContext : RpcPeerContext
     /// <inheritdoc/>
     public override CancellationToken CancellationToken => _call.Cancellation;
 
-    internal override CancellationToken Aborted => _call.Cancellation;
+    // Interfaces of the raw layer have no header that would carry a deadline.
+    internal override CallClock Clock => new(null, Timeout.InfiniteTimeSpan, _call.Cancellation);
 
     internal override string What => $"interface {InterfaceId}";
 }

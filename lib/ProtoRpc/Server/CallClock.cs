@@ -1,0 +1,90 @@
+namespace ProtoRpc.Server;
+
+/// <summary>The time of a call: it ends with the caller's deadline, with the time that the server gives its
+/// handlers, or when the caller cancels or vanishes or the server stops.</summary>
+internal sealed class CallClock : IDisposable
+{
+    private readonly TimeSpan _handlerTimeout;
+    private readonly bool _isOfServer;
+    private CancellationTokenSource? _source;
+
+    /// <param name="deadline">When the caller stops waiting; null where it did not say so.</param>
+    /// <param name="handlerTimeout">How long a handler may take.</param>
+    /// <param name="aborted">Cancelled when the caller cancels or vanishes, or the server stops.</param>
+    public CallClock(DateTimeOffset? deadline, TimeSpan handlerTimeout, CancellationToken aborted)
+    {
+        _handlerTimeout = handlerTimeout;
+        Deadline = Earlier(deadline, handlerTimeout);
+        _isOfServer = Deadline != deadline;
+        Aborted = aborted;
+    }
+
+    /// <summary>When the time is over; null for no such moment.</summary>
+    public DateTimeOffset? Deadline { get; }
+
+    /// <summary>Cancelled when the caller cancels or vanishes, or the server stops.</summary>
+    public CancellationToken Aborted { get; }
+
+    /// <summary>The same, and cancelled at the deadline.</summary>
+    public CancellationToken Token => Deadline is { } deadline
+        ? (_source ??= WithDeadline(deadline)).Token
+        : Aborted;
+
+    /// <summary>Refuses a call whose caller waits no longer.</summary>
+    /// <exception cref="RpcException">DeadlineExceeded.</exception>
+    public void RequireTime()
+    {
+        if (Deadline <= DateTimeOffset.UtcNow)
+        {
+            throw new RpcException(
+                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler began.");
+        }
+    }
+
+    /// <summary>What a failure is: a handler that gives up when its time is over
+    /// was not cancelled, it was late.</summary>
+    public Exception Explain(Exception failure) =>
+        failure is OperationCanceledException && _source is { IsCancellationRequested: true }
+            && !Aborted.IsCancellationRequested
+            ? Late(failure)
+            : failure;
+
+    /// <summary>The failure of a handler that did not end in time.</summary>
+    public RpcException Late(Exception? failure = null) => new(
+        RpcStatusCode.DeadlineExceeded,
+        _isOfServer
+            ? $"The handler did not end within the {_handlerTimeout.TotalSeconds:0.###} "
+                + "s that its server gives it (HandlerTimeout)."
+            : "The deadline passed before the handler ended.",
+        failure);
+
+    public void Dispose() => _source?.Dispose();
+
+    private static DateTimeOffset? Earlier(DateTimeOffset? deadline, TimeSpan timeout)
+    {
+        if (timeout == Timeout.InfiniteTimeSpan)
+        {
+            return deadline;
+        }
+
+        DateTimeOffset end = DateTimeOffset.UtcNow + timeout;
+        return deadline < end ? deadline : end;
+    }
+
+    // Made only for handlers that look: a timer for every call would cost more than an empty call.
+    private CancellationTokenSource WithDeadline(DateTimeOffset deadline)
+    {
+        CancellationTokenSource source = CancellationTokenSource.CreateLinkedTokenSource(Aborted);
+        TimeSpan left = deadline - DateTimeOffset.UtcNow;
+        if (left <= TimeSpan.Zero)
+        {
+            source.Cancel();
+        }
+        else if (left.TotalMilliseconds < int.MaxValue)
+        {
+            source.CancelAfter(left);
+        }
+
+        return source;
+    }
+}
