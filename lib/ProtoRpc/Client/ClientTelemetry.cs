@@ -5,8 +5,8 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Reports a call as an activity and a measurement, with the names of OpenTelemetry's conventions for
-/// RPC. While nobody listens there is none, and a call costs two reads of a flag.</summary>
+/// <summary>Reports a call as an activity and a measurement, with the names of OpenTelemetry's conventions
+/// for RPC. While nobody listens there is none, and a call costs two reads of a flag.</summary>
 internal sealed class ClientTelemetry
 {
     private const string System = "rpc.system.name";

@@ -1,0 +1,85 @@
+using System.Text.RegularExpressions;
+using Shop;
+
+namespace ProtoRpc.Http.Tests.Client;
+
+/// <summary>Runs the code of docs/csharp.md that shows the client.</summary>
+public static partial class CSharpPageTests
+{
+    private static readonly string Folder = Path.Combine(AppContext.BaseDirectory, "docs");
+
+    public static TheoryData<string> Endpoints =>
+        ["tcp://127.0.0.1:0", "http://127.0.0.1:0", "grpc://127.0.0.1:0"];
+
+    [Fact]
+    public static void The_page_shows_the_code_that_the_tests_run()
+    {
+        string page = File.ReadAllText(Path.Combine(Folder, "csharp.md"));
+        string[] shown = [.. Blocks().Matches(page).Select(match => match.Groups["code"].Value.Trim())];
+        MatchCollection samples = Samples().Matches(File.ReadAllText(Path.Combine(Folder, "PageSamples.cs")));
+
+        Assert.True(samples.Count >= 5);
+        Assert.All(samples, sample => Assert.Contains(Plain(sample.Groups["code"].Value), shown));
+    }
+
+    [Fact]
+    public static async Task Calls_with_generated_messages_streams_and_objects()
+    {
+        using OrderServer server = new("grpc://127.0.0.1:0");
+        Order order = new() { Id = "o1", Items = { "tea" } };
+
+        string output = await PageSamples.CallAsync(
+            server.Endpoint.ToString(), order, CancellationToken.None);
+
+        Assert.Equal(
+            ["1", "2", "3", "0"],
+            output.Split(Environment.NewLine, StringSplitOptions.RemoveEmptyEntries));
+        Assert.All(
+            server.Headers, headers => Assert.Equal("Bearer secret", headers.GetText("authorization")));
+        Assert.Equal(3, server.Headers.Count);
+    }
+
+    [Theory]
+    [MemberData(nameof(Endpoints))]
+    public static async Task Calls_without_generated_classes(string endpoint)
+    {
+        using OrderServer server = new(endpoint);
+
+        Assert.Equal(2, await PageSamples.DynamicAsync(server.Endpoint.ToString(), OrderServer.Schema));
+    }
+
+    [Fact]
+    public static async Task Sends_and_reads_in_turn()
+    {
+        using OrderServer server = new("grpc://127.0.0.1:0");
+
+        Assert.Equal("o1", (await PageSamples.OpenAsync(server.Endpoint.ToString())).Trim());
+    }
+
+    [Theory]
+    [MemberData(nameof(Endpoints))]
+    public static async Task Reports_failures(string endpoint)
+    {
+        using OrderServer server = new(endpoint) { Failures = 1 };
+        PlaceRequest request = new() { Order = new Order { Id = "fail" } };
+
+        string output = await PageSamples.FailAsync(server.Endpoint.ToString(), request);
+
+        Assert.StartsWith($"shop.Orders/Place at {server.Endpoint} failed with Aborted", output);
+    }
+
+    private static string Plain(string code)
+    {
+        string[] lines = code.Split('\n');
+        int indent = lines.Where(line => line.Trim().Length > 0)
+            .Min(line => line.Length - line.TrimStart().Length);
+        return string.Join('\n', lines.Select(line => line.Length < indent ? "" : line[indent..].TrimEnd()))
+            .Replace("address,", "\"grpcs://shop:443\",").Trim();
+    }
+
+    [GeneratedRegex("```csharp\n(?<code>.*?)```", RegexOptions.Singleline)]
+    private static partial Regex Blocks();
+
+    [GeneratedRegex("// <(?<name>[a-z]+)>\n(?<code>.*?)// </\\k<name>>", RegexOptions.Singleline)]
+    private static partial Regex Samples();
+}

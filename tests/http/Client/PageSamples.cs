@@ -1,0 +1,110 @@
+using Google.Protobuf;
+using Shop;
+
+namespace ProtoRpc.Http.Tests.Client;
+
+/// <summary>The code of docs/csharp.md, where <c>address</c> is written as an endpoint.</summary>
+internal static class PageSamples
+{
+    public static async Task<string> CallAsync(string address, Order order, CancellationToken stop)
+    {
+        using StringWriter output = new();
+        TextWriter Console = output;
+
+        // <call>
+        await using RpcClient client = await RpcClient.ConnectAsync(
+            address, new() { RetryCount = 3, Interceptors = [new TokenInterceptor()] }, stop);
+
+        PlaceReply reply = await client.InvokeAsync<PlaceReply>(
+            "Place", new PlaceRequest { Order = order }, new() { Timeout = TimeSpan.FromSeconds(5) }, stop);
+
+        await foreach (OrderEvent e in client.InvokeStreamAsync<OrderEvent>(
+            "Watch", new WatchRequest { Id = reply.Id }, cancellationToken: stop))
+        {
+            Console.WriteLine(e.Number);
+        }
+
+        DynamicMessage any = await client.InvokeAsync(
+            "Place", new { order = new { id = "o2" } }, cancellationToken: stop);
+        Console.WriteLine(any["total"]);
+        // </call>
+        return output.ToString();
+    }
+
+    public static async Task<object?> DynamicAsync(string address, RpcSchema schema)
+    {
+        // <dynamic>
+        await using RpcClient client = await RpcClient.ConnectAsync(address, schema);
+        DynamicMessage request = new(schema.GetMessage("shop.PlaceRequest"));
+        request["order"] = new { id = "o3", items = new[] { "tea", "cups" } };
+
+        DynamicMessage reply = await client.InvokeAsync("Place", request);
+        // </dynamic>
+        return reply["total"];
+    }
+
+    public static async Task<string> OpenAsync(string address)
+    {
+        using StringWriter output = new();
+        TextWriter Console = output;
+        await using RpcClient client = await RpcClient.ConnectAsync(address);
+
+        // <open>
+        await using RpcStreamingCall<WatchRequest, OrderEvent> call =
+            await client.OpenAsync<WatchRequest, OrderEvent>("Track");
+        await call.SendAsync(new WatchRequest { Id = "o1" });
+        while (await call.ReadAsync())
+        {
+            Console.WriteLine(call.Current.Text);
+            await call.CompleteAsync();
+        }
+        // </open>
+        return output.ToString();
+    }
+
+    public static async Task<string> FailAsync(string address, PlaceRequest request)
+    {
+        using StringWriter output = new();
+        TextWriter Console = output;
+        await using RpcClient client = await RpcClient.ConnectAsync(address);
+
+        // <fail>
+        DateTimeOffset deadline = DateTimeOffset.UtcNow.AddSeconds(2);
+        try
+        {
+            await client.InvokeAsync<PlaceReply>("Place", request, new() { Deadline = deadline });
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.Aborted && !e.MayHaveExecuted)
+        {
+            Console.WriteLine("The call did not run.");
+        }
+        catch (RpcException e)
+        {
+            Console.WriteLine($"{e.MethodName} at {e.Endpoint} failed with {e.Code}: {e.Message}");
+        }
+        // </fail>
+        return output.ToString();
+    }
+}
+
+// <token>
+internal sealed class TokenInterceptor : IRpcClientInterceptor
+{
+    public async ValueTask<IMessage> InvokeAsync(
+        RpcClientCallContext context, IMessage request, RpcClientHandler next)
+    {
+        context.Headers.Set("authorization", await GetTokenAsync(context.CancellationToken));
+        return await next(context, request);
+    }
+
+    public async ValueTask<RpcClientStream> OpenAsync(
+        RpcClientCallContext context, RpcClientStreamHandler next)
+    {
+        context.Headers.Set("authorization", await GetTokenAsync(context.CancellationToken));
+        return await next(context);
+    }
+
+    private static ValueTask<string> GetTokenAsync(CancellationToken cancellationToken) =>
+        new("Bearer secret");
+}
+// </token>
