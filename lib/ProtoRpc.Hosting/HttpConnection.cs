@@ -37,6 +37,16 @@ internal sealed class HttpConnection
     public static HttpConnection Of(HttpContext http) =>
         (HttpConnection)http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items[Key]!;
 
+    /// <summary>Marks the connection of a request, where it is one of a server's own endpoints.</summary>
+    public static void SetKnown(HttpContext http, bool isKnown)
+    {
+        if (http.Features.Get<IConnectionItemsFeature>()?.Items.TryGetValue(Key, out object? connection)
+            == true)
+        {
+            ((HttpConnection)connection!).IsKnown = isKnown;
+        }
+    }
+
     /// <summary>Marks the begin of a request.</summary>
     /// <returns>False when the connection was given up in this moment,
     /// so that nothing may be executed.</returns>

@@ -1,4 +1,5 @@
 using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Hosting.Grpc;
 
 namespace ProtoRpc;
 
@@ -41,6 +42,9 @@ public sealed record HttpServerOptions
 
     /// <summary>Whether gRPC endpoints tell their health, by grpc.health.v1.</summary>
     public bool EnableHealth { get; set; } = true;
+
+    /// <summary>The health checks of an application; null for none.</summary>
+    internal HealthReports? Health { get; set; }
 
     /// <summary>Replies of fewer bytes are not compressed: 1 KiB.</summary>
     public int CompressionThreshold { get; set; } = 1024;

@@ -1,3 +1,5 @@
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Routing;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Hosting;
@@ -24,6 +26,7 @@ public static class RpcHosting
             services.AddSingleton<IConfigureOptions<RpcHostOptions>, HostOptionsSetup>();
             services.AddSingleton<IValidateOptions<RpcHostOptions>, HostOptionsSetup>();
             services.AddSingleton(HostedServer.Create);
+            services.AddSingleton(HostedServer.Map);
             services.TryAddEnumerable(ServiceDescriptor.Singleton<IHostedService, ServerLifetime>());
         }
 
@@ -33,5 +36,22 @@ public static class RpcHosting
         }
 
         return new RpcHostBuilder(services);
+    }
+
+    /// <summary>Serves HTTP and gRPC on the endpoints of the application, behind its middleware: the methods
+    /// at <c>/package.Service/Method</c> and <c>/file.proto/Method</c>, the files of the schema, a page that
+    /// shows them, reflection and health.</summary>
+    /// <remarks>The application's own routes come before the page. gRPC needs HTTP/2, which Kestrel speaks
+    /// without TLS only where its endpoint says <c>Protocols: Http2</c>.</remarks>
+    /// <param name="endpoints">The application, or a group of its routes.</param>
+    /// <returns>For what is to hold for all of it, as <c>RequireAuthorization</c>.</returns>
+    /// <exception cref="InvalidOperationException">AddProtoRpc was not called.</exception>
+    public static IEndpointConventionBuilder MapProtoRpc(this IEndpointRouteBuilder endpoints)
+    {
+        ArgumentNullException.ThrowIfNull(endpoints);
+        MappedFaces faces = endpoints.ServiceProvider.GetService<MappedFaces>()
+            ?? throw new InvalidOperationException(
+                "The application has no server to map. Call builder.Services.AddProtoRpc() before Build().");
+        return MappedRoutes.Add(endpoints, faces);
     }
 }

@@ -1,5 +1,7 @@
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Diagnostics.HealthChecks;
 using Microsoft.Extensions.Options;
+using ProtoRpc.Hosting.Grpc;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Application;
@@ -27,12 +29,20 @@ internal static class HostedServer
         return server;
     }
 
-    /// <summary>HTTP and gRPC, on endpoints of either owner.</summary>
-    public static HttpServerOptions HttpOf(RpcHostOptions options) => options.Http with
-    {
-        Certificate = options.Http.Certificate ?? options.Certificate,
-        CertificateChain = options.Http.CertificateChain ?? options.CertificateChain,
-    };
+    /// <summary>HTTP and gRPC on the endpoints of the application.</summary>
+    public static MappedFaces Map(IServiceProvider services) => new(
+        services.GetRequiredService<RpcServer>(),
+        HttpOf(services, services.GetRequiredService<IOptions<RpcHostOptions>>().Value));
+
+    private static HttpServerOptions HttpOf(IServiceProvider services, RpcHostOptions options) =>
+        options.Http with
+        {
+            Health = services.GetService<HealthCheckService>() is { } checks
+                ? new HealthReports(checks, options.HealthPeriod)
+                : null,
+            Certificate = options.Http.Certificate ?? options.Certificate,
+            CertificateChain = options.Http.CertificateChain ?? options.CertificateChain,
+        };
 
     private static RpcServerOptions OptionsOf(
         IServiceProvider services, RpcHostOptions options, RpcEndpoint[] endpoints)
@@ -51,6 +61,6 @@ internal static class HostedServer
                 .. services.GetServices<HostedInterceptor>().Select(hosted => hosted.Interceptor),
             ],
         };
-        return server.WithHttp(HttpOf(options));
+        return server.WithHttp(HttpOf(services, options));
     }
 }

@@ -7,7 +7,8 @@ namespace ProtoRpc.Hosting.Application;
 /// <summary>Opens the server's own endpoints when the application starts, and closes them when it
 /// stops.</summary>
 internal sealed partial class ServerLifetime(
-    RpcServer server, IOptions<HostOptions> host, ILogger<RpcServer> logger) : IHostedLifecycleService
+    RpcServer server, MappedFaces mapped, IOptions<HostOptions> host, ILogger<RpcServer> logger)
+    : IHostedLifecycleService
 {
     // What is left of the application's time when running calls are cancelled: they answer, and connections
     // are closed, before the host waits no longer.
@@ -19,7 +20,6 @@ internal sealed partial class ServerLifetime(
 
     public Task StartAsync(CancellationToken cancellationToken)
     {
-        server.Open();
         if (server.Endpoints.Count > 0)
         {
             server.StartListening();
@@ -37,6 +37,7 @@ internal sealed partial class ServerLifetime(
     // Before any part of the application stops, so that all parts drain at the same time.
     public Task StoppingAsync(CancellationToken cancellationToken)
     {
+        mapped.Stop();
         TimeSpan time = host.Value.ShutdownTimeout;
         _stopping = server.StopAsync(time == Timeout.InfiniteTimeSpan ? time : time * ShareOfDrain);
         return Task.CompletedTask;

@@ -1,6 +1,8 @@
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
+using ProtoRpc.Hosting.Http;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Security;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
@@ -17,12 +19,11 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
     {
         ServerTls.Check(endpoint, options);
         RequireProof(endpoint, host.Options.Security);
-        HealthService? health = options.EnableHealth && !IsServed(host, HealthName)
-            ? new(host.Services)
-            : null;
-        GrpcRoutes routes = Routes(host, health);
-        Func<RpcEndpoint, RequestDelegate> service =
-            bound => new GrpcService(host, options, routes, bound).HandleAsync;
+        HealthService? health = HealthOf(host, options);
+        GrpcRoutes routes = Routes(host, options, health);
+        Func<RpcEndpoint, RequestDelegate> service = bound => new GrpcService(
+            host, options, routes,
+            new HttpAuthentication(options.Security, SecurityPolicy.Open, bound), bound).HandleAsync;
         return new GrpcEndpoint(
             endpoint.IsTls
                 ? ports.Serve(endpoint, host, options, HttpProtocols.Http1AndHttp2, service)
@@ -31,11 +32,18 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
             health);
     }
 
+    /// <summary>The health of a server; null where it tells none, or has a service of that name.</summary>
+    public static HealthService? HealthOf(ServerHost host, HttpServerOptions options) =>
+        options.EnableHealth && !IsServed(host, HealthName)
+            ? new HealthService(host.Services, options.Health)
+            : null;
+
     private static bool IsServed(ServerHost host, string service) =>
         host.Services.Any(s => s.Info.FullName == service);
 
-    // A schema may bring services of its own under these names.
-    private GrpcRoutes Routes(ServerHost host, HealthService? health)
+    /// <summary>The methods of a server, with those of gRPC itself unless its schema brings services of
+    /// these names.</summary>
+    public static GrpcRoutes Routes(ServerHost host, HttpServerOptions options, HealthService? health)
     {
         List<ServerService> services = [.. host.Services];
         if (health is not null)

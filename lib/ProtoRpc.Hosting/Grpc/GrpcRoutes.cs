@@ -21,6 +21,10 @@ internal sealed class GrpcRoutes
             .ToFrozenDictionary(m => m.Path, m => m.Method, StringComparer.Ordinal);
     }
 
+    /// <summary>The names of the services.</summary>
+    public IEnumerable<string> Services =>
+        _methods.Keys.Select(path => path[1..path.LastIndexOf('/')]).Concat(_services.Keys).Distinct();
+
     /// <summary>The method of a path.</summary>
     /// <exception cref="RpcException">Unimplemented: there is none.</exception>
     public ServerMethod Find(string path)

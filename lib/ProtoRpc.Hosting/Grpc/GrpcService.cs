@@ -3,18 +3,16 @@ using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using ProtoRpc.Hosting.Http;
 using ProtoRpc.Protocols.Grpc;
-using ProtoRpc.Security;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 
 /// <summary>Answers the requests of one gRPC endpoint.</summary>
 internal sealed class GrpcService(
-    ServerHost host, HttpServerOptions options, GrpcRoutes routes, RpcEndpoint endpoint)
+    ServerHost host, HttpServerOptions options, GrpcRoutes routes, HttpAuthentication authentication,
+    RpcEndpoint endpoint)
 {
     private readonly HostPolicy _hosts = new(options, endpoint);
-    private readonly HttpAuthentication _authentication = new(
-        options.Security, SecurityPolicy.Open, endpoint);
 
     /// <summary>Whether a request is one of gRPC.</summary>
     public static bool IsGrpc(HttpRequest request)
@@ -26,7 +24,15 @@ internal sealed class GrpcService(
             || type.Equals($"{GrpcHeaders.ContentType}+proto", StringComparison.OrdinalIgnoreCase);
     }
 
-    public async Task HandleAsync(HttpContext http)
+    /// <summary>Answers a request to an endpoint that the server opened.</summary>
+    public Task HandleAsync(HttpContext http) =>
+        HandleAsync(http, http.Request.Path.Value ?? "", ConnectionPeer.IdentityOf(http));
+
+    /// <summary>Answers a request.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="path">What it calls.</param>
+    /// <param name="peer">Who sends it, as far as the connection or the application tells.</param>
+    public async Task HandleAsync(HttpContext http, string path, PeerIdentity peer)
     {
         HttpResponse reply = http.Response;
         bool isAllowed = _hosts.Allows(http.Request);
@@ -59,7 +65,6 @@ internal sealed class GrpcService(
 
         reply.ContentType = GrpcHeaders.ContentType;
         GrpcResponse response = new(http);
-        PeerIdentity peer = ConnectionPeer.IdentityOf(http);
         ServerMethod? method = null;
         try
         {
@@ -68,8 +73,8 @@ internal sealed class GrpcService(
                 throw _hosts.Refusal(http.Request);
             }
 
-            peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
-            method = routes.Find(http.Request.Path.Value ?? "");
+            peer = await authentication.CheckAsync(http, peer).ConfigureAwait(false);
+            method = routes.Find(path);
         }
         catch (HttpRefusal refusal)
         {

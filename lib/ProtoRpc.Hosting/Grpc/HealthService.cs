@@ -11,12 +11,15 @@ internal sealed class HealthService
     private static readonly RpcServiceInfo Info =
         RpcSchema.FromDescriptors(HealthReflection.Descriptor).GetService("grpc.health.v1.Health");
 
+    private readonly HealthReports? _reports;
     private readonly HashSet<string> _services;
     private readonly TaskCompletionSource _stopping = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <param name="services">What is served beside it.</param>
-    public HealthService(IEnumerable<ServerService> services)
+    /// <param name="reports">The health checks of the application; null for none.</param>
+    public HealthService(IEnumerable<ServerService> services, HealthReports? reports = null)
     {
+        _reports = reports;
         _services = [.. services.Select(s => s.Info.FullName), Info.FullName, ""];
         MessageParser<HealthCheckRequest> parser = new(() => new HealthCheckRequest());
         Service = new ServerService(Info, Guid.Empty);
@@ -29,28 +32,67 @@ internal sealed class HealthService
     /// <summary>Tells those who watch that the end comes, and ends their calls.</summary>
     public void Stop() => _stopping.TrySetResult();
 
-    private Status Now => _stopping.Task.IsCompleted ? Status.NotServing : Status.Serving;
-
-    private ValueTask<IMessage> CheckAsync(RpcServerCallContext context, IMessage request)
+    private async ValueTask<IMessage> CheckAsync(RpcServerCallContext context, IMessage request)
     {
         string service = ((HealthCheckRequest)request).Service;
         return _services.Contains(service)
-            ? ValueTask.FromResult<IMessage>(new HealthCheckResponse { Status = Now })
+            ? new HealthCheckResponse
+            {
+                Status = StatusOf(
+                    _reports is null
+                    || await _reports.CheckAsync(service, _services, context.CancellationToken)
+                        .ConfigureAwait(false)),
+            }
             : throw new RpcException(RpcStatusCode.NotFound, $"'{service}' is not served here.");
     }
 
     // A service that is not there now is never there: what a listener serves does not change.
     private async ValueTask WatchAsync(RpcServerCallContext context, RpcServerStream stream)
     {
-        bool known = await stream.ReadAsync().ConfigureAwait(false) is HealthCheckRequest request
-            && _services.Contains(request.Service);
-        await stream.WriteAsync(
-            new HealthCheckResponse { Status = known ? Now : Status.ServiceUnknown }).ConfigureAwait(false);
-        await _stopping.Task.WaitAsync(context.CancellationToken).ConfigureAwait(false);
-        if (known)
+        string? service = await stream.ReadAsync().ConfigureAwait(false) is HealthCheckRequest request
+            && _services.Contains(request.Service)
+            ? request.Service
+            : null;
+        Status told = Status.Unknown;
+        do
+        {
+            Status now = service is null
+                ? Status.ServiceUnknown
+                : StatusOf(
+                    _reports is null
+                    || await _reports.LastAsync(service, _services, context.CancellationToken)
+                        .ConfigureAwait(false));
+            if (now != told)
+            {
+                told = now;
+                await stream.WriteAsync(new HealthCheckResponse { Status = now }).ConfigureAwait(false);
+            }
+        }
+        while (!await IsStoppedAsync(service is null ? null : _reports, context.CancellationToken)
+            .ConfigureAwait(false));
+
+        if (service is not null && told != Status.NotServing)
         {
             await stream.WriteAsync(
                 new HealthCheckResponse { Status = Status.NotServing }).ConfigureAwait(false);
+        }
+    }
+
+    private Status StatusOf(bool isHealthy) =>
+        isHealthy && !_stopping.Task.IsCompleted ? Status.Serving : Status.NotServing;
+
+    // Waits for the stop, or for the next time to look.
+    private async ValueTask<bool> IsStoppedAsync(HealthReports? reports, CancellationToken cancellation)
+    {
+        try
+        {
+            await _stopping.Task.WaitAsync(reports?.Period ?? Timeout.InfiniteTimeSpan, cancellation)
+                .ConfigureAwait(false);
+            return true;
+        }
+        catch (TimeoutException)
+        {
+            return false;
         }
     }
 }

@@ -17,6 +17,8 @@ internal sealed class BrowserPolicy
     private static readonly string Exposed =
         $"{HttpNames.CallContext}, Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin";
 
+    private static readonly object Key = new();
+
     private readonly FrozenSet<string> _origins;
     private readonly bool _all;
 
@@ -27,6 +29,10 @@ internal sealed class BrowserPolicy
             .Select(origin => origin.TrimEnd('/'))
             .ToFrozenSet(StringComparer.OrdinalIgnoreCase);
     }
+
+    /// <summary>Lets the page of a request call: the application allows its origin, and tells the browser
+    /// so.</summary>
+    public static void Allow(HttpContext http) => http.Items[Key] = true;
 
     /// <summary>Refuses pages that may not call, and tells the browser of others that they may.</summary>
     /// <exception cref="HttpRefusal">403.</exception>
@@ -41,7 +47,7 @@ internal sealed class BrowserPolicy
             return;
         }
 
-        if (IsOwn(request, origin, site))
+        if (IsOwn(request, origin, site) || http.Items.ContainsKey(Key))
         {
             return;
         }

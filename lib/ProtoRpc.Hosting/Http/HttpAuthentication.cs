@@ -16,8 +16,22 @@ internal sealed class HttpAuthentication
     private readonly HttpServerSecurity _security;
     private readonly NegotiateHandshake _negotiate;
     private readonly RpcEndpoint _endpoint;
+    private readonly bool _isOfApplication;
     private readonly bool _isOpen;
     private readonly bool _allowsAnonymous;
+
+    /// <summary>The authentication on endpoints of an application, whose own one comes first.</summary>
+    /// <param name="security">What else may be presented.</param>
+    /// <param name="allowsAnonymous">Whether the server serves callers without a proof.</param>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <exception cref="RpcException">FailedPrecondition:
+    /// passwords would go in clear over a network.</exception>
+    public HttpAuthentication(HttpServerSecurity security, bool allowsAnonymous, RpcEndpoint endpoint)
+        : this(security, SecurityPolicy.Open, endpoint)
+    {
+        _isOfApplication = true;
+        _allowsAnonymous &= allowsAnonymous;
+    }
 
     /// <exception cref="RpcException">FailedPrecondition:
     /// passwords would go in clear over a network.</exception>
@@ -46,6 +60,19 @@ internal sealed class HttpAuthentication
     /// <exception cref="HttpRefusal">401, with what may be presented.</exception>
     public async ValueTask<PeerIdentity> CheckAsync(HttpContext http, PeerIdentity peer)
     {
+        if (_isOfApplication)
+        {
+            if (peer.User.IsAuthenticated)
+            {
+                return peer;
+            }
+
+            if (_isOpen && !_allowsAnonymous)
+            {
+                throw Refused(presented: false);
+            }
+        }
+
         // A connection that proved it keeps its name; others prove each request.
         if (_isOpen || (peer.User.IsAuthenticated && http.Request.Headers.Authorization.Count == 0))
         {
@@ -54,14 +81,14 @@ internal sealed class HttpAuthentication
 
         if (_negotiate.TryStep(http, out PeerIdentity? proved))
         {
-            HttpConnection.Of(http).IsKnown = proved is not null;
+            HttpConnection.SetKnown(http, proved is not null);
             return proved ?? throw Refused(presented: true);
         }
 
         (bool presented, IIdentity? user) = await IdentifyAsync(http).ConfigureAwait(false);
         if (user is not null)
         {
-            HttpConnection.Of(http).IsKnown = true;
+            HttpConnection.SetKnown(http, true);
             return peer with { User = user };
         }
 

@@ -40,6 +40,9 @@ internal sealed class HttpRoutes
         _files = files.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
     }
 
+    /// <summary>The names of the files.</summary>
+    public IEnumerable<string> Files => _files.Keys;
+
     /// <summary>What is at a path.</summary>
     public HttpRoute Find(string path)
     {

@@ -23,27 +23,44 @@ internal sealed class HttpService
 
     public HttpService(
         ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
+        : this(
+            host, options, new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name),
+            new HttpAuthentication(options.Security, policy, endpoint), endpoint)
     {
-        _routes = new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name);
+    }
+
+    public HttpService(
+        ServerHost host, HttpServerOptions options, HttpRoutes routes,
+        HttpAuthentication authentication, RpcEndpoint endpoint)
+    {
+        _routes = routes;
         _host = host;
         _endpoint = endpoint;
         _replies = new HttpReplies(host.Options.Limits, options);
-        _page = new ServicePage(host.Services, endpoint.Name);
+        _page = new ServicePage(host.Services);
         _hosts = new HostPolicy(options, endpoint);
         _browsers = new BrowserPolicy(options.AllowedOrigins);
-        _authentication = new HttpAuthentication(options.Security, policy, endpoint);
+        _authentication = authentication;
         _grpcWeb = new GrpcWebService(host, endpoint);
         _allowsGet = options.AllowGet || HttpTransport.IsLoopback(endpoint.Host);
     }
 
-    public async Task HandleAsync(HttpContext http)
+    /// <summary>Answers a request to an endpoint that the server opened.</summary>
+    public Task HandleAsync(HttpContext http) => HandleAsync(
+        http, http.Request.Path.Value ?? "/", _endpoint.Name, ConnectionPeer.IdentityOf(http));
+
+    /// <summary>Answers a request.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="path">What it asks for.</param>
+    /// <param name="basePath">What paths begin with for the client.</param>
+    /// <param name="peer">Who sends it, as far as the connection or the application tells.</param>
+    public async Task HandleAsync(HttpContext http, string path, string basePath, PeerIdentity peer)
     {
-        PeerIdentity peer = ConnectionPeer.IdentityOf(http);
         ServerMethod? called = null;
         try
         {
             _hosts.Check(http.Request);
-            HttpRoute route = _routes.Find(http.Request.Path.Value ?? "/");
+            HttpRoute route = _routes.Find(path);
             if (route.Method is not null)
             {
                 _browsers.Check(http);
@@ -58,7 +75,7 @@ internal sealed class HttpService
             }
 
             peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
-            called = await AnswerAsync(http, route, peer).ConfigureAwait(false);
+            called = await AnswerAsync(http, route, basePath, peer).ConfigureAwait(false);
         }
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
         {
@@ -78,7 +95,8 @@ internal sealed class HttpService
     }
 
     // Answers what is no call; a method that is called is the result.
-    private async Task<ServerMethod?> AnswerAsync(HttpContext http, HttpRoute route, PeerIdentity peer)
+    private async Task<ServerMethod?> AnswerAsync(
+        HttpContext http, HttpRoute route, string basePath, PeerIdentity peer)
     {
         if (HttpMethods.IsPost(http.Request.Method) && GrpcWebService.IsGrpcWeb(http.Request))
         {
@@ -99,7 +117,8 @@ internal sealed class HttpService
         {
             RequireMethod(http, route);
             http.Response.Headers.ContentSecurityPolicy = ServicePage.ContentSecurityPolicy;
-            await WriteTextAsync(http, "text/html; charset=utf-8", _page.Text).ConfigureAwait(false);
+            await WriteTextAsync(http, "text/html; charset=utf-8", _page.TextAt(basePath))
+                .ConfigureAwait(false);
         }
         else
         {

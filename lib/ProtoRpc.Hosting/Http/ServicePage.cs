@@ -48,13 +48,11 @@ internal sealed class ServicePage
         }
         """;
 
-    private readonly Lazy<string> _text;
+    private readonly RpcServiceInfo[] _services;
+    private Text? _last;
 
-    public ServicePage(IReadOnlyList<ServerService> services, string basePath)
-    {
-        _text = new Lazy<string>(
-            () => Make([.. services.Select(service => service.Info)], basePath.TrimEnd('/')));
-    }
+    public ServicePage(IReadOnlyList<ServerService> services) =>
+        _services = [.. services.Select(service => service.Info)];
 
     /// <summary>Lets the browser run what is on the page and nothing else,
     /// and no other page show it.</summary>
@@ -62,7 +60,18 @@ internal sealed class ServicePage
         $"default-src 'none'; script-src '{HashOf(Script)}'; style-src '{HashOf(Style)}'; "
         + "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-    public string Text => _text.Value;
+    /// <summary>The page for a client to whom the paths of the methods begin with a base. It is the same from
+    /// request to request, and so only the last one is kept.</summary>
+    public string TextAt(string basePath)
+    {
+        Text? text = _last;
+        if (text?.BasePath != basePath)
+        {
+            _last = text = new Text(basePath, Make(_services, basePath.TrimEnd('/')));
+        }
+
+        return text.Html;
+    }
 
     private static string HashOf(string text) =>
         $"sha256-{Convert.ToBase64String(SHA256.HashData(Encoding.UTF8.GetBytes(text)))}";
@@ -133,4 +142,6 @@ internal sealed class ServicePage
     private static string Comment(string comment) => comment.Length == 0 ? "" : $"<p>{Escape(comment)}</p>\n";
 
     private static string Escape(string text) => WebUtility.HtmlEncode(text);
+
+    private sealed record Text(string BasePath, string Html);
 }

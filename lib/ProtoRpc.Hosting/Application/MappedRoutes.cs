@@ -1,0 +1,42 @@
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Routing;
+using Microsoft.AspNetCore.Routing.Patterns;
+
+namespace ProtoRpc.Hosting.Application;
+
+/// <summary>The routes of an application that lead to a server.</summary>
+internal static class MappedRoutes
+{
+    // No name that a group of routes could have for a part of its own.
+    private const string Rest = "protorpc-method";
+
+    public static IEndpointConventionBuilder Add(IEndpointRouteBuilder endpoints, MappedFaces faces)
+    {
+        RouteGroupBuilder group = endpoints.MapGroup("");
+        foreach (string name in faces.Names.Where(IsPath).Distinct(StringComparer.OrdinalIgnoreCase))
+        {
+            group.Map(PatternOf(name), http => faces.HandleAsync(
+                http, $"/{name}/{http.Request.RouteValues[Rest]}".TrimEnd('/'), basePath: ""))
+                .WithDisplayName($"ProtoRpc {name}");
+        }
+
+        // Behind what the application itself has there.
+        group.Map("/", http => faces.HandleAsync(
+            http, "/", http.Request.PathBase.Add(http.Request.Path).Value ?? ""))
+            .WithDisplayName("ProtoRpc services")
+            .Add(route => ((RouteEndpointBuilder)route).Order = 1);
+        return group;
+    }
+
+    private static bool IsPath(string name) =>
+        name.Split('/').All(part => part.Length > 0 && !part.Contains('?'));
+
+    private static RoutePattern PatternOf(string name) => RoutePatternFactory.Pattern(
+    [
+        .. name.Split('/').Select(
+            part => RoutePatternFactory.Segment(RoutePatternFactory.LiteralPart(part))),
+        RoutePatternFactory.Segment(RoutePatternFactory.ParameterPart(
+            Rest, @default: null, RoutePatternParameterKind.CatchAll)),
+    ]);
+}
