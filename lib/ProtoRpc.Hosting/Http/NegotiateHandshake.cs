@@ -8,8 +8,12 @@ namespace ProtoRpc.Hosting.Http;
 /// and then the whole connection is proved.</summary>
 internal sealed class NegotiateHandshake(SecurityPolicy policy)
 {
+    // What agrees on the others comes last in their table, and first here.
     private static readonly (string Scheme, byte Package)[] Schemes =
-        [("Negotiate", SecurityPackage.Negotiate), ("NTLM", SecurityPackage.Ntlm)];
+    [
+        .. SecurityMechanisms.All.Where(mechanism => mechanism.HttpScheme is not null)
+            .Select(mechanism => (mechanism.HttpScheme!, mechanism.Package)).Reverse(),
+    ];
 
     /// <summary>Tells a client what it may prove itself by.</summary>
     public void Challenge(HttpResponse response)

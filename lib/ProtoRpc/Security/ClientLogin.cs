@@ -1,8 +1,5 @@
-using System.Net;
 using System.Runtime.Versioning;
-using ProtoRpc.Security.Gss;
 using ProtoRpc.Security.Ntlm;
-using ProtoRpc.Security.Spnego;
 using ProtoRpc.Security.Sspi;
 
 namespace ProtoRpc.Security;
@@ -40,24 +37,22 @@ internal sealed class ClientLogin
     public static ClientLogin? Prepare(RpcEndpoint endpoint, RpcClientSecurity security)
     {
         Check(security);
-        if ((security.Authentication == RpcClientAuthentication.User
-                || (security.Authentication == RpcClientAuthentication.Self
-                    && !endpoint.Has(EndpointFeatures.KnowsCaller)))
-            && OperatingSystem.IsWindows()
-            && SspiChoice.OfClient(security, isWindows: true) is { } package)
+        bool isSelf = security.Authentication == RpcClientAuthentication.Self;
+        if (isSelf && endpoint.Has(EndpointFeatures.KnowsCaller))
         {
-            return ByWindows(endpoint, security, package);
+            return security is { Mechanism: 0, ServicePrincipalName: null }
+                ? null
+                : throw ClientSecurityErrors.KernelKnows(endpoint);
         }
 
-        return security.Authentication switch
+        if (!isSelf && security.Authentication != RpcClientAuthentication.User)
         {
-            RpcClientAuthentication.User => WithCredential(endpoint, security),
-            RpcClientAuthentication.Self when !endpoint.Has(EndpointFeatures.KnowsCaller) =>
-                AsSelf(endpoint, security),
-            RpcClientAuthentication.Self when security is not { Mechanism: 0, ServicePrincipalName: null } =>
-                throw ClientSecurityErrors.KernelKnows(endpoint),
-            _ => null,
-        };
+            return null;
+        }
+
+        return OperatingSystem.IsWindows() && SspiChoice.OfClient(security, isWindows: true) is { } package
+            ? ByWindows(endpoint, security, package)
+            : ByTable(endpoint, security);
     }
 
     /// <summary>Checks what makes no sense whatever the endpoint is.</summary>
@@ -108,56 +103,24 @@ internal sealed class ClientLogin
             () => SspiContext.ForClient(credential, service));
     }
 
-    // With the tickets that the account has; NTLM would need its password.
-    private static ClientLogin AsSelf(RpcEndpoint endpoint, RpcClientSecurity security)
+    // The own account has tickets, and NTLM would need its password.
+    private static ClientLogin ByTable(RpcEndpoint endpoint, RpcClientSecurity security)
     {
-        if (!GssApi.IsAvailable || security.Mechanism == RpcMechanism.Ntlm)
-        {
-            throw ClientSecurityErrors.NoOwnIdentity(endpoint);
-        }
-
-        string service = ServiceOf(endpoint, security);
-        Func<SecurityContext> kerberos = () => KerberosContext.ForClient(GssCredential.OfSelf(), service);
-        return security.Mechanism == RpcMechanism.Negotiate
-            ? new ClientLogin(
-                SecurityPackage.Negotiate, security.ProtectionLevel, Environment.UserName,
-                () => new SpnegoClientContext([new SpnegoMechanism(SpnegoOid.Kerberos, kerberos)]))
-            : new ClientLogin(
-                SecurityPackage.Kerberos, security.ProtectionLevel, Environment.UserName, kerberos);
-    }
-
-    private static ClientLogin WithCredential(RpcEndpoint endpoint, RpcClientSecurity security)
-    {
-        NtlmCredential credential = NtlmCredential.From(security.Credential!);
-        NtlmClientOptions options = new()
-        {
-            TargetName = ServiceOf(endpoint, security),
-            Workstation = Environment.MachineName,
-        };
-        Func<SecurityContext> ntlm = () => new NtlmClientContext(credential, options);
-        string user =
-            credential.Domain.Length == 0 ? credential.User : $@"{credential.Domain}\{credential.User}";
-        Func<SecurityContext> kerberos = () => KerberosContext.ForClient(
-            GssCredential.Of(security.Credential!), options.TargetName);
-        return security.Mechanism switch
-        {
-            RpcMechanism.Kerberos when !GssApi.IsAvailable => throw ClientSecurityErrors.NoKerberos(endpoint),
-            RpcMechanism.Kerberos =>
-                new ClientLogin(SecurityPackage.Kerberos, security.ProtectionLevel, user, kerberos),
-            RpcMechanism.Negotiate => new ClientLogin(
-                SecurityPackage.Negotiate, security.ProtectionLevel, user,
-                () => new SpnegoClientContext(MayHaveTickets(security.Credential!)
-                    ? [new(SpnegoOid.Kerberos, kerberos), new(SpnegoOid.Ntlm, ntlm)]
-                    : [new(SpnegoOid.Ntlm, ntlm)])),
-            _ => new ClientLogin(SecurityPackage.Ntlm, security.ProtectionLevel, user, ntlm),
-        };
+        bool isSelf = security.Authentication == RpcClientAuthentication.Self;
+        NtlmCredential? user = isSelf ? null : NtlmCredential.From(security.Credential!);
+        SecurityMechanism mechanism = SecurityMechanisms.Of(
+            security.Mechanism, usual: isSelf ? RpcMechanism.Kerberos : RpcMechanism.Ntlm);
+        ClientProof proof = new(isSelf ? null : security.Credential, ServiceOf(endpoint, security));
+        string name = user is null ? Environment.UserName
+            : user.Domain.Length == 0 ? user.User
+            : $@"{user.Domain}\{user.User}";
+        return mechanism.ForClient(proof) is { } create
+            ? new ClientLogin(mechanism.Package, security.ProtectionLevel, name, create)
+            : throw (isSelf
+                ? ClientSecurityErrors.NoOwnIdentity(endpoint)
+                : ClientSecurityErrors.NoKerberos(endpoint));
     }
 
     private static string ServiceOf(RpcEndpoint endpoint, RpcClientSecurity security) =>
         security.ServicePrincipalName ?? $"host/{endpoint.Host}";
-
-    // A domain or a machine as NTLM knows it is no realm, and to look for the KDC of one takes long.
-    private static bool MayHaveTickets(NetworkCredential credential) =>
-        GssApi.IsAvailable
-        && (credential.UserName.Contains('@') || credential.Domain.Contains('.'));
 }

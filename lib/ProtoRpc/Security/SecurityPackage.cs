@@ -8,11 +8,6 @@ internal static class SecurityPackage
     public const byte Kerberos = 16;
 
     /// <summary>The name for errors.</summary>
-    public static string NameOf(byte package) => package switch
-    {
-        Negotiate => "Negotiate",
-        Ntlm => "NTLM",
-        Kerberos => "Kerberos",
-        _ => $"authentication type {package}",
-    };
+    public static string NameOf(byte package) =>
+        SecurityMechanisms.OfPackage(package)?.Name ?? $"authentication type {package}";
 }

@@ -1,7 +1,6 @@
 using System.Runtime.Versioning;
 using ProtoRpc.Security.Gss;
 using ProtoRpc.Security.Ntlm;
-using ProtoRpc.Security.Spnego;
 using ProtoRpc.Security.Sspi;
 
 namespace ProtoRpc.Security;
@@ -38,37 +37,27 @@ internal sealed class SecurityPolicy
             }
         }
 
-        List<SpnegoMechanism> negotiable = [];
-        if (Has(RpcAuthentication.Kerberos | RpcAuthentication.Negotiate)
-            && !Offers(SecurityPackage.Kerberos) && !Offers(SecurityPackage.Negotiate)
-            && FindKeys(needsMechanism) is { } keys)
+        bool asksForTickets = Has(RpcAuthentication.Kerberos | RpcAuthentication.Negotiate)
+            && !Offers(SecurityPackage.Kerberos) && !Offers(SecurityPackage.Negotiate);
+        Lazy<GssCredential?> keys = new(() => asksForTickets ? FindKeys(needsMechanism) : null);
+        ServerProof proof = new(
+            security.NtlmAccounts.Count > 0 ? new NtlmAccountTable(security.NtlmAccounts) : null,
+            () => keys.Value, options, isDce);
+        foreach (SecurityMechanism mechanism in SecurityMechanisms.All)
         {
-            Func<SecurityContext> kerberos = () => KerberosContext.ForServer(keys, isDce);
-            Offer(RpcAuthentication.Kerberos, SecurityPackage.Kerberos, kerberos);
-            negotiable.Add(new SpnegoMechanism(SpnegoOid.Kerberos, kerberos));
-        }
+            if (!Has(mechanism.Accepted) || Offers(mechanism.Package))
+            {
+                continue;
+            }
 
-        if (Has(RpcAuthentication.Ntlm | RpcAuthentication.Negotiate) && security.NtlmAccounts.Count > 0)
-        {
-            NtlmAccountTable accounts = new(security.NtlmAccounts);
-            Func<SecurityContext> ntlm = () => new NtlmServerContext(accounts, options);
-            Offer(RpcAuthentication.Ntlm, SecurityPackage.Ntlm, ntlm);
-            negotiable.Add(new SpnegoMechanism(SpnegoOid.Ntlm, ntlm));
-        }
-        else if (Has(RpcAuthentication.Ntlm) && needsMechanism && !Offers(SecurityPackage.Ntlm))
-        {
-            throw ServerSecurityErrors.NoNtlmAccounts();
-        }
-
-        if (negotiable.Count > 0)
-        {
-            Offer(
-                RpcAuthentication.Negotiate, SecurityPackage.Negotiate,
-                () => new SpnegoServerContext(negotiable));
-        }
-        else if (Has(RpcAuthentication.Negotiate) && needsMechanism && !Offers(SecurityPackage.Negotiate))
-        {
-            throw ServerSecurityErrors.NothingToNegotiate();
+            if (mechanism.ForServer(proof) is { } create)
+            {
+                _mechanisms.Add(mechanism.Package, create);
+            }
+            else if (needsMechanism)
+            {
+                throw mechanism.NotForServer();
+            }
         }
     }
 
@@ -120,19 +109,10 @@ internal sealed class SecurityPolicy
 
     private bool Has(RpcAuthentication any) => (Security.Authentication & any) != 0;
 
-    private void Offer(RpcAuthentication wanted, byte package, Func<SecurityContext> create)
-    {
-        if (Has(wanted))
-        {
-            _mechanisms.Add(package, create);
-        }
-    }
-
     private static void Check(RpcServerSecurity security)
     {
-        const RpcAuthentication All = RpcAuthentication.None | RpcAuthentication.Negotiate
-            | RpcAuthentication.Ntlm | RpcAuthentication.Kerberos;
-        if (security.Authentication == 0 || (security.Authentication & ~All) != 0)
+        RpcAuthentication known = FlagsOf(SecurityMechanisms.All) | RpcAuthentication.None;
+        if (security.Authentication == 0 || (security.Authentication & ~known) != 0)
         {
             throw ServerSecurityErrors.Invalid(
                 nameof(RpcServerSecurity.Authentication), security.Authentication);
@@ -144,20 +124,32 @@ internal sealed class SecurityPolicy
         }
 
         // Whoever gives accounts or a name believes that callers are asked who they are.
-        if (security.NtlmAccounts.Count > 0
-            && (security.Authentication & (RpcAuthentication.Ntlm | RpcAuthentication.Negotiate)) == 0)
+        if (security.NtlmAccounts.Count > 0)
         {
-            throw ServerSecurityErrors.Unused(
-                nameof(RpcServerSecurity.NtlmAccounts), "-NtlmAccount", security.Authentication,
-                "NTLM or Negotiate");
+            RequireUse(
+                security, [.. SecurityMechanisms.All.Where(mechanism => mechanism.TakesAccounts)],
+                nameof(RpcServerSecurity.NtlmAccounts), "-NtlmAccount");
         }
 
-        if (security.ServicePrincipalName is not null
-            && (security.Authentication & (RpcAuthentication.Kerberos | RpcAuthentication.Negotiate)) == 0)
+        if (security.ServicePrincipalName is not null)
         {
-            throw ServerSecurityErrors.Unused(
-                nameof(RpcServerSecurity.ServicePrincipalName), "-ServicePrincipalName",
-                security.Authentication, "Kerberos or Negotiate");
+            RequireUse(
+                security, [.. SecurityMechanisms.All.Where(mechanism => mechanism.TakesPrincipal)],
+                nameof(RpcServerSecurity.ServicePrincipalName), "-ServicePrincipalName");
         }
     }
+
+    private static void RequireUse(
+        RpcServerSecurity security, SecurityMechanism[] users, string property, string parameter)
+    {
+        if ((security.Authentication & FlagsOf(users)) == 0)
+        {
+            throw ServerSecurityErrors.Unused(
+                property, parameter, security.Authentication,
+                EndpointKinds.Enumerate([.. users.Select(mechanism => mechanism.Name)], "or"));
+        }
+    }
+
+    private static RpcAuthentication FlagsOf(IEnumerable<SecurityMechanism> mechanisms) =>
+        mechanisms.Aggregate((RpcAuthentication)0, (flags, mechanism) => flags | mechanism.Accepted);
 }

@@ -90,15 +90,17 @@ internal static class HttpTransport
         }
 
         bool isSelf = security.Authentication == RpcClientAuthentication.Self;
+        string[] ofMechanisms = [.. SecurityMechanisms.All.Select(row => row.HttpScheme).OfType<string>()];
         string[] schemes = security.Mechanism switch
         {
-            RpcMechanism.Kerberos => throw ClientSecurityErrors.NotOverHttp(endpoint),
-            RpcMechanism.Negotiate => ["Negotiate"],
-            RpcMechanism.Ntlm => ["NTLM"],
-            _ when isSelf => ["Negotiate", "NTLM"],
-            _ when endpoint.IsTls || IsLoopback(endpoint.Host) =>
-                ["Negotiate", "NTLM", "Digest", "Basic"],
-            _ => ["Negotiate", "NTLM", "Digest"],
+            not RpcMechanism.Default =>
+            [
+                SecurityMechanisms.Of(security.Mechanism, default).HttpScheme
+                    ?? throw ClientSecurityErrors.NotOverHttp(endpoint),
+            ],
+            _ when isSelf => ofMechanisms,
+            _ when endpoint.IsTls || IsLoopback(endpoint.Host) => [.. ofMechanisms, "Digest", "Basic"],
+            _ => [.. ofMechanisms, "Digest"],
         };
         CredentialCache cache = [];
         Uri address = AddressOf(endpoint);

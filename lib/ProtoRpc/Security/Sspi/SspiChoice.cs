@@ -15,14 +15,9 @@ internal static class SspiChoice
             return null;
         }
 
+        SecurityMechanism mechanism = SecurityMechanisms.Of(security.Mechanism, usual: RpcMechanism.Ntlm);
         bool isSelf = security.Authentication == RpcClientAuthentication.Self;
-        return security.Mechanism switch
-        {
-            RpcMechanism.Kerberos => SecurityPackage.Kerberos,
-            RpcMechanism.Negotiate => SecurityPackage.Negotiate,
-            _ when isSelf => SecurityPackage.Ntlm,
-            _ => null,
-        };
+        return isSelf || mechanism.NeedsSystemForPasswords ? mechanism.Package : null;
     }
 
     /// <summary>The packages by which a listener verifies callers.</summary>
@@ -37,27 +32,13 @@ internal static class SspiChoice
             return [];
         }
 
-        List<byte> packages = [];
-        if (security.Authentication.HasFlag(RpcAuthentication.Kerberos))
-        {
-            packages.Add(SecurityPackage.Kerberos);
-        }
-
-        if (security.NtlmAccounts.Count > 0)
-        {
-            return packages;
-        }
-
-        if (security.Authentication.HasFlag(RpcAuthentication.Ntlm))
-        {
-            packages.Add(SecurityPackage.Ntlm);
-        }
-
-        if (security.Authentication.HasFlag(RpcAuthentication.Negotiate))
-        {
-            packages.Add(SecurityPackage.Negotiate);
-        }
-
-        return packages;
+        bool hasAccounts = security.NtlmAccounts.Count > 0;
+        return
+        [
+            .. SecurityMechanisms.All
+                .Where(mechanism => security.Authentication.HasFlag(mechanism.Accepted)
+                    && !(hasAccounts && mechanism.TakesAccounts))
+                .Select(mechanism => mechanism.Package),
+        ];
     }
 }
