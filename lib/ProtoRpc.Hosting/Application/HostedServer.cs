@@ -48,7 +48,7 @@ internal static class HostedServer
         IServiceProvider services, RpcHostOptions options, RpcEndpoint[] endpoints)
     {
         // A certificate that no endpoint of the native protocol would use is an error there.
-        bool isTls = endpoints.Any(endpoint => endpoint.Transport == RpcTransport.Tcp);
+        bool isTls = endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.OptionalTls));
         RpcServerOptions server = options.Server with
         {
             TlsCertificate = options.Server.TlsCertificate ?? (isTls ? options.Certificate : null),
