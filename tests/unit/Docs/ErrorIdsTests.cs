@@ -14,8 +14,6 @@ public static partial class ErrorIdsTests
         ("EndpointParameters.cs", "NoReflection"),
     ];
 
-    private static readonly string Root = FindRoot();
-
     private static readonly string[] Ids =
     [
         .. typeof(RpcErrorIds).GetFields(BindingFlags.Public | BindingFlags.Static)
@@ -26,7 +24,7 @@ public static partial class ErrorIdsTests
     [
         .. new[] { "lib", "cmdlets" }
             .SelectMany(folder => Directory.EnumerateFiles(
-                Path.Combine(Root, folder), "*.cs", SearchOption.AllDirectories))
+                Path.Combine(Repository.Root, folder), "*.cs", SearchOption.AllDirectories))
             .Where(file => !file.Contains($"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}"))
             .Select(file => (Path.GetFileName(file), CommentLine().Replace(File.ReadAllText(file), "")))
             .Where(source => source.Item1 != "RpcErrorIds.cs"),
@@ -42,7 +40,8 @@ public static partial class ErrorIdsTests
     [Fact]
     public static void The_page_explains_each_id_and_each_status_and_no_other()
     {
-        string page = File.ReadAllText(Path.Combine(Root, "docs", "en-US", "about_ProtoRpc_ErrorIds.md"));
+        string page = File.ReadAllText(
+            Path.Combine(Repository.Root, "docs", "en-US", "about_ProtoRpc_ErrorIds.md"));
         IEnumerable<string> statuses = Enum.GetValues<RpcStatusCode>()
             .Where(code => code != RpcStatusCode.OK).Select(RpcErrorIds.OfStatus);
 
@@ -121,15 +120,4 @@ public static partial class ErrorIdsTests
 
     [GeneratedRegex("\"(?<text>\\w+)\"")]
     private static partial Regex Literal();
-
-    private static string FindRoot()
-    {
-        string? folder = AppContext.BaseDirectory;
-        while (folder is not null && !File.Exists(Path.Combine(folder, "ProtoRpc.slnx")))
-        {
-            folder = Path.GetDirectoryName(folder);
-        }
-
-        return folder ?? throw new InvalidOperationException("The repository's root is not above the tests.");
-    }
 }

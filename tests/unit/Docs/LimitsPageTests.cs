@@ -11,7 +11,7 @@ public static partial class LimitsPageTests
     public static void The_page_and_the_type_have_the_same_limits_with_the_same_defaults()
     {
         Dictionary<string, string> rows = Row().Matches(
-                File.ReadAllText(Path.Combine(Root(), "docs", "en-US", "about_ProtoRpc_Limits.md")))
+                File.ReadAllText(Path.Combine(Repository.Root, "docs", "en-US", "about_ProtoRpc_Limits.md")))
             .ToDictionary(row => row.Groups["name"].Value, row => row.Groups["value"].Value);
         Dictionary<string, string> defaults = typeof(RpcLimits)
             .GetProperties(BindingFlags.Public | BindingFlags.Instance)
@@ -51,15 +51,4 @@ public static partial class LimitsPageTests
 
     [GeneratedRegex(@"^\| (?<name>[A-Z]\w+) \| (?<value>[^|]+) \|", RegexOptions.Multiline)]
     private static partial Regex Row();
-
-    private static string Root()
-    {
-        string? folder = AppContext.BaseDirectory;
-        while (folder is not null && !File.Exists(Path.Combine(folder, "ProtoRpc.slnx")))
-        {
-            folder = Path.GetDirectoryName(folder);
-        }
-
-        return folder ?? throw new InvalidOperationException("The repository's root is not above the tests.");
-    }
 }

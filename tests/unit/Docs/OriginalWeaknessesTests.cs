@@ -9,7 +9,7 @@ public static partial class OriginalWeaknessesTests
     [Fact]
     public static void Each_weakness_of_the_original_names_a_test_that_is_there()
     {
-        string root = Root();
+        string root = Repository.Root;
         string page = File.ReadAllText(Path.Combine(root, "docs", "original-weaknesses.md"));
         List<Match> rows = [.. Row().Matches(page).Cast<Match>()];
 
@@ -29,16 +29,4 @@ public static partial class OriginalWeaknessesTests
     [GeneratedRegex(
         @"^\| (?<number>\d+) \|.*\| `(?<file>[^`]+)`: (?<test>[^|]+) \|\r?$", RegexOptions.Multiline)]
     private static partial Regex Row();
-
-    private static string Root()
-    {
-        string? folder = AppContext.BaseDirectory;
-        while (folder is not null && !File.Exists(Path.Combine(folder, "ProtoRpc.slnx")))
-        {
-            folder = Path.GetDirectoryName(folder);
-        }
-
-        return folder
-            ?? throw new InvalidOperationException("The tests do not run inside of the repository.");
-    }
 }

@@ -74,7 +74,7 @@ public static partial class EndpointKindsTests
     [Fact]
     public static void Only_the_table_tells_transports_apart()
     {
-        string root = RepositoryRoot();
+        string root = Repository.Root;
         string built = $"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}";
         IEnumerable<string> files = new[] { "lib", "cmdlets" }
             .SelectMany(folder => Directory.EnumerateFiles(
@@ -95,17 +95,6 @@ public static partial class EndpointKindsTests
     // Who brings a new transport names it, and no other one.
     private static bool SaysWhatItIsFor(string line) =>
         line.StartsWith('[') || line.Contains("=> kind.Transport == RpcTransport.", StringComparison.Ordinal);
-
-    private static string RepositoryRoot()
-    {
-        DirectoryInfo folder = new(AppContext.BaseDirectory);
-        while (!File.Exists(Path.Combine(folder.FullName, "ProtoRpc.psd1")))
-        {
-            folder = folder.Parent!;
-        }
-
-        return folder.FullName;
-    }
 
     [GeneratedRegex(@"\bRpcTransport\.[A-Z]")]
     private static partial Regex Named();
