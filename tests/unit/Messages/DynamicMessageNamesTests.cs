@@ -1,4 +1,3 @@
-
 namespace ProtoRpc.Tests.Messages;
 
 /// <summary>The string indexer of dynamic messages.</summary>

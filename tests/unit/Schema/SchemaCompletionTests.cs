@@ -1,4 +1,3 @@
-
 namespace ProtoRpc.Tests.Schema;
 
 public sealed class SchemaCompletionTests : IDisposable

@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Protocols.Dce;
-using ProtoRpc.Tests.Wire;
+using ProtoRpc.Tests.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -3,7 +3,7 @@ using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Server.Native;
-using ProtoRpc.Tests.Wire;
+using ProtoRpc.Tests.Protocols.Dce;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Transports;

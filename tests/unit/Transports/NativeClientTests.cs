@@ -2,7 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Protocols.Dce;
-using ProtoRpc.Tests.Wire;
+using ProtoRpc.Tests.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -2,8 +2,8 @@ using System.Net;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Server.Native;
+using ProtoRpc.Tests.Protocols.Dce;
 using ProtoRpc.Tests.Security.Ntlm;
-using ProtoRpc.Tests.Wire;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -1,5 +1,5 @@
 using ProtoRpc.Security.Ntlm;
-using ProtoRpc.Tests.Wire;
+using ProtoRpc.Tests.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Security.Ntlm;
 

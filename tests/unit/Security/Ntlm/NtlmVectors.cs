@@ -1,6 +1,6 @@
 using System.Net;
 using ProtoRpc.Security.Ntlm;
-using ProtoRpc.Tests.Wire;
+using ProtoRpc.Tests.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Security.Ntlm;
 

@@ -1,0 +1,411 @@
+using Google.Protobuf;
+using ProtoRpc.Tests.Client.Talk;
+
+namespace ProtoRpc.Tests.Client.InProcess;
+
+public static class InProcessTests
+{
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
+
+    [Fact]
+    public static async Task Answers_calls_of_both_kinds_of_callers_and_messages()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+
+        Assert.Equal("hello", client.Invoke<Words>("Say", new Words { Text = "hello" }).Text);
+        Assert.Equal("again", (await client.InvokeAsync<Words>("Say", new Words { Text = "again" })).Text);
+        DynamicMessage any = await client.InvokeAsync("Say", new { text = "plain" });
+        Assert.Equal("plain", any.Get(any.Type.FindField("text")!));
+        Assert.Equal(3, talk.Server.Counters.Calls);
+        Assert.Equal(1, talk.Server.Counters.Accepted);
+        Assert.Equal(1, talk.Server.Counters.Connections);
+    }
+
+    [Fact]
+    public static void Names_this_process_as_the_caller()
+    {
+        using TalkServer talk = new(new RpcServerOptions
+        {
+            Security = new RpcServerSecurity
+            {
+                Authentication = RpcAuthentication.Ntlm,
+                NtlmAccounts = [NtlmAccount.From(new("ann", "x"))],
+            },
+        });
+        using RpcClient client = talk.Connect();
+
+        client.Invoke<Words>("Say", new Words { Text = "who" });
+
+        string[] caller = talk.Caller.Split('|');
+        Assert.Equal(Environment.UserName, caller[0].Split('\\')[^1]);
+        Assert.NotEqual("", caller[1]);
+        Assert.Equal([$"{Environment.ProcessId}", "True", "", $"{talk.Endpoint}", "Privacy"], caller[2..]);
+    }
+
+    [Fact]
+    public static void Neither_side_has_the_others_message()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+        Words request = new() { Text = "mine" };
+
+        Words reply = client.Invoke<Words>("Say", request);
+        reply.Text = "changed";
+        request.Text = "changed too";
+
+        Assert.NotSame(request, talk.Received);
+        Assert.Equal("mine", talk.Received!.Text);
+    }
+
+    [Fact]
+    public static async Task Streams_replies_requests_and_both()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+
+        List<string> split = [];
+        await foreach (Words word in client.InvokeStreamAsync<Words>("Split", new Words { Text = "a b c" }))
+        {
+            split.Add(word.Text);
+        }
+
+        await using RpcStreamingCall<Words, Words> join = client.Open<Words, Words>("Join");
+        foreach (string word in split)
+        {
+            Assert.True(await join.SendAsync(new Words { Text = word }));
+        }
+
+        await join.CompleteAsync();
+        Assert.True(await join.ReadAsync());
+        Assert.Equal("a b c", join.Current.Text);
+        Assert.False(await join.ReadAsync());
+
+        await using RpcStreamingCall<Words, Words> chat = client.Open<Words, Words>("Chat");
+        foreach (string word in split)
+        {
+            // One at a time: each answer comes before the next question.
+            Assert.True(await chat.SendAsync(new Words { Text = word }));
+            Assert.True(await chat.ReadAsync().AsTask().WaitAsync(Patience));
+            Assert.Equal(word.ToUpperInvariant(), chat.Current.Text);
+        }
+
+        await chat.CompleteAsync();
+        Assert.False(await chat.ReadAsync());
+    }
+
+    [Fact]
+    public static async Task A_sender_waits_for_a_reader_and_nothing_is_lost()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+        const int Count = 5000;
+
+        await using RpcStreamingCall<Words, Words> chat = client.Open<Words, Words>("Chat");
+        Task sending = Task.Run(async () =>
+        {
+            for (int i = 0; i < Count; i++)
+            {
+                await chat.SendAsync(new Words { Text = $"n{i}" });
+            }
+
+            await chat.CompleteAsync();
+        });
+        int read = 0;
+        while (await chat.ReadAsync())
+        {
+            Assert.Equal($"N{read++}", chat.Current.Text);
+        }
+
+        await sending.WaitAsync(Patience);
+        Assert.Equal(Count, read);
+    }
+
+    [Fact]
+    public static async Task A_stream_that_nobody_reads_holds_up_its_handler_until_it_is_disposed()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+        RpcStreamingCall<Words, Words> call = client.Open<Words, Words>("Split");
+
+        await call.SendAsync(new Words { Text = string.Join(' ', Enumerable.Repeat("x", 1000)) });
+        await call.CompleteAsync();
+        Assert.True(await call.ReadAsync());
+        Assert.Equal(1, talk.Server.Counters.InFlight);
+        await call.DisposeAsync();
+
+        await Until(() => talk.Server.Counters.InFlight == 0);
+    }
+
+    [Fact]
+    public static void Headers_and_trailers_go_and_come()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+        RpcMetadata headers = new();
+        headers.Add("token", "t1");
+        RpcResponseInfo info = new();
+
+        client.Invoke<Words>(
+            "Say", new Words { Text = "headers" }, new RpcCallOptions { Headers = headers, Response = info });
+
+        Assert.Equal("got t1", info.Headers.GetText("first"));
+        Assert.Equal("bye", info.Trailers.GetText("last"));
+    }
+
+    [Fact]
+    public static async Task A_failure_has_its_status_text_trailers_and_exception_type()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+
+        RpcException refused = Assert.Throws<RpcException>(
+            () => client.Invoke<Words>("Say", new Words { Text = "refuse" }));
+        RpcException failed = Assert.Throws<RpcException>(
+            () => client.Invoke<Words>("Say", new Words { Text = "fail" }));
+        RpcException broken = await Assert.ThrowsAsync<RpcException>(async () =>
+        {
+            await foreach (Words _ in client.InvokeStreamAsync<Words>("Split", new Words { Text = "a fail" }))
+            {
+            }
+        });
+
+        Assert.Equal(RpcStatusCode.FailedPrecondition, refused.Code);
+        Assert.Equal("The shop is closed.", refused.Message);
+        Assert.Equal("closed", refused.Trailers["why"]);
+        Assert.Equal("out of paper", failed.Message);
+        Assert.IsType<FormatException>(failed.InnerException);
+        Assert.Equal(RpcStatusCode.DataLoss, broken.Code);
+        Assert.Equal(3, talk.Server.Counters.Errors);
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public static async Task A_deadline_ends_the_call_on_both_sides(bool streams)
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+        RpcCallOptions options = new() { Timeout = TimeSpan.FromMilliseconds(200) };
+
+        RpcException late = await Assert.ThrowsAsync<RpcException>(async () =>
+        {
+            if (!streams)
+            {
+                await client.InvokeAsync<Words>("Say", new Words { Text = "wait" }, options);
+            }
+
+            await foreach (Words _ in client.InvokeStreamAsync<Words>(
+                "Split", new Words { Text = "wait" }, options))
+            {
+            }
+        });
+
+        Assert.Equal(RpcStatusCode.DeadlineExceeded, late.Code);
+        await talk.Cancelled.Task.WaitAsync(Patience);
+    }
+
+    [Fact]
+    public static async Task Cancelling_ends_the_call_on_both_sides()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+        using CancellationTokenSource cancel = new();
+
+        Task<Words> call = client.InvokeAsync<Words>("Say", new Words { Text = "wait" }, null, cancel.Token);
+        await talk.Waiting.Task.WaitAsync(Patience);
+        await cancel.CancelAsync();
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(() => call);
+        Assert.Equal(RpcStatusCode.Cancelled, error.Code);
+        Assert.True(error.MayHaveExecuted);
+        await talk.Cancelled.Task.WaitAsync(Patience);
+    }
+
+    [Fact]
+    public static void A_session_is_the_clients_and_ends_with_it()
+    {
+        using TalkServer talk = new();
+        using (RpcClient client = talk.Connect())
+        {
+            Assert.Equal("1", client.Invoke<Words>("Say", new Words { Text = "count" }).Text);
+            Assert.Equal("2", client.Invoke<Words>("Say", new Words { Text = "count" }).Text);
+            Assert.Single(talk.Server.Sessions);
+        }
+
+        Assert.Empty(talk.Server.Sessions);
+        Assert.Equal(0, talk.Server.Counters.Connections);
+    }
+
+    [Fact]
+    public static void Interceptors_see_every_call()
+    {
+        List<string> seen = [];
+        using TalkServer talk = new(new RpcServerOptions { Interceptors = [new Recorder(seen)] });
+        using RpcClient client = talk.Connect();
+
+        client.Invoke<Words>("Say", new Words { Text = "a" });
+
+        Assert.Equal(["talk.Talk/Say"], seen);
+    }
+
+    [Fact]
+    public static void A_message_over_the_limit_is_refused_on_either_side_and_goes_in_parts_where_it_may()
+    {
+        RpcLimits small = RpcLimits.Default with { MaxMessageBytes = 4096 };
+        using TalkServer talk = new(new RpcServerOptions { Limits = small });
+        using RpcClient whole = talk.Connect(new RpcClientOptions { MultiPartThreshold = null });
+        using RpcClient narrow = talk.Connect(new RpcClientOptions { Limits = small with { MaxMessageBytes = 64 } });
+        using RpcClient parts = talk.Connect(new RpcClientOptions { MultiPartThreshold = 2048 });
+        Words large = new() { Text = "a", Payload = ByteString.CopyFrom(new byte[5000]) };
+        Words medium = new() { Text = "a", Payload = ByteString.CopyFrom(new byte[3000]) };
+
+        RpcException atServer = Assert.Throws<RpcException>(() => whole.Invoke<Words>("Say", large));
+        RpcException atClient = Assert.Throws<RpcException>(() => narrow.Invoke<Words>("Say", medium));
+
+        Assert.Equal(RpcStatusCode.ResourceExhausted, atServer.Code);
+        Assert.Equal(RpcStatusCode.ResourceExhausted, atClient.Code);
+        Assert.Equal(3000, parts.Invoke<Words>("Say", medium).Payload.Length);
+    }
+
+    [Fact]
+    public static void A_server_takes_as_many_clients_as_its_limit_says()
+    {
+        using TalkServer talk = new(new RpcServerOptions
+        {
+            Limits = RpcLimits.Default with { MaxConnections = 1 },
+        });
+        RpcClient first = talk.Connect();
+
+        RpcException full = Assert.Throws<RpcException>(() => talk.Connect());
+        first.Dispose();
+
+        Assert.Equal(RpcStatusCode.ResourceExhausted, full.Code);
+        using RpcClient second = talk.Connect();
+        Assert.Equal("x", second.Invoke<Words>("Say", new Words { Text = "x" }).Text);
+    }
+
+    [Fact]
+    public static void Tells_its_schema_and_answers_pings()
+    {
+        using TalkServer talk = new();
+        using RpcClient client = RpcClient.Connect(talk.Endpoint);
+
+        RpcPingResult ping = client.Ping();
+
+        Assert.NotNull(client.FetchSchema().FindMessage("talk.Words"));
+        Assert.Equal("talk.Talk", client.Service!.FullName);
+        Assert.Equal(["talk.Talk"], ping.Services);
+    }
+
+    [Fact]
+    public static void A_name_has_one_server_without_regard_to_case()
+    {
+        using TalkServer talk = new();
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => new TalkServer(name: talk.Endpoint.Name.ToUpperInvariant()));
+
+        Assert.Equal(RpcErrorIds.EndpointInUse, error.ErrorId);
+    }
+
+    [Fact]
+    public static void Says_that_nobody_listens_under_a_name()
+    {
+        RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect("inproc://nobody-is-here"));
+
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+        Assert.Contains("no server of this process listens under that name", error.Message);
+        Assert.False(error.MayHaveExecuted);
+    }
+
+    [Fact]
+    public static async Task A_client_finds_the_next_server_of_the_name()
+    {
+        TalkServer first = new();
+        using RpcClient client = first.Connect();
+        client.Invoke<Words>("Say", new Words { Text = "a" });
+
+        await first.Server.StopAsync();
+        RpcException gone = Assert.Throws<RpcException>(
+            () => client.Invoke<Words>("Say", new Words { Text = "b" }));
+        using TalkServer second = new(name: first.Endpoint.Name);
+
+        Assert.Equal(RpcStatusCode.Unavailable, gone.Code);
+        Assert.Equal("c", client.Invoke<Words>("Say", new Words { Text = "c" }).Text);
+    }
+
+    [Fact]
+    public static async Task Stopping_lets_calls_end_and_then_cancels_them()
+    {
+        TalkServer talk = new();
+        using RpcClient client = talk.Connect();
+        Task<Words> call = client.InvokeAsync<Words>("Say", new Words { Text = "wait" });
+        await talk.Waiting.Task.WaitAsync(Patience);
+
+        await talk.Server.StopAsync(TimeSpan.FromMilliseconds(50)).WaitAsync(Patience);
+
+        await talk.Cancelled.Task.WaitAsync(Patience);
+        RpcException ended = await Assert.ThrowsAsync<RpcException>(() => call.WaitAsync(Patience));
+        Assert.Equal(RpcStatusCode.Cancelled, ended.Code);
+    }
+
+    [Fact]
+    public static void What_a_caller_has_about_it_does_not_reach_the_handler()
+    {
+        AsyncLocal<string> ambient = new();
+        string? seen = "nothing yet";
+        using RpcServer server = RpcServer.Create(TalkServer.Schema)
+            .Handle<Words, Words>("Say", (_, request) =>
+            {
+                seen = ambient.Value;
+                return request;
+            })
+            .AddEndpoint($"inproc://test-{Guid.NewGuid():N}")
+            .StartListening();
+        using RpcClient client = RpcClient.Connect(server.Endpoints[0], TalkServer.Schema);
+
+        ambient.Value = "the caller's";
+        client.Invoke<Words>("Say", new Words { Text = "x" });
+
+        Assert.Null(seen);
+    }
+
+    [Theory]
+    [InlineData(RpcClientAuthentication.User)]
+    [InlineData(RpcClientAuthentication.Bearer)]
+    public static void Takes_no_password_and_no_token(RpcClientAuthentication authentication)
+    {
+        using TalkServer talk = new();
+        RpcClientSecurity security = new()
+        {
+            Authentication = authentication,
+            Credential = authentication == RpcClientAuthentication.User ? new("ann", "x") : null,
+            Token = authentication == RpcClientAuthentication.Bearer ? "t" : null,
+        };
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => talk.Connect(new RpcClientOptions { Security = security }));
+
+        Assert.Equal(RpcErrorIds.AuthenticationNotSupported, error.ErrorId);
+    }
+
+    private static async Task Until(Func<bool> holds)
+    {
+        using CancellationTokenSource patience = new(Patience);
+        while (!holds())
+        {
+            await Task.Delay(5, patience.Token);
+        }
+    }
+
+    private sealed class Recorder(List<string> seen) : IRpcInterceptor
+    {
+        public ValueTask<IMessage> InvokeAsync(
+            RpcServerCallContext context, IMessage request, RpcHandler next)
+        {
+            seen.Add(context.Method.FullName);
+            return next(context, request);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+using System.Buffers;
+using ProtoRpc.Protocols.Grpc;
+
+namespace ProtoRpc.Tests.Protocols.Grpc;
+
+public static class GrpcFramingTests
+{
+    private const int Limit = 1000;
+
+    [Fact]
+    public static void Waits_until_the_last_byte_is_there()
+    {
+        byte[] whole = [0, 0, 0, 0, 3, 1, 2, 3];
+        for (int length = 0; length < whole.Length; length++)
+        {
+            ReadOnlySequence<byte> part = new(whole, 0, length);
+
+            Assert.False(GrpcFraming.TryRead(ref part, Limit, out _));
+            Assert.Equal(length, part.Length);
+        }
+    }
+
+    [Fact]
+    public static void Leaves_what_comes_after_the_message()
+    {
+        ReadOnlySequence<byte> buffer = new([1, 0, 0, 0, 2, 7, 8, 0, 0, 0, 0, 0, 9]);
+
+        Assert.True(GrpcFraming.TryRead(ref buffer, Limit, out GrpcFrame first));
+        Assert.True(first.IsCompressed);
+        Assert.Equal([7, 8], first.Body.ToArray());
+        Assert.True(GrpcFraming.TryRead(ref buffer, Limit, out GrpcFrame second));
+        Assert.True(second.Body.IsEmpty);
+        Assert.Equal([9], buffer.ToArray());
+    }
+
+    [Fact]
+    public static void Refuses_a_length_over_the_limit_before_the_body_comes()
+    {
+        ReadOnlySequence<byte> most = new([0, 0, 0, 3, 0xe8]);
+        ReadOnlySequence<byte> more = new([0, 0, 0, 3, 0xe9]);
+
+        Assert.False(GrpcFraming.TryRead(ref most, Limit, out _));
+        RpcException error = Assert.Throws<RpcException>(() => GrpcFraming.TryRead(ref more, Limit, out _));
+        Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
+    }
+
+    [Fact]
+    public static void Never_throws_anything_else_on_any_bytes()
+    {
+        Random random = new(7);
+        for (int i = 0; i < 10_000; i++)
+        {
+            byte[] bytes = new byte[random.Next(64)];
+            random.NextBytes(bytes);
+            ReadOnlySequence<byte> buffer = new(bytes);
+            try
+            {
+                while (GrpcFraming.TryRead(ref buffer, Limit, out GrpcFrame frame))
+                {
+                    if (frame.IsCompressed)
+                    {
+                        GrpcEncoding.Decompress(frame.Body, GrpcEncoding.Gzip, Limit);
+                    }
+                }
+            }
+            catch (RpcException e)
+            {
+                Assert.True(e.Code is RpcStatusCode.Internal or RpcStatusCode.ResourceExhausted);
+            }
+        }
+    }
+
+    [Fact]
+    public static void Compression_is_undone_up_to_the_limit()
+    {
+        ReadOnlySequence<byte> most = new(GrpcEncoding.Compress(new byte[Limit]));
+        ReadOnlySequence<byte> more = new(GrpcEncoding.Compress(new byte[Limit + 1]));
+
+        Assert.Equal(Limit, GrpcEncoding.Decompress(most, GrpcEncoding.Gzip, Limit).Length);
+        Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(more, GrpcEncoding.Gzip, Limit));
+    }
+}

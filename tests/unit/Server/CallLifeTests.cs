@@ -1,0 +1,197 @@
+using Google.Protobuf;
+using ProtoRpc.Server;
+
+namespace ProtoRpc.Tests.Server;
+
+/// <summary>The life of a call, on a face of the test's own.</summary>
+public static class CallLifeTests
+{
+    [Fact]
+    public static async Task A_call_is_read_handled_answered_and_counted()
+    {
+        FaceCall call = new((_, request) => ValueTask.FromResult<IMessage>(
+            new EchoReply { Text = ((EchoRequest)request).Text }));
+
+        await call.RunAsync();
+
+        Assert.Equal(["read", "reply hello", "release"], call.Steps);
+        Assert.Equal((1, 0, 0), call.Counts);
+    }
+
+    [Fact]
+    public static async Task A_failure_is_answered_where_it_happens()
+    {
+        List<RpcFailedCall> record = [];
+        FaceCall call = new(
+            (_, _) => throw new InvalidOperationException("secret"),
+            new RpcServerOptions { CallFailed = record.Add, ErrorDetail = RpcErrorDetail.None });
+
+        await call.RunAsync();
+
+        Assert.Equal(["read", "close", "fail Unknown", "release"], call.Steps);
+        Assert.Equal((1, 1, 0), call.Counts);
+        RpcFailedCall recorded = Assert.Single(record);
+        Assert.Equal("secret", recorded.Error.Message);
+        Assert.Equal(call.Failure!.CorrelationId, recorded.CorrelationId);
+        Assert.DoesNotContain("secret", call.Failure.Text);
+    }
+
+    [Fact]
+    public static async Task A_header_that_cannot_be_read_is_answered_too()
+    {
+        FaceCall call = new((_, _) => default)
+        {
+            HeadError = new RpcException(RpcStatusCode.InvalidArgument, "no header"),
+        };
+
+        await call.RunAsync();
+
+        Assert.Equal(["close", "fail InvalidArgument", "release"], call.Steps);
+        Assert.Equal((1, 1, 0), call.Counts);
+    }
+
+    [Fact]
+    public static async Task A_handler_that_outlasts_the_deadline_was_late_and_not_cancelled()
+    {
+        FaceCall call = new(async (context, _) =>
+        {
+            await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            return new EchoReply();
+        })
+        {
+            Deadline = DateTimeOffset.UtcNow.AddMilliseconds(50),
+        };
+
+        await call.RunAsync();
+
+        Assert.Equal(RpcStatusCode.DeadlineExceeded, call.Failure!.Code);
+        Assert.Equal("The deadline passed before the handler ended.", call.Failure.Text);
+    }
+
+    [Fact]
+    public static async Task A_call_that_nobody_waits_for_is_neither_answered_nor_recorded()
+    {
+        List<RpcFailedCall> record = [];
+        FaceCall call = new(
+            (_, _) => throw new InvalidOperationException("late"),
+            new RpcServerOptions { CallFailed = record.Add })
+        {
+            Abandoned = true,
+        };
+
+        await call.RunAsync();
+
+        Assert.Equal(["read", "close", "release"], call.Steps);
+        Assert.Equal((1, 1, 0), call.Counts);
+        Assert.Empty(record);
+    }
+
+    [Fact]
+    public static async Task A_call_whose_failure_cannot_be_written_ends_all_the_same()
+    {
+        FaceCall call = new((_, _) => throw new InvalidOperationException("first"))
+        {
+            FailError = new IOException("no way back"),
+        };
+
+        IOException error = await Assert.ThrowsAsync<IOException>(async () => await call.RunAsync());
+
+        Assert.Equal("no way back", error.Message);
+        Assert.Equal(["read", "close", "fail Unknown", "release"], call.Steps);
+        Assert.Equal((1, 1, 0), call.Counts);
+    }
+
+    [Fact]
+    public static void Interceptors_stand_once_around_a_server_whose_first_start_failed()
+    {
+        Counting interceptor = new();
+        using RpcServer taken = EchoServer.Start(RpcTransport.Local);
+        using RpcServer server = EchoServer.Create(new RpcServerOptions { Interceptors = [interceptor] })
+            .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
+            .AddEndpoint(taken.Endpoints[0]);
+        Assert.Throws<RpcException>(() => server.StartListening());
+        taken.Dispose();
+        server.StartListening();
+        using RpcClient client = EchoServer.Connect(server);
+
+        client.Invoke<EchoReply>("Say", new EchoRequest { Text = "once" });
+
+        Assert.Equal(1, interceptor.Calls);
+    }
+
+    private sealed class Counting : IRpcInterceptor
+    {
+        private int _calls;
+
+        public int Calls => _calls;
+
+        public ValueTask<IMessage> InvokeAsync(
+            RpcServerCallContext context, IMessage request, RpcHandler next)
+        {
+            Interlocked.Increment(ref _calls);
+            return next(context, request);
+        }
+    }
+
+    /// <summary>A call of Say that keeps what becomes of it.</summary>
+    private sealed class FaceCall(RpcHandler handler, RpcServerOptions? options = null)
+        : MessageCall(
+            new ServerHost([], options ?? new RpcServerOptions()),
+            RpcEndpoint.Parse("local://face"),
+            PeerIdentity.Anonymous(""))
+    {
+        private readonly ServerMethod _method = new(EchoServer.Schema.GetMethod("calls.Echo/Say"), handler);
+
+        public List<string> Steps { get; } = [];
+
+        public (long Ended, long Failed, int Running) Counts =>
+            (Host.Monitor.Ended, Host.Monitor.Failed, Host.Monitor.Running);
+
+        public CallFailure? Failure { get; private set; }
+
+        public DateTimeOffset? Deadline { get; init; }
+
+        public Exception? HeadError { get; init; }
+
+        public Exception? FailError { get; init; }
+
+        public bool Abandoned { get; init; }
+
+        protected override bool IsAbandoned => Abandoned;
+
+        protected override CallHead ReadHead() => HeadError is null
+            ? new CallHead(_method, null, Deadline, default)
+            : throw HeadError;
+
+        protected override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
+        {
+            Steps.Add("read");
+            return new(new EchoRequest { Text = "hello" });
+        }
+
+        protected override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+        {
+            Steps.Add($"reply {((EchoReply)reply).Text}");
+            return default;
+        }
+
+        protected override ValueTask FailAsync(CallFailure failure)
+        {
+            Failure = failure;
+            Steps.Add($"fail {failure.Code}");
+            return FailError is null ? default : throw FailError;
+        }
+
+        protected override ValueTask CloseAsync()
+        {
+            Steps.Add("close");
+            return default;
+        }
+
+        protected override void Release()
+        {
+            Steps.Add("release");
+            base.Release();
+        }
+    }
+}
