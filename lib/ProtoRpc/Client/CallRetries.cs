@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.ExceptionServices;
 using ProtoRpc.Transports;
@@ -9,10 +8,8 @@ namespace ProtoRpc.Client;
 /// <param name="endpoint">For errors.</param>
 /// <param name="retries">How often; 0 for never.</param>
 /// <param name="waits">Whether a server that is not there is tried again until the time is over.</param>
-/// <param name="timeout">The time for all tries.</param>
-/// <param name="cancellation">Ends the pauses as well.</param>
-internal sealed class CallRetries(
-    RpcEndpoint endpoint, int retries, bool waits, TimeSpan timeout, CancellationToken cancellation)
+/// <param name="clock">The time for all tries, pauses included.</param>
+internal sealed class CallRetries(RpcEndpoint endpoint, int retries, bool waits, CallClock clock)
 {
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(100);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(5);
@@ -23,87 +20,66 @@ internal sealed class CallRetries(
     // The time that a last try is worth making in.
     private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(10);
 
-    private readonly long _start = Stopwatch.GetTimestamp();
     private TimeSpan _pause = waits ? FirstPause / 2 : FirstPause;
     private RpcException? _last;
     private int _made;
 
     /// <summary>Runs a call, and again after a pause that grows,
     /// as often as asked and within its time.</summary>
-    /// <param name="call">The call, in the time that is left.</param>
     /// <exception cref="RpcException">The failure that is not followed by another try.</exception>
-    public TReply Run<TReply>(Func<TimeSpan, TReply> call)
-    {
-        TimeSpan left = timeout;
-        while (true)
-        {
-            try
-            {
-                return call(left);
-            }
-            catch (RpcException e)
-            {
-                left = Wait(e);
-            }
-        }
-    }
+    public TReply Run<TReply>(Func<TReply> call) => BlockingWait.End(
+        RunAsync<BlockingWait, TReply>(() => ValueTask.FromResult(call())));
 
     /// <summary>The same without holding a thread.</summary>
-    /// <param name="call">The call, in the time that is left.</param>
     /// <exception cref="RpcException">The failure that is not followed by another try.</exception>
-    public async Task<TReply> RunAsync<TReply>(Func<TimeSpan, Task<TReply>> call)
+    public Task<TReply> RunAsync<TReply>(Func<Task<TReply>> call) =>
+        RunAsync<AsyncWait, TReply>(() => new ValueTask<TReply>(call())).AsTask();
+
+    /// <summary>Waits for the next try, holding the thread.</summary>
+    /// <exception cref="RpcException">There is no further try: the failure.</exception>
+    public void Wait(RpcException failure) => BlockingWait.End(WaitAsync<BlockingWait>(failure));
+
+    /// <summary>Waits for the next try.</summary>
+    /// <exception cref="RpcException">There is no further try: the failure.</exception>
+    public ValueTask WaitAsync(RpcException failure) => WaitAsync<AsyncWait>(failure);
+
+    private async ValueTask<TReply> RunAsync<TWait, TReply>(Func<ValueTask<TReply>> call)
+        where TWait : struct, IWaitMode
     {
-        TimeSpan left = timeout;
         while (true)
         {
             try
             {
-                return await call(left).ConfigureAwait(false);
+                return await call().ConfigureAwait(false);
             }
             catch (RpcException e)
             {
-                left = await WaitAsync(e).ConfigureAwait(false);
+                await WaitAsync<TWait>(e).ConfigureAwait(false);
             }
         }
     }
 
-    /// <summary>Waits for the next try, holding the thread.</summary>
-    /// <returns>The time that is left for it.</returns>
-    /// <exception cref="RpcException">There is no further try: the failure.</exception>
-    public TimeSpan Wait(RpcException failure)
+    private async ValueTask WaitAsync<TWait>(RpcException failure)
+        where TWait : struct, IWaitMode
     {
-        TimeSpan pause = NextPause(failure);
-        return cancellation.WaitHandle.WaitOne(pause)
-            ? throw CallErrors.Cancelled(endpoint, sent: false)
-            : Left();
-    }
-
-    /// <summary>Waits for the next try.</summary>
-    /// <returns>The time that is left for it.</returns>
-    /// <exception cref="RpcException">There is no further try: the failure.</exception>
-    public async ValueTask<TimeSpan> WaitAsync(RpcException failure)
-    {
-        TimeSpan pause = NextPause(failure);
         try
         {
-            await Task.Delay(pause, cancellation).ConfigureAwait(false);
+            await TWait.PauseAsync(NextPause(failure), clock.Caller).ConfigureAwait(false);
         }
         catch (OperationCanceledException)
         {
             throw CallErrors.Cancelled(endpoint, sent: false);
         }
-
-        return Left();
     }
 
     private TimeSpan NextPause(RpcException failure)
     {
         bool isAwaited = waits && CallErrors.IsAbsent(failure);
-        TimeSpan left = Left();
+        TimeSpan left = clock.Left;
         if (!CallErrors.IsUnreached(failure)
-            || cancellation.IsCancellationRequested
+            || clock.Caller.IsCancellationRequested
             || (!isAwaited && _made >= retries)
-            || (timeout != Timeout.InfiniteTimeSpan && left < LeastTime))
+            || (!clock.IsEndless && left < LeastTime))
         {
             Fail(failure);
         }
@@ -115,12 +91,8 @@ internal sealed class CallRetries(
         TimeSpan pause = _pause * (0.5 + Random.Shared.NextDouble());
         TimeSpan longest = waits ? LongestPauseOfWaiting : LongestPause;
         _pause = _pause * 2 < longest ? _pause * 2 : longest;
-        return timeout == Timeout.InfiniteTimeSpan || pause <= left / 2 ? pause : left / 2;
+        return clock.IsEndless || pause <= left / 2 ? pause : left / 2;
     }
-
-    private TimeSpan Left() => timeout == Timeout.InfiniteTimeSpan
-        ? timeout
-        : timeout - Stopwatch.GetElapsedTime(_start) is { Ticks: > 0 } left ? left : TimeSpan.FromTicks(1);
 
     // The last try has but a part of the time, and so says less than the tries before it.
     [DoesNotReturn]
@@ -128,9 +100,9 @@ internal sealed class CallRetries(
     {
         bool isLate = !failure.MayHaveExecuted && (failure.Code == RpcStatusCode.DeadlineExceeded
             || (waits && CallErrors.IsAbsent(failure)));
-        if (isLate && (waits || _last is not null) && !cancellation.IsCancellationRequested)
+        if (isLate && (waits || _last is not null) && !clock.Caller.IsCancellationRequested)
         {
-            throw CallErrors.NotReached(endpoint, timeout, _last ?? failure);
+            throw CallErrors.NotReached(endpoint, clock.Timeout, _last ?? failure);
         }
 
         ExceptionDispatchInfo.Throw(failure);

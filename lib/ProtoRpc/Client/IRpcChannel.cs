@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
@@ -88,8 +89,16 @@ internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Servic
 }
 
 /// <summary>What is called, and how long the caller waits.</summary>
-internal readonly record struct CallSpec(RpcMethodInfo Method, TimeSpan Timeout)
+/// <param name="Method">The method.</param>
+/// <param name="Clock">The call's time, which runs from the first try on.</param>
+internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
 {
+    /// <summary>A call whose time begins now.</summary>
+    public CallSpec(RpcMethodInfo method, TimeSpan timeout)
+        : this(method, CallClock.Start(timeout))
+    {
+    }
+
     /// <summary>Told how far a large request has come, or null.</summary>
     public IProgress<RpcProgress>? Progress { get; init; }
 

@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
@@ -17,32 +18,30 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
     }
 
     public void Connect(CancellationToken cancellation) =>
-        new CallRetries(endpoint, retries, waits: false, Timeout.InfiniteTimeSpan, cancellation).Run(_ =>
+        Connecting(cancellation).Run(() =>
         {
             inner.Connect(cancellation);
             return true;
         });
 
     public Task ConnectAsync(CancellationToken cancellation) =>
-        new CallRetries(endpoint, retries, waits: false, Timeout.InfiniteTimeSpan, cancellation).RunAsync(
-            async _ =>
-            {
-                await inner.ConnectAsync(cancellation).ConfigureAwait(false);
-                return true;
-            });
+        Connecting(cancellation).RunAsync(async () =>
+        {
+            await inner.ConnectAsync(cancellation).ConfigureAwait(false);
+            return true;
+        });
 
     public TReply Invoke<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         IsRepeated(call)
-            ? Retries(call, cancellation).Run(
-                left => inner.Invoke(call with { Timeout = left }, request, read, cancellation))
+            ? Retries(call, cancellation).Run(() => inner.Invoke(call, request, read, cancellation))
             : inner.Invoke(call, request, read, cancellation);
 
     public Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         IsRepeated(call)
             ? Retries(call, cancellation).RunAsync(
-                left => inner.InvokeAsync(call with { Timeout = left }, request, read, cancellation))
+                () => inner.InvokeAsync(call, request, read, cancellation))
             : inner.InvokeAsync(call, request, read, cancellation);
 
     // The time of an upload is that of each part; what was read of a source that cannot go back is gone.
@@ -55,10 +54,10 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
         }
 
         long start = request.Position;
-        return Retries(call, cancellation).Run(_ =>
+        return Retries(call, cancellation).Run(() =>
         {
             request.Position = start;
-            return inner.Upload(call, request, read, cancellation);
+            return inner.Upload(call with { Clock = call.Clock.Again() }, request, read, cancellation);
         });
     }
 
@@ -71,10 +70,10 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
         }
 
         long start = request.Position;
-        return Retries(call, cancellation).RunAsync(_ =>
+        return Retries(call, cancellation).RunAsync(() =>
         {
             request.Position = start;
-            return inner.UploadAsync(call, request, read, cancellation);
+            return inner.UploadAsync(call with { Clock = call.Clock.Again() }, request, read, cancellation);
         });
     }
 
@@ -91,8 +90,8 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
             inner.Open(call, cancellation),
             async failure =>
             {
-                TimeSpan left = await retrying.WaitAsync(failure).ConfigureAwait(false);
-                return inner.Open(call with { Timeout = left }, cancellation);
+                await retrying.WaitAsync(failure).ConfigureAwait(false);
+                return inner.Open(call, cancellation);
             });
     }
 
@@ -121,5 +120,8 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
     private bool IsRepeated(CallSpec call) => retries > 0 || call.Options is { WaitForReady: true };
 
     private CallRetries Retries(CallSpec call, CancellationToken cancellation) =>
-        new(endpoint, retries, call.Options is { WaitForReady: true }, call.Timeout, cancellation);
+        new(endpoint, retries, call.Options is { WaitForReady: true }, call.Clock.For(cancellation));
+
+    private CallRetries Connecting(CancellationToken cancellation) =>
+        new(endpoint, retries, waits: false, CallClock.Start(Timeout.InfiniteTimeSpan, cancellation));
 }

@@ -48,7 +48,7 @@ public sealed partial class RpcClient
         try
         {
             return Learn(question.Retries.Run(
-                _ => Cancellable(() => _channel.FetchSchema(time.Token), time.Token)));
+                () => Cancellable(() => _channel.FetchSchema(time.Token), time.Token)));
         }
         catch (RpcException e)
         {
@@ -65,7 +65,7 @@ public sealed partial class RpcClient
         try
         {
             return Learn(await question.Retries.RunAsync(
-                _ => CancellableAsync(() => _channel.FetchSchemaAsync(time.Token), time.Token))
+                () => CancellableAsync(() => _channel.FetchSchemaAsync(time.Token), time.Token))
                 .ConfigureAwait(false));
         }
         catch (RpcException e)
@@ -139,14 +139,11 @@ public sealed partial class RpcClient
     private SchemaQuestion Ask(RpcCallOptions? options, CancellationToken cancellation)
     {
         RequireOpen(cancellation);
-        TimeSpan? timeout = options is { Timeout: null, Deadline: null } or null
-            ? null
-            : CallDeadline.Of(options, null, Endpoint);
+        bool isBound = options is { Timeout: not null } or { Deadline: not null };
+        CallClock clock = CallDeadline.Of(options, _limits.CallTimeout, Endpoint).For(cancellation);
         return new(
-            new CallRetries(
-                Endpoint, _options.RetryCount, options is { WaitForReady: true },
-                timeout ?? _limits.CallTimeout, cancellation),
-            timeout);
+            new CallRetries(Endpoint, _options.RetryCount, options is { WaitForReady: true }, clock),
+            isBound ? clock.Timeout : null);
     }
 
     private RpcSchema Learn(RpcSchema told)

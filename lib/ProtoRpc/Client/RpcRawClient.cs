@@ -93,8 +93,9 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         try
         {
             new CallRetries(
-                endpoint, options.RetryCount, waits: false, Timeout.InfiniteTimeSpan, cancellationToken)
-                .Run(_ =>
+                endpoint, options.RetryCount, waits: false,
+                CallClock.Start(Timeout.InfiniteTimeSpan, cancellationToken))
+                .Run(() =>
                 {
                     client._client.Reach(options.Limits.ConnectTimeout, cancellationToken);
                     return true;
@@ -151,20 +152,24 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         ReadOnlySpan<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellationToken)
     {
         cancellationToken.ThrowIfCancellationRequested();
-        TimeSpan left = timeout ?? _limits.CallTimeout;
-        CallRetries retries = new(Endpoint, _retries, waitForReady, left, cancellationToken);
+        CallClock clock = CallClock.Start(timeout ?? _limits.CallTimeout, cancellationToken);
+        CallRetries retries = new(Endpoint, _retries, waitForReady, clock);
         try
         {
+            RequireSize(request.Length);
             while (true)
             {
                 try
                 {
-                    using NativeExchange exchange = Begin(request, cancellationToken);
-                    return ReplyOf(exchange, exchange.Execute(left, cancellationToken));
+                    using NativeExchange exchange = BlockingWait.End(
+                        _client.BeginAsync<BlockingWait>(clock));
+                    exchange.Request.Write(request);
+                    return ReplyOf(
+                        exchange, BlockingWait.End(exchange.ExecuteAsync<BlockingWait>(clock)));
                 }
                 catch (RpcException e)
                 {
-                    left = retries.Wait(e);
+                    retries.Wait(e);
                 }
             }
         }
@@ -191,14 +196,17 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         CancellationToken cancellationToken)
     {
         cancellationToken.ThrowIfCancellationRequested();
-        TimeSpan time = timeout ?? _limits.CallTimeout;
-        CallRetries retries = new(Endpoint, _retries, waitForReady, time, cancellationToken);
+        CallClock clock = CallClock.Start(timeout ?? _limits.CallTimeout, cancellationToken);
+        CallRetries retries = new(Endpoint, _retries, waitForReady, clock);
         try
         {
-            return await retries.RunAsync(async left =>
+            RequireSize(request.Length);
+            return await retries.RunAsync(async () =>
             {
-                using NativeExchange exchange = Begin(request.Span, cancellationToken);
-                int code = await exchange.ExecuteAsync(left, cancellationToken).ConfigureAwait(false);
+                using NativeExchange exchange = await _client.BeginAsync<AsyncWait>(clock)
+                    .ConfigureAwait(false);
+                exchange.Request.Write(request.Span);
+                int code = await exchange.ExecuteAsync<AsyncWait>(clock).ConfigureAwait(false);
                 return ReplyOf(exchange, code);
             }).ConfigureAwait(false);
         }
@@ -243,13 +251,13 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
     }
 
-    private NativeExchange Begin(ReadOnlySpan<byte> request, CancellationToken cancellationToken)
+    private void RequireSize(int length)
     {
-        if (request.Length > _limits.MaxMessageBytes)
+        if (length > _limits.MaxMessageBytes)
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"The request has {request.Length:N0} bytes; the limit is {_limits.MaxMessageBytes:N0}. "
+                $"The request has {length:N0} bytes; the limit is {_limits.MaxMessageBytes:N0}. "
                 + "The raw layer sends nothing in parts: "
                 + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
             {
@@ -257,10 +265,6 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
                 Endpoint = Endpoint,
             };
         }
-
-        NativeExchange exchange = _client.Begin(cancellationToken);
-        exchange.Request.Write(request);
-        return exchange;
     }
 
     private byte[] ReplyOf(NativeExchange exchange, int code) => code == 0

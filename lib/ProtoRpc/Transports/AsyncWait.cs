@@ -15,5 +15,14 @@ internal readonly struct AsyncWait : IWaitMode
     public static ValueTask WaitAsync(ValueTask task) => task;
 
     /// <inheritdoc/>
+    public static ValueTask<bool> EnterAsync(
+        SemaphoreSlim semaphore, TimeSpan timeout, CancellationToken cancellation) =>
+        new(semaphore.WaitAsync(timeout, cancellation));
+
+    /// <inheritdoc/>
+    public static ValueTask PauseAsync(TimeSpan time, CancellationToken cancellation) =>
+        new(Task.Delay(time, cancellation));
+
+    /// <inheritdoc/>
     public static ValueTask<TResult> RunAsync<TResult>(Func<TResult> work) => new(Task.Run(work));
 }

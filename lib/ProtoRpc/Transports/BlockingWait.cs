@@ -29,6 +29,22 @@ internal readonly struct BlockingWait : IWaitMode
     }
 
     /// <inheritdoc/>
+    public static ValueTask<bool> EnterAsync(
+        SemaphoreSlim semaphore, TimeSpan timeout, CancellationToken cancellation) =>
+        new(semaphore.Wait(timeout, cancellation));
+
+    /// <inheritdoc/>
+    public static ValueTask PauseAsync(TimeSpan time, CancellationToken cancellation)
+    {
+        if (cancellation.WaitHandle.WaitOne(time))
+        {
+            cancellation.ThrowIfCancellationRequested();
+        }
+
+        return ValueTask.CompletedTask;
+    }
+
+    /// <inheritdoc/>
     public static ValueTask<TResult> RunAsync<TResult>(Func<TResult> work) => new(work());
 
     /// <summary>The end of a body that was run in this mode.</summary>

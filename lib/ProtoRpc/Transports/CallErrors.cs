@@ -35,7 +35,7 @@ internal static class CallErrors
         RpcEndpoint endpoint, TimeSpan timeout, bool sent, Exception? cause = null) => new(
         RpcStatusCode.DeadlineExceeded,
         $"'{endpoint}' did not answer within {timeout.TotalSeconds:0.###} s"
-        + (sent ? "; the call may have run there." : ".")
+        + (sent ? "; the call may have run there." : "; the call did not run.")
         + " Give the call a longer deadline, or see what the server does.",
         cause)
         {

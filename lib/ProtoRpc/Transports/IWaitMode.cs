@@ -18,6 +18,15 @@ internal interface IWaitMode
     /// <summary>Waits for a task of somebody else, such as a handler.</summary>
     static abstract ValueTask WaitAsync(ValueTask task);
 
+    /// <summary>Takes one of what a semaphore counts.</summary>
+    /// <returns>False when the time is over.</returns>
+    static abstract ValueTask<bool> EnterAsync(
+        SemaphoreSlim semaphore, TimeSpan timeout, CancellationToken cancellation);
+
+    /// <summary>Lets some time pass.</summary>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    static abstract ValueTask PauseAsync(TimeSpan time, CancellationToken cancellation);
+
     /// <summary>Runs work that only exists in a blocking form.</summary>
     static abstract ValueTask<TResult> RunAsync<TResult>(Func<TResult> work);
 }

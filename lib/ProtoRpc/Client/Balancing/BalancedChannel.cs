@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
@@ -80,21 +79,19 @@ internal sealed class BalancedChannel : IRpcChannel
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        Func<TimeSpan> next = Tries(call.Timeout, failures);
         return Try(
             Candidates(), failures,
-            backend => Open(backend).Invoke(call with { Timeout = next() }, request, read, cancellation));
+            backend => Open(backend, call.Clock, failures).Invoke(call, request, read, cancellation));
     }
 
     public Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        Func<TimeSpan> next = Tries(call.Timeout, failures);
         return TryAsync(
             Candidates(), failures,
-            async backend => await Open(backend)
-                .InvokeAsync(call with { Timeout = next() }, request, read, cancellation)
+            async backend => await Open(backend, call.Clock, failures)
+                .InvokeAsync(call, request, read, cancellation)
                 .ConfigureAwait(false))
             .AsTask();
     }
@@ -137,7 +134,6 @@ internal sealed class BalancedChannel : IRpcChannel
     {
         Queue<Backend> left = Candidates();
         List<RpcException> failures = [];
-        Func<TimeSpan> next = Tries(call.Timeout, failures);
         Backend? backend = null;
         return new RepeatedStream(OpenNext(), failure =>
         {
@@ -150,7 +146,7 @@ internal sealed class BalancedChannel : IRpcChannel
         IRpcStream OpenNext() => Try(left, failures, candidate =>
         {
             backend = candidate;
-            return Open(candidate).Open(call with { Timeout = next() }, cancellation);
+            return Open(candidate, call.Clock, failures).Open(call, cancellation);
         });
     }
 
@@ -170,20 +166,21 @@ internal sealed class BalancedChannel : IRpcChannel
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        Func<TimeSpan> next = Tries(ping.Timeout, failures);
+        CallClock clock = CallClock.Start(ping.Timeout);
         return Try(
             Candidates(), failures,
-            backend => Open(backend).Ping(ping with { Timeout = next() }, cancellation));
+            backend => Open(backend, clock, failures)
+                .Ping(ping with { Timeout = clock.Left }, cancellation));
     }
 
     public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        Func<TimeSpan> next = Tries(ping.Timeout, failures);
+        CallClock clock = CallClock.Start(ping.Timeout);
         return TryAsync(
             Candidates(), failures,
-            async backend => await Open(backend)
-                .PingAsync(ping with { Timeout = next() }, cancellation).ConfigureAwait(false))
+            async backend => await Open(backend, clock, failures)
+                .PingAsync(ping with { Timeout = clock.Left }, cancellation).ConfigureAwait(false))
             .AsTask();
     }
 
@@ -197,22 +194,6 @@ internal sealed class BalancedChannel : IRpcChannel
                 backend.Dispose();
             }
         }
-    }
-
-    // One deadline for all tries: a further one has what is left of it, or is not made.
-    private static Func<TimeSpan> Tries(TimeSpan timeout, List<RpcException> failures)
-    {
-        long start = Stopwatch.GetTimestamp();
-        return () =>
-        {
-            if (failures.Count == 0 || timeout == Timeout.InfiniteTimeSpan)
-            {
-                return timeout;
-            }
-
-            TimeSpan left = timeout - Stopwatch.GetElapsedTime(start);
-            return left > LeastTime ? left : throw OutOfTime(timeout, failures);
-        };
     }
 
     private static RpcException OutOfTime(TimeSpan timeout, List<RpcException> failures) => new(
@@ -254,6 +235,12 @@ internal sealed class BalancedChannel : IRpcChannel
 
         throw NoneReached(failures);
     }
+
+    // A further try is only made if there is time for it.
+    private IRpcChannel Open(Backend backend, CallClock clock, List<RpcException> failures) =>
+        failures.Count > 0 && !clock.IsEndless && clock.Left <= LeastTime
+            ? throw OutOfTime(clock.Timeout, failures)
+            : Open(backend);
 
     private IRpcChannel Open(Backend backend) => backend.Opened ?? backend.Open(_context);
 

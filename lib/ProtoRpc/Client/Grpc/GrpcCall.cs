@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Diagnostics;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
@@ -16,15 +15,13 @@ internal sealed class GrpcCall : IRpcStream
     private const int QuotedBytes = 200;
 
     private readonly GrpcChannel _channel;
-    private readonly TimeSpan _timeout;
     private readonly RpcResponseInfo? _info;
     private readonly bool _compresses;
-    private readonly CancellationToken _caller;
+    private readonly CallClock _clock;
     private readonly CancellationTokenSource _end;
     private readonly HttpRequestMessage _request;
     private readonly GrpcRequestContent? _content;
     private readonly GrpcMessageContent? _single;
-    private readonly long _started = Stopwatch.GetTimestamp();
     private readonly Task<HttpResponseMessage> _sending;
 
     private MessageBuffer? _frame;
@@ -36,27 +33,26 @@ internal sealed class GrpcCall : IRpcStream
     /// <summary>Begins a call.</summary>
     /// <param name="channel">Where to.</param>
     /// <param name="path">The method: <c>package.Service/Method</c>.</param>
-    /// <param name="timeout">How long it may take, sent to the server and kept here.</param>
+    /// <param name="clock">How long it may take, sent to the server and kept here; its token cancels the call
+    /// on both sides.</param>
     /// <param name="options">Headers and the like.</param>
     /// <param name="only">The request of a method that takes one, if it is there already.</param>
     /// <param name="streamsRequests">Whether the method takes a stream of requests.</param>
-    /// <param name="cancellation">Cancels the call on both sides.</param>
     public GrpcCall(
         GrpcChannel channel,
         string path,
-        TimeSpan timeout,
+        CallClock clock,
         RpcCallOptions? options,
         IMessage? only,
-        bool streamsRequests,
-        CancellationToken cancellation)
+        bool streamsRequests)
     {
+        clock.RequireTime(channel.Endpoint);
         _channel = channel;
-        _timeout = timeout;
+        _clock = clock;
         _info = options?.Response;
         _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
-        _caller = cancellation;
         _request = channel.NewRequest(path);
-        _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller);
         _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
             : only is null ? _single = new GrpcMessageContent(_end.Token)
             : _single = new GrpcMessageContent(only, _compresses);
@@ -66,16 +62,16 @@ internal sealed class GrpcCall : IRpcStream
             GrpcHeaders.Add(_request, headers);
         }
 
-        GrpcHeaders.AddStandard(_request.Headers, timeout, _compresses);
+        GrpcHeaders.AddStandard(_request.Headers, clock.Left, _compresses);
         if (channel.Context.CalculateSize() > 0)
         {
             _request.Headers.TryAddWithoutValidation(
                 GrpcCallContext.HeaderName, GrpcCallContext.Write(channel.Context));
         }
 
-        if (timeout != Timeout.InfiniteTimeSpan)
+        if (!clock.IsEndless)
         {
-            _end.CancelAfter(timeout);
+            _end.CancelAfter(clock.Left);
         }
 
         if (options is { WaitForReady: true } && streamsRequests)
@@ -302,15 +298,16 @@ internal sealed class GrpcCall : IRpcStream
 
     private RpcException Explain(Exception exception)
     {
-        // In this order: what the server says of a call that was given up here is of no interest.
-        if (_caller.IsCancellationRequested && exception is not RpcException { MayHaveExecuted: true })
+        if (exception is not RpcException
+            && _clock.Ended(_channel.Endpoint, MayBeSent, isLate: _end.IsCancellationRequested) is { } ended)
         {
-            return Cancelled();
+            return ended;
         }
 
-        if (IsLate && exception is not RpcException)
+        // What the server says of a call that was given up here, and did not run, is of no interest.
+        if (exception is RpcException { MayHaveExecuted: false } && _clock.Caller.IsCancellationRequested)
         {
-            return CallErrors.TimedOut(_channel.Endpoint, _timeout, MayBeSent);
+            return Cancelled();
         }
 
         // The HTTP client also cancels what it sends when the server ends the call.
@@ -322,8 +319,4 @@ internal sealed class GrpcCall : IRpcStream
     private RpcException Cancelled() => CallErrors.Cancelled(_channel.Endpoint, MayBeSent);
 
     private bool MayBeSent => _content?.Opened.IsCompleted ?? _single!.IsSent;
-
-    // The timer that cancels may be a little earlier than the clock, and what it cancelled later than both.
-    private bool IsLate => _timeout != Timeout.InfiniteTimeSpan
-        && (_end.IsCancellationRequested || Stopwatch.GetElapsedTime(_started) >= _timeout);
 }

@@ -132,7 +132,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     {
         RpcMethodInfo method = call.Method;
         return method.IsUnary
-            ? CallAsync(method.FullName, call.Timeout, call.Options, request, read, cancellation)
+            ? CallAsync(method.FullName, call.Clock.For(cancellation), call.Options, request, read)
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
@@ -147,8 +147,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             + "or use a native endpoint.");
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new GrpcCall(
-        this, call.Method.FullName, call.Timeout, call.Options, only: null, call.Method.IsClientStreaming,
-        cancellation);
+        this, call.Method.FullName, call.Clock.For(cancellation), call.Options, only: null,
+        call.Method.IsClientStreaming);
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
         FetchSchemaAsync(cancellation).GetAwaiter().GetResult();
@@ -172,14 +172,12 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     /// <summary>Makes one call with one message each way.</summary>
     public async Task<TReply> CallAsync<TReply>(
         string path,
-        TimeSpan timeout,
+        CallClock clock,
         RpcCallOptions? options,
         IMessage request,
-        ReplyReader<TReply> read,
-        CancellationToken cancellation)
+        ReplyReader<TReply> read)
     {
-        await using GrpcCall call = new(
-            this, path, timeout, options, request, streamsRequests: false, cancellation);
+        await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false);
         if (!await call.ReadAsync().ConfigureAwait(false))
         {
             throw NotOne("no reply, though it says that the call succeeded");

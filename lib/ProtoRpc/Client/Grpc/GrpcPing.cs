@@ -14,6 +14,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
     private const string CheckPath = "grpc.health.v1.Health/Check";
 
     private readonly long _start = Stopwatch.GetTimestamp();
+    private readonly CallClock _clock = CallClock.Start(ping.Timeout, cancellation);
 
     /// <exception cref="RpcException">It did not answer, or does not serve the service.</exception>
     public async Task<RpcPingResult> RunAsync()
@@ -21,20 +22,20 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         (string health, bool isUnknown) = await CheckAsync(ping.Service ?? "").ConfigureAwait(false);
         TimeSpan latency = Stopwatch.GetElapsedTime(_start);
         RpcPingResponse? reply = ping.IsAsking
-            ? await AskAsync(Left).ConfigureAwait(false)
+            ? await AskAsync().ConfigureAwait(false)
             : await TryAsync(AskAsync).ConfigureAwait(false);
         ServerFacts? facts = PingProtocol.FactsOf(reply);
         IReadOnlyList<string>? listed = facts is null
-            ? await TryAsync(left => new GrpcReflection(channel).ListAsync(left, cancellation))
+            ? await TryAsync(() => new GrpcReflection(channel).ListAsync(_clock))
                 .ConfigureAwait(false)
             : [.. facts.Services];
         string[]? services = listed is null ? null : PingResults.Names(listed);
         if (ping.Service is { } service && (isUnknown || health.Length == 0))
         {
             // Many servers tell their health service nothing of the single services.
-            if (services is null && IsLate)
+            if (services is null && _clock.IsOver)
             {
-                throw CallErrors.TimedOut(channel.Endpoint, ping.Timeout, sent: false);
+                throw _clock.TimedOut(channel.Endpoint, sent: false);
             }
 
             bool isServed = services?.Contains(service) ?? !isUnknown;
@@ -53,17 +54,8 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         };
     }
 
-    private Task<RpcPingResponse> AskAsync(TimeSpan left) => channel.CallAsync(
-        PingProtocol.Info.FullName, left, null, ping.Message, PingProtocol.Read, cancellation);
-
-    private bool IsLate =>
-        ping.Timeout != Timeout.InfiniteTimeSpan && Stopwatch.GetElapsedTime(_start) >= ping.Timeout;
-
-    private TimeSpan Left => ping.Timeout == Timeout.InfiniteTimeSpan
-        ? ping.Timeout
-        : ping.Timeout - Stopwatch.GetElapsedTime(_start) is { Ticks: > 0 } left
-        ? left
-        : TimeSpan.FromMilliseconds(1);
+    private Task<RpcPingResponse> AskAsync() => channel.CallAsync(
+        PingProtocol.Info.FullName, _clock, null, ping.Message, PingProtocol.Read);
 
     // Empty where there is no health service. One that does not know the service says
     // so in either of two ways.
@@ -72,7 +64,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         try
         {
             HealthCheckResponse reply = await channel.CallAsync(
-                CheckPath, Left, null, new HealthCheckRequest { Service = service }, Parse, cancellation)
+                CheckPath, _clock, null, new HealthCheckRequest { Service = service }, Parse)
                 .ConfigureAwait(false);
             return (
                 reply.Status.ToString(),
@@ -90,14 +82,14 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
     }
 
     // What the server need not have; it has answered already.
-    private async Task<TResult?> TryAsync<TResult>(Func<TimeSpan, Task<TResult>> ask)
+    private async Task<TResult?> TryAsync<TResult>(Func<Task<TResult>> ask)
         where TResult : class?
     {
         try
         {
-            return await ask(Left).ConfigureAwait(false);
+            return await ask().ConfigureAwait(false);
         }
-        catch (RpcException) when (!cancellation.IsCancellationRequested)
+        catch (RpcException) when (!_clock.Caller.IsCancellationRequested)
         {
             return null;
         }

@@ -3,6 +3,7 @@ using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Grpc;
 
@@ -24,11 +25,11 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
     /// <summary>The schema of all services but those of reflection itself.</summary>
     public Task<RpcSchema> ReadAsync(CancellationToken cancellation) =>
-        AskAsync(ReadAsync, channel.Options.Limits.CallTimeout, cancellation);
+        AskAsync(ReadAsync, CallClock.Start(channel.Options.Limits.CallTimeout, cancellation));
 
     /// <summary>The full names of the services but those of reflection itself.</summary>
     /// <exception cref="RpcException">Unimplemented where the server serves no reflection.</exception>
-    public Task<IReadOnlyList<string>> ListAsync(TimeSpan timeout, CancellationToken cancellation) =>
+    public Task<IReadOnlyList<string>> ListAsync(CallClock clock) =>
         AskAsync<IReadOnlyList<string>>(
             async call =>
             {
@@ -36,11 +37,10 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                 await call.CompleteAsync().ConfigureAwait(false);
                 return services;
             },
-            timeout,
-            cancellation);
+            clock);
 
     private async Task<TResult> AskAsync<TResult>(
-        Func<GrpcCall, Task<TResult>> ask, TimeSpan timeout, CancellationToken cancellation)
+        Func<GrpcCall, Task<TResult>> ask, CallClock clock)
     {
         RpcException? refusal = null;
         foreach (string version in Versions)
@@ -49,7 +49,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             {
                 await using GrpcCall call = new(
                     channel, $"{OwnPackage}{version}.ServerReflection/ServerReflectionInfo",
-                    timeout, null, only: null, streamsRequests: true, cancellation);
+                    clock, null, only: null, streamsRequests: true);
                 return await ask(call).ConfigureAwait(false);
             }
             catch (RpcException e)

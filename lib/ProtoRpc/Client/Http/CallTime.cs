@@ -2,21 +2,19 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>The time of one call: ended by the caller or by the deadline, and which of them it was.</summary>
+/// <summary>Ends one call by a token when its caller or its time does, and explains how it ended.</summary>
 internal sealed class CallTime : IDisposable
 {
-    private readonly TimeSpan _timeout;
-    private readonly CancellationToken _caller;
+    private readonly CallClock _clock;
     private readonly CancellationTokenSource _source;
 
-    public CallTime(TimeSpan timeout, CancellationToken caller)
+    public CallTime(CallClock clock)
     {
-        _timeout = timeout;
-        _caller = caller;
-        _source = CancellationTokenSource.CreateLinkedTokenSource(caller);
-        if (timeout != Timeout.InfiniteTimeSpan)
+        _clock = clock;
+        _source = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller);
+        if (!clock.IsEndless)
         {
-            _source.CancelAfter(timeout);
+            _source.CancelAfter(clock.Left);
         }
     }
 
@@ -28,27 +26,9 @@ internal sealed class CallTime : IDisposable
     /// <param name="sent">Whether the server may have the request.</param>
     public RpcException Explain(RpcEndpoint endpoint, Exception error, bool sent = true)
     {
-        if (_caller.IsCancellationRequested)
+        if (_clock.Ended(endpoint, sent, error, isLate: _source.IsCancellationRequested) is { } ended)
         {
-            return new RpcException(RpcStatusCode.Cancelled, "The call was cancelled.", error)
-            {
-                MayHaveExecuted = sent,
-            };
-        }
-
-        if (_source.IsCancellationRequested)
-        {
-            return sent
-                ? CallErrors.TimedOut(endpoint, _timeout, sent: true, error)
-                : new RpcException(
-                    RpcStatusCode.DeadlineExceeded,
-                    $"'{endpoint}' took no request within {_timeout.TotalSeconds:0.###} s; the call "
-                    + "did not run.",
-                    error)
-                {
-                    Endpoint = endpoint,
-                    MayHaveExecuted = false,
-                };
+            return ended;
         }
 
         return error switch

@@ -25,10 +25,11 @@ internal sealed class HttpCall : IRpcStream
     /// <param name="cancellation">Cancels the call on both sides.</param>
     public HttpCall(HttpChannel channel, CallSpec call, CancellationToken cancellation)
     {
+        call.Clock.RequireTime(channel.Endpoint);
         _channel = channel;
         _call = call;
         _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
-        _time = new CallTime(call.Timeout, _end.Token);
+        _time = new CallTime(call.Clock.For(_end.Token));
     }
 
     /// <inheritdoc/>
@@ -66,7 +67,8 @@ internal sealed class HttpCall : IRpcStream
         catch (Exception e)
         {
             _over = true;
-            RpcException failure = e as RpcException ?? _time.Explain(_channel.Endpoint, e);
+            RpcException failure = e as RpcException ?? _time.Explain(
+                _channel.Endpoint, e, sent: _request.Task.IsCompletedSuccessfully);
             await DropAsync().ConfigureAwait(false);
             throw failure;
         }

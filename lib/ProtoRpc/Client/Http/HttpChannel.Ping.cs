@@ -55,7 +55,7 @@ internal sealed partial class HttpChannel
     private async ValueTask<bool> ConnectAsync<THttp>(CancellationToken cancellation)
         where THttp : struct, IHttpWait
     {
-        using CallTime time = new(_limits.ConnectTimeout, cancellation);
+        using CallTime time = new(CallClock.Start(_limits.ConnectTimeout, cancellation));
         await ReachAsync<THttp>(time).ConfigureAwait(false);
         return true;
     }
@@ -64,13 +64,11 @@ internal sealed partial class HttpChannel
         where THttp : struct, IHttpWait
     {
         long start = Stopwatch.GetTimestamp();
-        using CallTime time = new(ping.Timeout, cancellation);
+        CallClock clock = CallClock.Start(ping.Timeout, cancellation);
+        using CallTime time = new(clock);
         string product = await ReachAsync<THttp>(time).ConfigureAwait(false);
         TimeSpan latency = Stopwatch.GetElapsedTime(start);
-        TimeSpan left = ping.Timeout == Timeout.InfiniteTimeSpan ? ping.Timeout
-            : ping.Timeout > latency ? ping.Timeout - latency
-            : TimeSpan.FromMilliseconds(1);
-        RpcPingResponse? reply = await AskAsync<THttp>(ping, left, cancellation).ConfigureAwait(false);
+        RpcPingResponse? reply = await AskAsync<THttp>(ping, clock, cancellation).ConfigureAwait(false);
         RpcPingResult result = PingResults.ResultOf(_endpoint, latency, reply).Require(ping.Service);
         return reply is null ? result with { Product = product } : result;
     }
@@ -96,10 +94,10 @@ internal sealed partial class HttpChannel
     // Null from a server that is not one of ours. A proxy without a server behind it is none. One that does
     // not answer in time has not said that it serves what is asked for.
     private async ValueTask<RpcPingResponse?> AskAsync<THttp>(
-        PingSpec ping, TimeSpan timeout, CancellationToken cancellation)
+        PingSpec ping, CallClock clock, CancellationToken cancellation)
         where THttp : struct, IHttpWait
     {
-        CallSpec call = new(PingProtocol.Info, timeout);
+        CallSpec call = new(PingProtocol.Info, clock);
         using ByteArrayContent content = new(ping.Message.ToByteArray());
         content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
         using HttpRequestMessage message = new(

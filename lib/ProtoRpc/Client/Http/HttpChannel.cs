@@ -171,9 +171,9 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         {
             Content = new WatchedContent(content),
         };
-        if (call.Timeout != Timeout.InfiniteTimeSpan)
+        if (!call.Clock.IsEndless)
         {
-            long milliseconds = (long)Math.Clamp(call.Timeout.TotalMilliseconds, 1, int.MaxValue);
+            long milliseconds = (long)Math.Clamp(call.Clock.Left.TotalMilliseconds, 1, int.MaxValue);
             message.Headers.Add(HttpNames.Timeout, milliseconds.ToString(CultureInfo.InvariantCulture));
         }
 
@@ -218,7 +218,8 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         CallSpec call, HttpRequestMessage message, ReplyReader<TReply> read, CancellationToken cancellation)
         where THttp : struct, IHttpWait
     {
-        using CallTime time = new(call.Timeout, cancellation);
+        call.Clock.RequireTime(_endpoint);
+        using CallTime time = new(call.Clock.For(cancellation));
         try
         {
             using HttpResponseMessage response = await THttp.SendAsync(_http, message, time.Token)

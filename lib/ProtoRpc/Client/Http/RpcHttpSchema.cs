@@ -49,7 +49,7 @@ public static class RpcHttpSchema
         RpcEndpoint endpoint = EndpointOf(file);
         using HttpMessageInvoker http = HttpTransport.Create(
             endpoint, options.Limits, options.Security, options.Tls);
-        using CallTime time = new(options.Limits.CallTimeout, cancellation);
+        using CallTime time = new(CallClock.Start(options.Limits.CallTimeout, cancellation));
         try
         {
             return await new HttpSchemaReader(http, endpoint, options, time.Token).ReadAsync(file)

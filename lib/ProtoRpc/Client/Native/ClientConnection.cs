@@ -19,7 +19,7 @@ internal sealed class ClientConnection : IDisposable
     private bool _inCall;
     private bool _mustClose;
     private RpcStatusCode _ended;
-    private TimeSpan _timeout;
+    private CallClock _clock;
 
     private ClientConnection(NativeClient client, TransportConnection transport)
     {
@@ -43,16 +43,14 @@ internal sealed class ClientConnection : IDisposable
 
     /// <summary>Connects and binds.</summary>
     public static async ValueTask<ClientConnection> OpenAsync<TWait>(
-        NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+        NativeClient client, CallClock clock)
         where TWait : struct, IWaitMode
     {
-        long start = Environment.TickCount64;
-        ClientConnection connection = await TWait.RunAsync(() => Dial(client, timeout, cancellation))
-            .ConfigureAwait(false);
+        ClientConnection connection = await TWait.RunAsync(() => Dial(client, clock)).ConfigureAwait(false);
         using BindProbe probe = connection.NewProbe();
         try
         {
-            using (connection.Watch(timeout, start, cancellation))
+            using (connection.Watch(clock))
             {
                 byte[] bind = connection._association.Bind(client.AssociationGroup);
                 await TWait.SendAsync(connection._transport, bind).ConfigureAwait(false);
@@ -80,18 +78,17 @@ internal sealed class ClientConnection : IDisposable
             && (Environment.TickCount64 - _lastUse <= RestMilliseconds || _transport.Peek(one) < 0);
     }
 
-    /// <summary>Sends a request and waits for its answer, until the timeout has passed since the
-    /// start.</summary>
+    /// <summary>Sends a request and waits for its answer.</summary>
     /// <returns>The return code; null when the connection broke before the server can have the
     /// request.</returns>
     /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
     public async ValueTask<uint?> ExecuteAsync<TWait>(
-        MessageBuffer request, TimeSpan timeout, long start, CancellationToken cancellation)
+        MessageBuffer request, CallClock clock)
         where TWait : struct, IWaitMode
     {
         try
         {
-            using (Watch(timeout, start, cancellation))
+            using (Watch(clock))
             {
                 _association.BeginCall(request);
                 await ExchangeAsync<TWait>(ClientStep.Reply).ConfigureAwait(false);
@@ -127,11 +124,10 @@ internal sealed class ClientConnection : IDisposable
         _association.Dispose();
     }
 
-    private static ClientConnection Dial(
-        NativeClient client, TimeSpan timeout, CancellationToken cancellation)
+    private static ClientConnection Dial(NativeClient client, CallClock clock)
     {
         TransportConnection transport =
-            NativeTransports.Of(client.Endpoint).Connect(client.Endpoint, timeout, cancellation);
+            NativeTransports.Of(client.Endpoint).Connect(client.Endpoint, clock.Timeout, clock.Caller);
         if (client.Tls is { } tls)
         {
             transport = TlsConnection.ForClient(transport, client.Endpoint, tls);
@@ -204,25 +200,26 @@ internal sealed class ClientConnection : IDisposable
 
     // Begins to watch deadline and token. The timer is not touched when it fires early enough anyway,
     // and looks at the deadline when it fires: so a busy caller never sets it.
-    private CancellationTokenRegistration Watch(TimeSpan timeout, long start, CancellationToken cancellation)
+    private CancellationTokenRegistration Watch(CallClock clock)
     {
         long now = Environment.TickCount64;
+        long deadline = clock.IsEndless
+            ? long.MaxValue
+            : now + (long)Math.Ceiling(clock.Left.TotalMilliseconds);
         lock (_gate)
         {
             _inCall = true;
             _ended = RpcStatusCode.OK;
             _sentCall = 0;
-            _timeout = timeout;
-            _deadline = timeout == Timeout.InfiniteTimeSpan
-                ? long.MaxValue
-                : start + (long)timeout.TotalMilliseconds;
+            _clock = clock;
+            _deadline = deadline;
             if (_deadline < _timerDue)
             {
                 SetTimer(now);
             }
         }
 
-        return cancellation.UnsafeRegister(static state => ((ClientConnection)state!).OnCancelled(), this);
+        return clock.Caller.UnsafeRegister(static state => ((ClientConnection)state!).OnCancelled(), this);
     }
 
     private void SetTimer(long now)
@@ -308,7 +305,7 @@ internal sealed class ClientConnection : IDisposable
         {
             throw ended == RpcStatusCode.Cancelled
                 ? CallErrors.Cancelled(endpoint, sent)
-                : CallErrors.TimedOut(endpoint, _timeout, sent);
+                : _clock.TimedOut(endpoint, sent);
         }
 
         if (sent)
@@ -352,7 +349,7 @@ internal sealed class ClientConnection : IDisposable
         return ended switch
         {
             RpcStatusCode.Cancelled => EndpointErrors.ConnectCancelled(endpoint, e),
-            RpcStatusCode.DeadlineExceeded => CallErrors.BindTimedOut(endpoint, _timeout),
+            RpcStatusCode.DeadlineExceeded => CallErrors.BindTimedOut(endpoint, _clock.Timeout),
             _ => TransportConnection.IsBroken(e) ? CallErrors.BindLost(endpoint, e) : e,
         };
     }

@@ -22,27 +22,11 @@ internal sealed class ClientSlot : IDisposable
     /// <summary>The request of the call.</summary>
     public MessageBuffer Request { get; }
 
-    /// <summary>The connection of blocking calls.</summary>
-    /// <param name="timeout">For connecting.</param>
-    /// <param name="cancellation">For connecting.</param>
-    /// <param name="isFresh">Whether it was opened just now.</param>
-    public ClientConnection GetBlocking(TimeSpan timeout, CancellationToken cancellation, out bool isFresh)
-    {
-        isFresh = !KeepUsable(ref _blocking);
-        return _blocking ??= _client.Adopt(BlockingWait.End(
-            ClientConnection.OpenAsync<BlockingWait>(_client, timeout, cancellation)));
-    }
-
-    /// <summary>The connection of asynchronous calls.</summary>
-    public async ValueTask<(ClientConnection Connection, bool IsFresh)> GetAsync(
-        TimeSpan timeout, CancellationToken cancellation)
-    {
-        bool isFresh = !KeepUsable(ref _async);
-        _async ??= _client.Adopt(
-            await ClientConnection.OpenAsync<AsyncWait>(_client, timeout, cancellation)
-                .ConfigureAwait(false));
-        return (_async, isFresh);
-    }
+    /// <summary>The connection of calls that wait so.</summary>
+    /// <param name="clock">For connecting.</param>
+    public ValueTask<(ClientConnection Connection, bool IsFresh)> GetAsync<TWait>(CallClock clock)
+        where TWait : struct, IWaitMode =>
+        KeepUsable(ref Kept<TWait>()) is { } kept ? new((kept, false)) : OpenAsync<TWait>(clock);
 
     /// <summary>Closes a connection that must not be used again.</summary>
     public void Drop(ClientConnection connection)
@@ -66,14 +50,27 @@ internal sealed class ClientSlot : IDisposable
         Request.Dispose();
     }
 
-    private bool KeepUsable(ref ClientConnection? connection)
+    private async ValueTask<(ClientConnection Connection, bool IsFresh)> OpenAsync<TWait>(CallClock clock)
+        where TWait : struct, IWaitMode
+    {
+        ClientConnection fresh = _client.Adopt(
+            await ClientConnection.OpenAsync<TWait>(_client, clock).ConfigureAwait(false));
+        return (Kept<TWait>() = fresh, true);
+    }
+
+    // A socket that was once used asynchronously is slow for blocking calls ever after.
+    private ref ClientConnection? Kept<TWait>()
+        where TWait : struct, IWaitMode =>
+        ref typeof(TWait) == typeof(BlockingWait) ? ref _blocking : ref _async;
+
+    private ClientConnection? KeepUsable(ref ClientConnection? connection)
     {
         if (connection is { } known && !known.IsUsable())
         {
             Close(ref connection);
         }
 
-        return connection is not null;
+        return connection;
     }
 
     private void Close(ref ClientConnection? connection)

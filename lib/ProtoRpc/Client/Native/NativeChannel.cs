@@ -69,10 +69,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         using EncodedMessage body = Encode(request);
         return GoesInParts(body)
             ? UploadBody(call, body, read, cancellation)
-            : Call(
-                ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
-                call.Timeout, read,
-                cancellation, call);
+            : BlockingWait.End(CallAsync<BlockingWait, TReply>(call, body, read, cancellation));
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
@@ -86,10 +83,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
                 .ConfigureAwait(false);
         }
 
-        using NativeExchange exchange = ClientOf(call.Method.Service).Begin(cancellation);
-        ByteString id = WriteRequest(exchange, call.Method.Name, body, call.Timeout, call);
-        int code = await exchange.ExecuteAsync(call.Timeout, cancellation).ConfigureAwait(false);
-        return ReadReply(exchange, id, code, call.Method.FullName, read, call);
+        return await CallAsync<AsyncWait, TReply>(call, body, read, cancellation).ConfigureAwait(false);
     }
 
     public TReply Upload<TReply>(
@@ -101,7 +95,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             options.MultiPartThreshold ?? _limits.MaxMessageBytes,
             part => Call(
                 client, BuiltInNames.Multi, call.Method.FullName,
-                part, call.Timeout, ParseMultiPart, cancellation, call));
+                part, call.Clock.Again().For(cancellation), ParseMultiPart, call));
         return read(sender.Send(call.Method.Name, request, call.Progress).Span);
     }
 
@@ -155,9 +149,8 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             BuiltInNames.Ping,
             $"{service}/{BuiltInNames.Ping}",
             ping.Message,
-            ping.Timeout,
-            PingProtocol.Read,
-            cancellation);
+            CallClock.Start(ping.Timeout, cancellation),
+            PingProtocol.Read);
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply).Require(ping.Service);
     }
 
@@ -262,7 +255,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         {
             Call(
                 client, BuiltInNames.Close, BuiltInNames.Close,
-                new RpcVoid(), CloseTimeout, static _ => true, default);
+                new RpcVoid(), CallClock.Start(CloseTimeout), static _ => true);
             Context = new RpcCallContext();
         }
         catch (RpcException)
@@ -277,29 +270,35 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         string name,
         string fullName,
         IMessage request,
-        TimeSpan timeout,
+        CallClock clock,
         ReplyReader<TReply> read,
-        CancellationToken cancellation,
         CallSpec? call = null)
     {
         using EncodedMessage body = EncodedMessage.Of(request, _limits.MaxMessageBytes, "request");
-        return Call(client, name, fullName, body, timeout, read, cancellation, call);
+        return BlockingWait.End(
+            CallAsync<BlockingWait, TReply>(client, name, fullName, body, clock, read, call));
     }
 
+    private ValueTask<TReply> CallAsync<TWait, TReply>(
+        CallSpec call, EncodedMessage body, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => CallAsync<TWait, TReply>(
+            ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
+            call.Clock.For(cancellation), read, call);
+
     // One call of the wire: a method or a built-in one.
-    private TReply Call<TReply>(
+    private async ValueTask<TReply> CallAsync<TWait, TReply>(
         NativeClient client,
         string name,
         string fullName,
         EncodedMessage body,
-        TimeSpan timeout,
+        CallClock clock,
         ReplyReader<TReply> read,
-        CancellationToken cancellation,
         CallSpec? call)
+        where TWait : struct, IWaitMode
     {
-        using NativeExchange exchange = client.Begin(cancellation);
-        ByteString id = WriteRequest(exchange, name, body, timeout, call);
-        int code = exchange.Execute(timeout, cancellation);
+        using NativeExchange exchange = await client.BeginAsync<TWait>(clock).ConfigureAwait(false);
+        ByteString id = WriteRequest(exchange, name, body, clock.Left, call);
+        int code = await exchange.ExecuteAsync<TWait>(clock).ConfigureAwait(false);
         return ReadReply(exchange, id, code, fullName, read, call);
     }
 

@@ -112,7 +112,7 @@ internal sealed class NativeClient : IDisposable
     public void Reach(TimeSpan timeout, CancellationToken cancellation = default)
     {
         using NativeExchange exchange = Begin(cancellation);
-        exchange.Connect(timeout, cancellation);
+        exchange.Connect(CallClock.Start(timeout, cancellation));
     }
 
     /// <summary>Begins a call. When as many calls run as there may be connections,
@@ -120,32 +120,16 @@ internal sealed class NativeClient : IDisposable
     /// <exception cref="RpcException">ResourceExhausted when none ended within the limit's call timeout,
     /// Cancelled, FailedPrecondition after <see cref="Dispose"/>.</exception>
     /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
-    public NativeExchange Begin(CancellationToken cancellation = default)
+    public NativeExchange Begin(CancellationToken cancellation = default) => BlockingWait.End(
+        BeginAsync<BlockingWait>(CallClock.Start(Timeout.InfiniteTimeSpan, cancellation)));
+
+    /// <summary>Begins a call, which waits for a connection no longer than it has time.</summary>
+    /// <inheritdoc cref="Begin(CancellationToken)"/>
+    public ValueTask<NativeExchange> BeginAsync<TWait>(CallClock clock)
+        where TWait : struct, IWaitMode
     {
-        cancellation.ThrowIfCancellationRequested();
-        try
-        {
-            if (!_free.Wait(Limits.CallTimeout, cancellation))
-            {
-                throw CallErrors.AllBusy(Endpoint, Limits.MaxClientConnections);
-            }
-        }
-        catch (OperationCanceledException)
-        {
-            throw CallErrors.Cancelled(Endpoint, sent: false);
-        }
-
-        lock (_gate)
-        {
-            if (!_isDisposed)
-            {
-                return new NativeExchange(
-                    this, _idle.TryPop(out ClientSlot? slot) ? slot : new ClientSlot(this));
-            }
-        }
-
-        _free.Release();
-        throw CallErrors.Closed(Endpoint);
+        clock.Caller.ThrowIfCancellationRequested();
+        return _free.Wait(0) ? new(NewExchange()) : BeginWhenFreeAsync<TWait>(clock);
     }
 
     /// <summary>Closes the idle connections at once, and the others when their calls end.</summary>
@@ -159,6 +143,37 @@ internal sealed class NativeClient : IDisposable
                 slot.Dispose();
             }
         }
+    }
+
+    private async ValueTask<NativeExchange> BeginWhenFreeAsync<TWait>(CallClock clock)
+        where TWait : struct, IWaitMode
+    {
+        try
+        {
+            TimeSpan patience = clock.Within(Limits.CallTimeout).Timeout;
+            return await TWait.EnterAsync(_free, patience, clock.Caller).ConfigureAwait(false)
+                ? NewExchange()
+                : throw CallErrors.AllBusy(Endpoint, Limits.MaxClientConnections);
+        }
+        catch (OperationCanceledException)
+        {
+            throw CallErrors.Cancelled(Endpoint, sent: false);
+        }
+    }
+
+    private NativeExchange NewExchange()
+    {
+        lock (_gate)
+        {
+            if (!_isDisposed)
+            {
+                return new NativeExchange(
+                    this, _idle.TryPop(out ClientSlot? slot) ? slot : new ClientSlot(this));
+            }
+        }
+
+        _free.Release();
+        throw CallErrors.Closed(Endpoint);
     }
 
     internal ClientConnection Adopt(ClientConnection connection)

@@ -30,8 +30,7 @@ internal sealed class NativeExchange : IDisposable
     /// there is a request.</summary>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled,
     /// and what the server refuses.</exception>
-    internal void Connect(TimeSpan timeout, CancellationToken cancellation) =>
-        Slot.GetBlocking(timeout, cancellation, out _);
+    internal void Connect(CallClock clock) => BlockingWait.End(Slot.GetAsync<BlockingWait>(clock));
 
     /// <summary>Sends the request and blocks for the reply.</summary>
     /// <param name="timeout">How long to wait, connecting included; InfiniteTimeSpan for ever.</param>
@@ -41,46 +40,26 @@ internal sealed class NativeExchange : IDisposable
     /// <see cref="RpcException.MayHaveExecuted"/>; DeadlineExceeded; Cancelled.</exception>
     /// <exception cref="OperationCanceledException">The token is already cancelled;
     /// nothing is sent.</exception>
-    public int Execute(TimeSpan timeout, CancellationToken cancellation = default)
-    {
-        ClientSlot slot = BeginExecution(timeout, cancellation);
-        long start = Environment.TickCount64;
-        while (true)
-        {
-            ClientConnection connection =
-                slot.GetBlocking(ConnectTime(timeout, start), cancellation, out bool isFresh);
-            try
-            {
-                if (BlockingWait.End(connection.ExecuteAsync<BlockingWait>(
-                    slot.Request, timeout, start, cancellation)) is { } returnCode)
-                {
-                    _used = connection;
-                    return (int)returnCode;
-                }
-            }
-            catch (RpcException)
-            {
-                slot.Drop(connection);
-                throw;
-            }
-
-            GiveUpIfFresh(slot, connection, isFresh);
-        }
-    }
+    public int Execute(TimeSpan timeout, CancellationToken cancellation = default) =>
+        BlockingWait.End(ExecuteAsync<BlockingWait>(CallClock.Start(timeout, cancellation)));
 
     /// <summary>The same without holding a thread.</summary>
-    public async ValueTask<int> ExecuteAsync(TimeSpan timeout, CancellationToken cancellation = default)
+    public ValueTask<int> ExecuteAsync(TimeSpan timeout, CancellationToken cancellation = default) =>
+        ExecuteAsync<AsyncWait>(CallClock.Start(timeout, cancellation));
+
+    /// <summary>Sends the request and waits for the reply, connecting included.</summary>
+    public async ValueTask<int> ExecuteAsync<TWait>(CallClock clock)
+        where TWait : struct, IWaitMode
     {
-        ClientSlot slot = BeginExecution(timeout, cancellation);
-        long start = Environment.TickCount64;
+        ClientSlot slot = BeginExecution(clock);
         while (true)
         {
-            (ClientConnection connection, bool isFresh) =
-                await slot.GetAsync(ConnectTime(timeout, start), cancellation).ConfigureAwait(false);
+            (ClientConnection connection, bool isFresh) = await slot
+                .GetAsync<TWait>(clock.Within(_client.Limits.ConnectTimeout)).ConfigureAwait(false);
             try
             {
-                uint? answer = await connection.ExecuteAsync<AsyncWait>(
-                    slot.Request, timeout, start, cancellation).ConfigureAwait(false);
+                uint? answer = await connection.ExecuteAsync<TWait>(slot.Request, clock)
+                    .ConfigureAwait(false);
                 if (answer is { } returnCode)
                 {
                     _used = connection;
@@ -107,7 +86,7 @@ internal sealed class NativeExchange : IDisposable
         }
     }
 
-    private ClientSlot BeginExecution(TimeSpan timeout, CancellationToken cancellation)
+    private ClientSlot BeginExecution(CallClock clock)
     {
         ClientSlot slot = Slot;
         if (_isExecuted)
@@ -116,26 +95,9 @@ internal sealed class NativeExchange : IDisposable
         }
 
         _isExecuted = true;
-        cancellation.ThrowIfCancellationRequested();
-        if (timeout <= TimeSpan.Zero && timeout != Timeout.InfiniteTimeSpan)
-        {
-            throw CallErrors.TimedOut(_client.Endpoint, timeout, sent: false);
-        }
-
+        clock.Caller.ThrowIfCancellationRequested();
+        clock.RequireTime(_client.Endpoint);
         return slot;
-    }
-
-    private TimeSpan ConnectTime(TimeSpan timeout, long start)
-    {
-        TimeSpan connect = _client.Limits.ConnectTimeout;
-        if (timeout == Timeout.InfiniteTimeSpan)
-        {
-            return connect;
-        }
-
-        double spent = Math.Min(Environment.TickCount64 - start, Math.Max(0, timeout.TotalMilliseconds - 1));
-        TimeSpan left = timeout - TimeSpan.FromMilliseconds(spent);
-        return connect < left ? connect : left;
     }
 
     private void GiveUpIfFresh(ClientSlot slot, ClientConnection connection, bool isFresh)

@@ -1,0 +1,127 @@
+using System.Diagnostics;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>The time of one call, however often it is tried and on whatever transport: when it must have
+/// ended, whether its caller gave it up, and what is said of a call that ended so.</summary>
+internal readonly struct CallClock
+{
+    private static readonly TimeSpan Least = TimeSpan.FromMilliseconds(1);
+
+    private readonly long _start;
+    private readonly long _deadline;
+
+    private CallClock(TimeSpan timeout, long start, long deadline, CancellationToken caller)
+    {
+        Timeout = timeout;
+        _start = start;
+        _deadline = deadline;
+        Caller = caller;
+    }
+
+    /// <summary>The longest time that timers take; a caller that waits for longer waits for ever.</summary>
+    public static TimeSpan Longest { get; } = TimeSpan.FromMilliseconds(int.MaxValue);
+
+    /// <summary>How long the call may take, of which some is spent; InfiniteTimeSpan for ever.</summary>
+    public TimeSpan Timeout { get; }
+
+    /// <summary>Cancelled by the caller.</summary>
+    public CancellationToken Caller { get; }
+
+    /// <summary>Whether the call may take for ever.</summary>
+    public bool IsEndless => Timeout == System.Threading.Timeout.InfiniteTimeSpan;
+
+    /// <summary>What is left of the time: InfiniteTimeSpan for ever, and never below zero.</summary>
+    public TimeSpan Left
+    {
+        get
+        {
+            if (IsEndless)
+            {
+                return Timeout;
+            }
+
+            long now = Stopwatch.GetTimestamp();
+            TimeSpan left = Timeout - Stopwatch.GetElapsedTime(_start, now);
+            if (_deadline != long.MaxValue && Stopwatch.GetElapsedTime(now, _deadline) is var until
+                && until < left)
+            {
+                left = until;
+            }
+
+            return left > TimeSpan.Zero ? left : TimeSpan.Zero;
+        }
+    }
+
+    /// <summary>Whether the time is over.</summary>
+    public bool IsOver => Left == TimeSpan.Zero;
+
+    /// <summary>Begins the time of a call: its timeout, or what is left until its deadline if that is
+    /// less.</summary>
+    public static CallClock Start(
+        TimeSpan timeout, CancellationToken caller = default, DateTimeOffset? deadline = null)
+    {
+        long start = Stopwatch.GetTimestamp();
+        if (timeout > Longest)
+        {
+            timeout = System.Threading.Timeout.InfiniteTimeSpan;
+        }
+
+        if (deadline is not { } end || (end - DateTimeOffset.UtcNow is var left && left > Longest))
+        {
+            return new(timeout, start, long.MaxValue, caller);
+        }
+
+        bool isEndless = timeout == System.Threading.Timeout.InfiniteTimeSpan;
+        long until = start + (long)(left.TotalSeconds * Stopwatch.Frequency);
+        return new(isEndless || left < timeout ? left : timeout, start, until, caller);
+    }
+
+    /// <summary>The same time for another token.</summary>
+    public CallClock For(CancellationToken caller) => new(Timeout, _start, _deadline, caller);
+
+    /// <summary>The whole time once more, for the next of several requests, but never beyond the
+    /// deadline.</summary>
+    public CallClock Again() => new(Timeout, Stopwatch.GetTimestamp(), _deadline, Caller);
+
+    /// <summary>The time of a part of the call that has a bound of its own, such as connecting; never
+    /// nothing, so that the part says how it ended.</summary>
+    public CallClock Within(TimeSpan bound)
+    {
+        if (IsEndless)
+        {
+            return Start(bound, Caller);
+        }
+
+        TimeSpan left = Left > Least ? Left : Least;
+        bool isSooner = bound == System.Threading.Timeout.InfiniteTimeSpan || left < bound;
+        return Start(isSooner ? left : bound, Caller);
+    }
+
+    /// <summary>What ended the call: its caller, the time, or neither, which is null. The caller comes
+    /// first, because what happens to a call that was given up is of no interest.</summary>
+    /// <param name="endpoint">Who was called.</param>
+    /// <param name="sent">Whether the server may have the whole request, and so may have run the call.</param>
+    /// <param name="cause">What was thrown.</param>
+    /// <param name="isLate">Whether a timer has said that the time is over, which may be a little earlier
+    /// than the clock.</param>
+    public RpcException? Ended(
+        RpcEndpoint endpoint, bool sent, Exception? cause = null, bool isLate = false) =>
+        Caller.IsCancellationRequested ? CallErrors.Cancelled(endpoint, sent, cause)
+        : !IsEndless && (isLate || IsOver) ? TimedOut(endpoint, sent, cause)
+        : null;
+
+    /// <summary>Refuses to send a request for which there is no time left.</summary>
+    /// <exception cref="RpcException">DeadlineExceeded.</exception>
+    public void RequireTime(RpcEndpoint endpoint)
+    {
+        if (IsOver)
+        {
+            throw TimedOut(endpoint, sent: false);
+        }
+    }
+
+    /// <summary>Ended by the time.</summary>
+    public RpcException TimedOut(RpcEndpoint endpoint, bool sent, Exception? cause = null) =>
+        CallErrors.TimedOut(endpoint, Timeout, sent, cause);
+}

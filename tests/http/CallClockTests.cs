@@ -1,0 +1,120 @@
+namespace ProtoRpc.Http.Tests;
+
+/// <summary>Calls that their deadline or their caller ends: the same status, text and answer to whether they may
+/// have run, on every transport.</summary>
+public static class CallClockTests
+{
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public static async Task A_deadline_ends_calls_in_the_same_way_everywhere(bool isAbsolute)
+    {
+        using Waiting server = new();
+
+        List<RpcException> errors = await server.FailAsync(
+            () => isAbsolute
+                ? new RpcCallOptions { Deadline = DateTimeOffset.UtcNow.AddSeconds(0.5), Timeout = Patience }
+                : new RpcCallOptions { Timeout = TimeSpan.FromSeconds(0.5) },
+            isCancelled: false);
+
+        Assert.All(errors, error => Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code));
+        Assert.All(errors, error => Assert.True(error.MayHaveExecuted));
+        Assert.All(errors, error => Assert.Contains(
+            "; the call may have run there.", error.Message, StringComparison.Ordinal));
+        if (!isAbsolute)
+        {
+            Assert.Single(errors.Select(Waiting.TextOf).Distinct());
+        }
+    }
+
+    [Fact]
+    public static async Task A_caller_ends_calls_in_the_same_way_everywhere()
+    {
+        using Waiting server = new();
+
+        List<RpcException> errors = await server.FailAsync(() => new RpcCallOptions(), isCancelled: true);
+
+        Assert.All(errors, error => Assert.Equal(RpcStatusCode.Cancelled, error.Code));
+        Assert.All(errors, error => Assert.True(error.MayHaveExecuted));
+        Assert.Single(errors.Select(Waiting.TextOf).Distinct());
+    }
+
+    [Fact]
+    public static async Task A_timeout_of_nothing_sends_nothing()
+    {
+        using Waiting server = new();
+
+        List<RpcException> errors = await server.FailAsync(
+            () => new RpcCallOptions { Timeout = TimeSpan.Zero }, isCancelled: false);
+
+        Assert.All(errors, error => Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code));
+        Assert.All(errors, error => Assert.False(error.MayHaveExecuted));
+        Assert.Single(errors.Select(Waiting.TextOf).Distinct());
+        Assert.Equal(0, server.Calls);
+    }
+
+    private sealed class Waiting : IDisposable
+    {
+        private readonly RpcServer _server;
+        private readonly SemaphoreSlim _entered = new(0);
+        private int _calls;
+
+        public Waiting() => _server = RpcServer
+            .Create(SearchServer.Schema, null, new RpcServerOptions().WithHttp(null))
+            .Handle("Search", async (context, _) =>
+            {
+                Interlocked.Increment(ref _calls);
+                _entered.Release();
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                return SearchServer.Found("never");
+            })
+            .AddEndpoint("http://127.0.0.1:0/")
+            .AddEndpoint("grpc://127.0.0.1:0")
+            .AddEndpoint("tcp://127.0.0.1:0")
+            .AddEndpoint($"local://clock{Guid.NewGuid():N}")
+            .StartListening();
+
+        public int Calls => Volatile.Read(ref _calls);
+
+        public static string TextOf(RpcException error) =>
+            error.Message.Replace(error.Endpoint!.ToString(), "ENDPOINT", StringComparison.Ordinal);
+
+        public async Task<List<RpcException>> FailAsync(Func<RpcCallOptions> options, bool isCancelled)
+        {
+            List<RpcException> errors = [];
+            foreach (RpcEndpoint endpoint in _server.Endpoints)
+            {
+                using RpcClient client = RpcClient.Connect(endpoint.Uri, SearchServer.Schema);
+                foreach (bool isBlocking in new[] { true, false })
+                {
+                    using CancellationTokenSource source = new();
+                    Task call = isBlocking
+                        ? Task.Run(() => client.Invoke(Method(client), Request, options(), source.Token))
+                        : client.InvokeAsync(Method(client), Request, options(), source.Token);
+                    if (isCancelled)
+                    {
+                        Assert.True(await _entered.WaitAsync(Patience));
+                        await source.CancelAsync();
+                    }
+
+                    errors.Add(await Assert.ThrowsAsync<RpcException>(() => call.WaitAsync(Patience)));
+                }
+            }
+
+            return errors;
+        }
+
+        public void Dispose()
+        {
+            _server.Dispose();
+            _entered.Dispose();
+        }
+
+        private static DynamicMessage Request { get; } =
+            MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""");
+
+        private static RpcMethodInfo Method(RpcClient client) => client.GetMethod("Search");
+    }
+}
