@@ -121,9 +121,9 @@ internal sealed class ClientInterceptors
     private static RpcCallOptions WithDeadline(CallSpec call)
     {
         RpcCallOptions options = call.Options ?? new RpcCallOptions();
-        return call.Timeout == Timeout.InfiniteTimeSpan || call.Timeout > CallDeadline.Longest
+        return call.Clock.IsEndless
             ? options with { Timeout = Timeout.InfiniteTimeSpan, Deadline = null }
-            : options with { Timeout = null, Deadline = DateTimeOffset.UtcNow + call.Timeout };
+            : options with { Timeout = null, Deadline = DateTimeOffset.UtcNow + call.Clock.Left };
     }
 
     private async Task<TReply> LocatedAsync<TReply>(
