@@ -59,21 +59,25 @@ public static class CallClockTests
     {
         private readonly RpcServer _server;
         private readonly SemaphoreSlim _entered = new(0);
+        private readonly TaskCompletionSource _end = new(TaskCreationOptions.RunContinuationsAsynchronously);
         private int _calls;
 
         public Waiting() => _server = RpcServer
             .Create(SearchServer.Schema, null, new RpcServerOptions().WithHttp(null))
-            .Handle("Search", async (context, _) =>
+            .Handle("Search", async (_, _) =>
             {
                 Interlocked.Increment(ref _calls);
                 _entered.Release();
-                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+
+                // A server that saw the deadline first would answer with words of its own.
+                await _end.Task;
                 return SearchServer.Found("never");
             })
             .AddEndpoint("http://127.0.0.1:0/")
             .AddEndpoint("grpc://127.0.0.1:0")
             .AddEndpoint("tcp://127.0.0.1:0")
             .AddEndpoint($"local://clock{Guid.NewGuid():N}")
+            .AddEndpoint($"inproc://clock{Guid.NewGuid():N}")
             .StartListening();
 
         public int Calls => Volatile.Read(ref _calls);
@@ -108,6 +112,7 @@ public static class CallClockTests
 
         public void Dispose()
         {
+            _end.SetResult();
             _server.Dispose();
             _entered.Dispose();
         }

@@ -93,7 +93,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         MultiPartSender sender = new(
             options.MultiPartThreshold ?? options.Limits.MaxMessageBytes,
             part => CallBuiltIn(
-                call.Method.Service.FullName, BuiltInNames.Multi, part, call,
+                call.Method.Service.FullName, BuiltInNames.Multi, part,
+                call with { Clock = call.Clock.Again() },
                 RpcMultiPartResponse.Parser.ParseFrom, cancellation));
         return read(sender.Send(call.Method.Name, request, call.Progress).Span);
     }
@@ -203,7 +204,7 @@ internal sealed class InProcessStream : IRpcStream
     private readonly InProcessChannel _channel;
     private readonly CallSpec _spec;
     private readonly InProcessCall _call;
-    private readonly CancellationToken _caller;
+    private readonly CallClock _clock;
     private readonly CancellationTokenSource _end;
     private bool _over;
     private bool _sent;
@@ -214,13 +215,14 @@ internal sealed class InProcessStream : IRpcStream
     {
         _channel = channel;
         _spec = spec;
-        _caller = cancellation;
+        _clock = spec.Clock.For(cancellation);
+        _clock.RequireTime(channel.Endpoint);
         _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         try
         {
             _call = new InProcessCall(
                 service,
-                CallHeaders.Request(method, channel.Context, spec.Timeout, spec, channel.Options),
+                CallHeaders.Request(method, channel.Context, spec.Clock.Left, spec, channel.Options),
                 _end.Token);
             channel.Reach().Begin(_call);
         }
@@ -230,9 +232,9 @@ internal sealed class InProcessStream : IRpcStream
             throw;
         }
 
-        if (spec.Timeout != Timeout.InfiniteTimeSpan)
+        if (!spec.Clock.IsEndless)
         {
-            _end.CancelAfter(spec.Timeout);
+            _end.CancelAfter(spec.Clock.Left);
         }
     }
 
@@ -345,9 +347,8 @@ internal sealed class InProcessStream : IRpcStream
     {
         RpcException known => known,
         ChannelClosedException => CallErrors.ConnectionLost(_channel.Endpoint, exception),
-        OperationCanceledException when !_caller.IsCancellationRequested
-            && _spec.Timeout != Timeout.InfiniteTimeSpan =>
-            CallErrors.TimedOut(_channel.Endpoint, _spec.Timeout, sent: true, exception),
-        _ => CallErrors.Cancelled(_channel.Endpoint, sent: true, exception),
+        _ => _clock.Ended(
+            _channel.Endpoint, sent: true, exception, isLate: exception is OperationCanceledException)
+            ?? CallErrors.Cancelled(_channel.Endpoint, sent: true, exception),
     };
 }
