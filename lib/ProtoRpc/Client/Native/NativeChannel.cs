@@ -8,6 +8,7 @@ using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Schema;
 using ProtoRpc.Security;
+using ProtoRpc.Transports;
 
 [assembly: RpcChannel<NativeChannel>]
 
