@@ -94,5 +94,5 @@ public static class RpcSchemaLoader
     private static bool IsFolder(string location, IReadOnlyList<SchemaSource> sources, string baseFolder) =>
         location.Length > 0 && !location.Contains('\0')
         && !sources.Any(source => source.Takes(location))
-        && Directory.Exists(Path.GetFullPath(location, baseFolder));
+        && SchemaLoader.IsFolder(location, baseFolder);
 }

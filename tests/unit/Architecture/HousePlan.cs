@@ -73,9 +73,6 @@ internal static class HousePlan
         ["Transports"] = "opens all byte streams",
         ["Schema/Sources"] = "reads .proto files, and starts protoc",
         ["Hosting"] = "hands sockets to Kestrel",
-        ["ProtoRpc.RpcSchemaLoader"] = "tells a folder from a file",
-        ["ProtoRpc.Client.Http.HttpSchemaReader"] =
-            "writes the .proto texts of a server into a folder for protoc",
         ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",
         ["ProtoRpc.Security.UnixPeer"] = "asks a connected socket who is at its other end",
         ["ProtoRpc.Security.WindowsPeer"] = "asks a connected pipe who is at its other end",

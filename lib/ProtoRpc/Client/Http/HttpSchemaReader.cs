@@ -14,7 +14,6 @@ internal sealed partial class HttpSchemaReader(
     private const int MaxFiles = 256;
     private const string WellKnown = "google/protobuf/";
 
-    private static readonly ProtoSource Protos = new();
     private static readonly DescriptorSetSource Sets = new();
 
     private readonly List<KeyValuePair<string, string>> _files = [];
@@ -41,7 +40,7 @@ internal sealed partial class HttpSchemaReader(
         }
 
         await AddWithImportsAsync(file, TextOf(first)).ConfigureAwait(false);
-        return await CompileAsync().ConfigureAwait(false);
+        return ProtoSource.Compile(_files);
     }
 
     // Only to know what to fetch: protoc reads the files, and says what is missing.
@@ -85,23 +84,6 @@ internal sealed partial class HttpSchemaReader(
 
             _files.Add(KeyValuePair.Create(name, import));
             Array.ForEach(ImportsOf(import), wanted.Enqueue);
-        }
-    }
-
-    private async Task<IReadOnlyList<SchemaPart>> CompileAsync()
-    {
-        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
-        try
-        {
-            IReadOnlyList<string> paths = ProtoFolder.Write(folder.FullName, _files);
-            return await Protos.ReadAsync(
-                [new SourceFile(paths[0], paths[0])],
-                new SchemaRequest([folder.FullName], folder.FullName),
-                cancellation).ConfigureAwait(false);
-        }
-        finally
-        {
-            folder.Delete(recursive: true);
         }
     }
 
