@@ -138,6 +138,14 @@ Describe 'ConvertTo-RpcMessage' {
     }
 
     Context 'formats of text' {
+        It 'names the formats that there are' {
+            { ConvertTo-RpcMessage demo.HelloReply @{ } -Schema $schema -Format Yaml } |
+                Should -Throw -ExpectedMessage "*'Yaml' is not a format. Use Binary, Json, Xml, Form, Text.*"
+            (Complete 'ConvertTo-RpcMessage -Format ').CompletionText |
+                Should -Be 'Binary', 'Json', 'Xml', 'Form', 'Text'
+            (Complete 'Connect-RpcEndpoint -Format ').CompletionText | Should -Be 'Xml', 'Json', 'Binary', 'Form'
+        }
+
         It 'writes <Format>' -ForEach @(
             @{ Format = 'Json'; Text = '{"text":"A&B","number":5}' }
             @{ Format = 'Xml'; Text = '<root><text>A&amp;B</text><number>5</number></root>' }

@@ -1,5 +1,6 @@
 using System.Collections;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -9,8 +10,9 @@ namespace ProtoRpc;
 public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
 {
     [Parameter]
-    [ValidateSet("Binary", "Json", "Xml", "Form")]
-    public string Format { get; set; } = "Binary";
+    [FormatName(ofHttp: true)]
+    [ArgumentCompleter(typeof(HttpFormatCompleter))]
+    public string Format { get; set; } = MessageFormats.Binary.Name;
 
     [Parameter]
     public RpcCompression Compression { get; set; }
@@ -82,9 +84,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         {
             Limits = MaxReceiveSize is { } size ? Limits with { MaxMessageBytes = size } : Limits,
             ExceptionTypes = ExceptionType,
-            Format = MessageFormats.TryFind(Format, out MessageFormat? format)
-                ? format
-                : MessageFormats.Binary,
+            Format = MessageFormats.Named(Format),
             Compression = Takes(nameof(Compression)) ? Compression : RpcCompression.None,
             KeepAlive = KeepAlive,
             RetryCount = RetryCount,

@@ -1,5 +1,5 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Message;
+using ProtoRpc.PowerShell.Parameters;
 using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
@@ -21,7 +21,9 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
     public string Type { get; set; } = "";
 
     [Parameter]
-    public RpcMessageFormat Format { get; set; }
+    [FormatName]
+    [ArgumentCompleter(typeof(FormatCompleter))]
+    public string Format { get; set; } = MessageFormats.Binary.Name;
 
     [Parameter]
     public SwitchParameter NestRepeated { get; set; }
@@ -42,7 +44,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
             case null:
                 Write(ReadOnlyMemory<byte>.Empty);
                 break;
-            case string text when Format != RpcMessageFormat.Binary:
+            case string text when MessageFormats.Named(Format).IsText:
                 Write(Encoding.UTF8.GetBytes(text));
                 break;
             case { } value:
@@ -84,7 +86,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
             NestedRepeated = NestRepeated,
         };
         DynamicMessage message =
-            Format.ToFormat().Read(_type ??= FindSchema().GetMessage(Type), bytes, options);
+            MessageFormats.Named(Format).Read(_type ??= FindSchema().GetMessage(Type), bytes, options);
         WriteObject(Raw ? message : ShellMapper.Create(AsHashtable).ToObject(message));
     }
 }

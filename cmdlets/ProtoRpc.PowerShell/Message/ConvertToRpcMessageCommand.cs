@@ -1,5 +1,5 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Message;
+using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
@@ -8,7 +8,9 @@ namespace ProtoRpc;
 public sealed class ConvertToRpcMessageCommand : RpcConvertObjectCommand
 {
     [Parameter]
-    public RpcMessageFormat Format { get; set; }
+    [FormatName]
+    [ArgumentCompleter(typeof(FormatCompleter))]
+    public string Format { get; set; } = MessageFormats.Binary.Name;
 
     [Parameter]
     public SwitchParameter NestRepeated { get; set; }
@@ -32,7 +34,7 @@ public sealed class ConvertToRpcMessageCommand : RpcConvertObjectCommand
     protected override void Process()
     {
         DynamicMessage message = ReadInput();
-        MessageFormat format = Format.ToFormat();
+        MessageFormat format = MessageFormats.Named(Format);
         FormatOptions options = new()
         {
             Indented = Indented,

@@ -33,23 +33,19 @@ internal sealed class ConnectQuery
             throw Wrong($"connect is '{TextOf("connect")}'; this listener knows {Version}.");
         }
 
-        Format = TextOf("encoding") switch
-        {
-            "json" => MessageFormats.Json,
-            "proto" => MessageFormats.Binary,
-            { } other => throw new HttpRefusal(
+        string encoding = TextOf("encoding")
+            ?? throw Wrong("encoding is missing; write encoding=json or encoding=proto.");
+        Format = MessageFormats.All.FirstOrDefault(format => format.Row.ConnectName == encoding)
+            ?? throw new HttpRefusal(
                 StatusCodes.Status415UnsupportedMediaType, RpcStatusCode.InvalidArgument,
-                $"The encoding '{other}' is not known; use json or proto."),
-            null => throw Wrong("encoding is missing; write encoding=json or encoding=proto."),
-        };
+                $"The encoding '{encoding}' is not known; use json or proto.");
     }
 
     /// <summary>How the request is written, and the reply shall be.</summary>
     public MessageFormat Format { get; }
 
     /// <summary>The media type of the reply.</summary>
-    public string MediaType =>
-        ReferenceEquals(Format, MessageFormats.Json) ? "application/json" : "application/proto";
+    public string MediaType => $"application/{Format.Row.ConnectName}";
 
     /// <summary>The content encoding of the message; empty for none.</summary>
     public string Compression => TextOf("compression") ?? "";

@@ -12,8 +12,7 @@ internal static class MediaTypes
     private const int MaxAccepted = 64;
 
     // What a client gets that takes anything; and the order among those that it likes equally.
-    private static readonly MessageFormat[] Offered =
-        [MessageFormats.Xml, MessageFormats.Json, MessageFormats.Binary, MessageFormats.Form];
+    private static readonly MessageFormat[] Offered = [.. MessageFormats.OfHttp];
 
     // Most programs name one type and nothing else.
     private static readonly FrozenDictionary<string, (MessageFormat Format, string MediaType)> Exact =
@@ -57,7 +56,9 @@ internal static class MediaTypes
     public static (MessageFormat Format, string MediaType)? WriterOf(
         StringValues accept, MessageFormat? request)
     {
-        MessageFormat preferred = request is null || request == MessageFormats.Form ? Offered[0] : request;
+        MessageFormat preferred = request is null or { Row.IsByNameOnly: true }
+            ? Offered[0]
+            : request;
         if (StringValues.IsNullOrEmpty(accept))
         {
             return (preferred, preferred.MediaType);
@@ -81,7 +82,7 @@ internal static class MediaTypes
             foreach (string name in format.MediaTypes)
             {
                 // A form is only for those who ask for it by name.
-                double quality = QualityOf(name, ranges, exactly: format == MessageFormats.Form);
+                double quality = QualityOf(name, ranges, exactly: format.Row.IsByNameOnly);
                 if (quality > bestQuality)
                 {
                     bestQuality = quality;
@@ -97,8 +98,7 @@ internal static class MediaTypes
     /// <inheritdoc cref="WriterOf"/>
     public static HttpStreamFormat? StreamOf(StringValues accept, MessageFormat? request)
     {
-        HttpStreamFormat preferred =
-            request == MessageFormats.Binary ? HttpStreamFormat.Delimited : HttpStreamFormat.Lines;
+        HttpStreamFormat preferred = HttpStreamFormat.Of(request);
         if (StringValues.IsNullOrEmpty(accept))
         {
             return preferred;

@@ -23,7 +23,9 @@ internal static class InvokeVerb
         };
         Option<string?> json = new("--message", "-m")
         {
-            Description = "The request as JSON text, @FILE, or - for standard input.",
+            Description =
+                "The request as JSON text, @FILE, or - for standard input. The ending of a file's name says its "
+                + "format: .json, .xml, .txtpb, .binpb.",
             HelpName = "JSON",
         };
         Command command = new("invoke", "Calls a method and prints the reply as JSON.")
@@ -38,10 +40,12 @@ internal static class InvokeVerb
             RpcEndpoint address = RpcEndpoint.Parse(parsed.GetRequiredValue(endpoint));
             RpcSchema schema = schemaOptions.Load(parsed);
             RpcMethodInfo method = schema.GetMethod(parsed.GetRequiredValue(methodName));
-            object? request = Request(
-                method.RequestType, parsed.GetValue(json), parsed.GetValue(set) ?? [], console.Input);
             MessageMapper mapper = new();
-            DynamicMessage message = mapper.ToMessage(method.RequestType, request);
+            string? text = parsed.GetValue(json);
+            string[] assignments = parsed.GetValue(set) ?? [];
+            DynamicMessage message = (assignments.Length == 0 ? FromFile(method.RequestType, text) : null)
+                ?? mapper.ToMessage(
+                    method.RequestType, Request(method.RequestType, text, assignments, console.Input));
 
             DynamicMessage reply = CallFailedException.Guard(() =>
             {
@@ -55,6 +59,13 @@ internal static class InvokeVerb
         });
         return command;
     }
+
+    // JSON is read as an object like any other, which takes more than ProtoJSON does.
+    private static DynamicMessage? FromFile(RpcMessageInfo type, string? source) =>
+        source is ['@', .. string path]
+        && MessageFormats.TryFindByFile(path, out MessageFormat? format) && format != MessageFormats.Json
+            ? format.Read(type, File.ReadAllBytes(path), new FormatOptions { Schema = type.Schema })
+            : null;
 
     private static object? Request(RpcMessageInfo type, string? json, string[] assignments, TextReader input)
     {

@@ -5,12 +5,8 @@ using ProtoRpc.Messages.Binary;
 namespace ProtoRpc.Formats;
 
 /// <summary>Protocol Buffers' binary format.</summary>
-internal sealed class BinaryFormat() : MessageFormat(
-    nameof(MessageFormats.Binary), "application/x-protobuf", "application/protobuf", "application/proto",
-    "application/vnd.google.protobuf", "application/x-google-protobuf")
+internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
 {
-    public override bool IsText => false;
-
     internal override void WriteChecked(IMessage message, IBufferWriter<byte> output, FormatOptions options)
     {
         using EncodedMessage encoded = EncodedMessage.Of(message);

@@ -15,26 +15,31 @@ namespace ProtoRpc;
 /// </remarks>
 public abstract class MessageFormat
 {
-    private protected MessageFormat(string name, string mediaType, params string[] otherMediaTypes)
+    private protected MessageFormat(FormatRow row)
     {
-        Name = name;
-        MediaType = mediaType;
+        Row = row;
         // The parameters of the preferred one, such as the charset, are no part of its name.
-        MediaTypes = [mediaType.Split(';')[0], .. otherMediaTypes];
+        MediaTypes = [row.MediaType.Split(';')[0], .. row.OtherMediaTypes];
     }
 
     /// <summary>The name as parameters have it: <c>Json</c>.</summary>
-    public string Name { get; }
+    public string Name => Row.Name;
 
     /// <summary>The media type to send, with its charset where it has one.</summary>
-    public string MediaType { get; }
+    public string MediaType => Row.MediaType;
 
     /// <summary>All media types that mean this format, in small letters and without parameters; the preferred
     /// one is the first.</summary>
     public IReadOnlyList<string> MediaTypes { get; }
 
+    /// <summary>The endings of files of this format, with their dots; the preferred one first.</summary>
+    public IReadOnlyList<string> FileExtensions => Row.FileExtensions;
+
     /// <summary>Whether what it writes is UTF-8 text.</summary>
-    public virtual bool IsText => true;
+    public bool IsText => Row.IsText;
+
+    /// <summary>What the table says of it.</summary>
+    internal FormatRow Row { get; }
 
     /// <summary>Writes a message.</summary>
     /// <param name="message">A <see cref="DynamicMessage"/> or a generated message.</param>
@@ -52,6 +57,20 @@ public abstract class MessageFormat
         WriteMessage(dynamic, output, options);
     }
 
+    /// <summary>Writes a message to a stream as it is made, without a copy of the whole.</summary>
+    /// <param name="message">A <see cref="DynamicMessage"/> or a generated message.</param>
+    /// <param name="output">Gets the bytes; it may have got some of them when this throws.</param>
+    /// <param name="options">How; the defaults when null.</param>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, it is nested too deep, or
+    /// the format cannot hold a value.</exception>
+    public void Write(IMessage message, Stream output, FormatOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(output);
+        using StreamBuffer buffer = new(output);
+        Write(message, buffer, options);
+        buffer.Flush();
+    }
+
     /// <summary>Writes a message whose required fields were checked.</summary>
     internal virtual void WriteChecked(IMessage message, IBufferWriter<byte> output, FormatOptions options)
     {
@@ -67,7 +86,7 @@ public abstract class MessageFormat
     }
 
     /// <summary>The message's bytes.</summary>
-    /// <inheritdoc cref="Write"/>
+    /// <inheritdoc cref="Write(IMessage, IBufferWriter{byte}, FormatOptions?)"/>
     public byte[] ToArray(IMessage message, FormatOptions? options = null)
     {
         ArrayBufferWriter<byte> output = new();
@@ -76,7 +95,7 @@ public abstract class MessageFormat
     }
 
     /// <summary>The message as text, of a format that is text.</summary>
-    /// <inheritdoc cref="Write"/>
+    /// <inheritdoc cref="Write(IMessage, IBufferWriter{byte}, FormatOptions?)"/>
     public string ToText(IMessage message, FormatOptions? options = null)
     {
         ArrayBufferWriter<byte> output = new();

@@ -37,6 +37,36 @@ public static class MessageFormatsTests
     }
 
     [Theory]
+    [InlineData("a/reply.json", "Json")]
+    [InlineData("REPLY.XML", "Xml")]
+    [InlineData("x.txtpb", "Text")]
+    [InlineData("x.binpb", "Binary")]
+    [InlineData("x.txt", null)]
+    public static void Finds_a_format_by_the_ending_of_a_file(string file, string? name)
+    {
+        MessageFormats.TryFindByFile(file, out MessageFormat? format);
+
+        Assert.Equal(name, format?.Name);
+    }
+
+    [Fact]
+    public static void No_two_rows_of_the_table_say_the_same()
+    {
+        string[] all =
+        [
+            .. MessageFormats.All.Select(f => f.Name),
+            .. MessageFormats.All.SelectMany(f => f.MediaTypes),
+            .. MessageFormats.All.SelectMany(f => f.FileExtensions),
+            .. MessageFormats.All.Select(f => f.Row.ConnectName).OfType<string>(),
+        ];
+
+        Assert.Equal(all.Length, all.Distinct(StringComparer.Ordinal).Count());
+        Assert.Equal(["Binary", "Json", "Xml", "Form", "Text"], MessageFormats.All.Select(f => f.Name));
+        Assert.Equal(["Xml", "Json", "Binary", "Form"], MessageFormats.OfHttp.Select(f => f.Name));
+        Assert.All(MessageFormats.All, f => Assert.Contains(f.MediaType.Split(';')[0], f.MediaTypes));
+    }
+
+    [Theory]
     [MemberData(nameof(TextFormats))]
     public static void Reads_random_messages_as_it_wrote_them(string name)
     {

@@ -132,8 +132,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     private bool IsFile => _address.AbsolutePath.EndsWith(".proto/", StringComparison.OrdinalIgnoreCase);
 
     private string AcceptedOf(RpcMethodInfo method) => method.IsUnary ? _options.Format.MediaTypes[0]
-        : ReferenceEquals(_options.Format, MessageFormats.Binary) ? HttpStreamFormat.Delimited.MediaTypes[0]
-        : HttpStreamFormat.Lines.MediaTypes[0];
+        : HttpStreamFormat.Of(_options.Format).MediaTypes[0];
 
     // With the address of a file, its methods are below it; else they are below their services.
     private Uri AddressOf(RpcMethodInfo method) => new(

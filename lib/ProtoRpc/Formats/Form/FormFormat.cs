@@ -7,8 +7,7 @@ namespace ProtoRpc.Formats.Form;
 /// Duration, FieldMask and the wrappers). A list is its name repeated. A question mark in front is passed
 /// over. An empty value leaves out whatever is not text or bytes,
 /// for a form sends its empty inputs, too.</remarks>
-internal sealed class FormFormat() : MessageFormat(
-    nameof(MessageFormats.Form), "application/x-www-form-urlencoded")
+internal sealed class FormFormat(FormatRow row) : MessageFormat(row)
 {
     private protected override void WriteMessage(
         DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>

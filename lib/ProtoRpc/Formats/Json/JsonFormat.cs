@@ -7,8 +7,7 @@ namespace ProtoRpc.Formats.Json;
 /// <summary>ProtoJSON.</summary>
 /// <remarks>Stricter than it asks for in one thing: a key that is there twice is refused, for readers differ
 /// in which of the two they take.</remarks>
-internal sealed class JsonFormat() : MessageFormat(
-    nameof(MessageFormats.Json), "application/json; charset=utf-8", "text/json")
+internal sealed class JsonFormat(FormatRow row) : MessageFormat(row)
 {
     private protected override void WriteMessage(
         DynamicMessage message, IBufferWriter<byte> output, FormatOptions options)
@@ -28,22 +27,6 @@ internal sealed class JsonFormat() : MessageFormat(
     }
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options)
-    {
-        if (input.IsSingleSegment)
-        {
-            new JsonMessageReader(input.First, target.Type, options).Read(target);
-            return;
-        }
-        byte[] whole = ArrayPool<byte>.Shared.Rent(checked((int)input.Length));
-        try
-        {
-            input.CopyTo(whole);
-            new JsonMessageReader(whole.AsMemory(0, (int)input.Length), target.Type, options).Read(target);
-        }
-        finally
-        {
-            ArrayPool<byte>.Shared.Return(whole);
-        }
-    }
+        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
+        new JsonMessageReader(input, target.Type, options).Read(target);
 }

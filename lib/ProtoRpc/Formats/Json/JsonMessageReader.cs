@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Text;
 using System.Text.Json;
 using ProtoRpc.Messages;
@@ -7,25 +8,28 @@ namespace ProtoRpc.Formats.Json;
 
 /// <summary>One run of reading a message of ProtoJSON.</summary>
 internal sealed partial class JsonMessageReader(
-    ReadOnlyMemory<byte> json, RpcMessageInfo root, FormatOptions options)
+    in ReadOnlySequence<byte> json, RpcMessageInfo root, FormatOptions options)
     : FormatReader(root, options, json.Length)
 {
     /// <summary>Objects and the lists between them, for messages nested as deep as the limit.</summary>
     public const int MaxJsonDepth = (2 * MessageLayout.MaxDepth) + 2;
 
+    private const int MaxReason = 300;
     private const string NullValue = "google.protobuf.NullValue";
 
     private static readonly JsonReaderOptions Reading = new() { MaxDepth = MaxJsonDepth };
 
+    private readonly ReadOnlySequence<byte> _json = json;
     private long _offset;
     private string? _where;
 
     // Lines are only counted when there is an error.
-    protected override string Where => _where ?? TextPosition.Of(json.Span, _offset);
+    protected override string Where => _where ?? TextPosition.Of(_json, _offset);
 
     public void Read(DynamicMessage target)
     {
-        Utf8JsonReader reader = new(json.Span, Reading);
+        Utf8JsonReader reader =
+            _json.IsSingleSegment ? new(_json.FirstSpan, Reading) : new(_json, Reading);
         try
         {
             Next(ref reader);
@@ -73,7 +77,7 @@ internal sealed partial class JsonMessageReader(
         while (NextName(ref reader))
         {
             FieldLayout? field = names.Find(
-                reader.ValueIsEscaped ? Encoding.UTF8.GetBytes(reader.GetString()!) : reader.ValueSpan);
+                reader.ValueIsEscaped ? Encoding.UTF8.GetBytes(reader.GetString()!) : BytesOf(ref reader));
             if (field is null)
             {
                 if (!typeSeen && reader.ValueTextEquals("@type"u8))
@@ -258,7 +262,7 @@ internal sealed partial class JsonMessageReader(
             {
                 return ScalarValue.Of(number);
             }
-            return JsonNumber.Read(field, reader.ValueSpan, out ulong bits) is { } problem
+            return JsonNumber.Read(field, BytesOf(ref reader), out ulong bits) is { } problem
                 ? throw Invalid(ref reader, problem)
                 : bits;
         }
@@ -309,7 +313,7 @@ internal sealed partial class JsonMessageReader(
                     : ValueText.OfNames(
                         type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
             case JsonTokenType.Number:
-                if (JsonNumber.Read(field, reader.ValueSpan, out bits) is not null)
+                if (JsonNumber.Read(field, BytesOf(ref reader), out bits) is not null)
                 {
                     throw Invalid(ref reader, $"is no number of an enum, which {type.FullName} is.");
                 }
@@ -367,13 +371,18 @@ internal sealed partial class JsonMessageReader(
         JsonTokenType.StartObject => "an object",
         JsonTokenType.StartArray => "a list",
         JsonTokenType.String => ValueText.Of(reader.GetString()),
-        _ => Encoding.UTF8.GetString(reader.ValueSpan[..Math.Min(60, reader.ValueSpan.Length)]),
+        _ => Encoding.UTF8.GetString(BytesOf(ref reader)[..Math.Min(60, BytesOf(ref reader).Length)]),
     };
 
-    // The first sentence: the others repeat the position.
+    // A value that lies in two pieces is copied, alone.
+    private static ReadOnlySpan<byte> BytesOf(ref Utf8JsonReader reader) =>
+        reader.HasValueSequence ? reader.ValueSequence.ToArray() : reader.ValueSpan;
+
+    // The first sentence: the others repeat the position. It may quote all the rest of the text.
     private static string Reason(JsonException e)
     {
         int end = e.Message.IndexOf(" LineNumber:", StringComparison.Ordinal);
-        return end < 0 ? e.Message : e.Message[..end];
+        string reason = end < 0 ? e.Message : e.Message[..end];
+        return reason.Length <= MaxReason ? reason : $"{reason.AsSpan(0, MaxReason)}...";
     }
 }

@@ -4,8 +4,7 @@ namespace ProtoRpc.Formats.Text;
 
 /// <summary>Protocol Buffers' text format: written as <c>protoc --decode</c> prints it, and read with all
 /// that the language has.</summary>
-internal sealed class TextFormat() : MessageFormat(
-    nameof(MessageFormats.Text), "text/x-protobuf; charset=utf-8", "text/protobuf")
+internal sealed class TextFormat(FormatRow row) : MessageFormat(row)
 {
     private protected override void WriteMessage(
         DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>

@@ -11,8 +11,7 @@ namespace ProtoRpc.Formats.Xml;
 /// other well-known types stand there with their fields. An extension's element has its full name.
 /// What attributes say is not needed; those that other writers add are passed over.
 /// </remarks>
-internal sealed class XmlFormat() : MessageFormat(
-    nameof(MessageFormats.Xml), "text/xml; charset=utf-8", "application/xml")
+internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
 {
     private static readonly XmlReaderSettings Reading = new()
     {
@@ -40,7 +39,7 @@ internal sealed class XmlFormat() : MessageFormat(
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options)
     {
-        using MemoryStream stream = new(input.ToArray(), writable: false);
+        using SequenceStream stream = new(input);
         using XmlReader reader = XmlReader.Create(stream, Reading);
         new XmlMessageReader(reader, target.Type, options, input.Length).Read(target);
     }

@@ -1,5 +1,6 @@
 using System.Buffers;
 using Google.Protobuf;
+using ProtoRpc.Formats;
 using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Http;
@@ -16,6 +17,11 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
 
     /// <summary>All there are, in the order of preference.</summary>
     public static IReadOnlyList<HttpStreamFormat> All { get; } = [Lines, Delimited];
+
+    /// <summary>How messages of a format are streamed: in their own form, or as lines of JSON where they have
+    /// none.</summary>
+    public static HttpStreamFormat Of(MessageFormat? format) =>
+        format?.Row.Streaming == FormatStreaming.Delimited ? Delimited : Lines;
 
     /// <summary>How one message is written.</summary>
     public MessageFormat Format { get; } = format;

@@ -1,0 +1,10 @@
+using System.Collections;
+
+namespace ProtoRpc;
+
+/// <summary>Offers the formats of messages that HTTP endpoints speak.</summary>
+public sealed class HttpFormatCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => MessageFormats.OfHttp
+        .Select(format => new Candidate(format.Name, format.MediaTypes[0]));
+}

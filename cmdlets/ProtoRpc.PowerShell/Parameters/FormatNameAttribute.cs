@@ -1,0 +1,19 @@
+using System.Management.Automation;
+
+namespace ProtoRpc.PowerShell.Parameters;
+
+/// <summary>Accepts the names of the table of formats.</summary>
+/// <param name="ofHttp">Whether only those that HTTP endpoints speak are accepted.</param>
+[AttributeUsage(AttributeTargets.Property)]
+internal sealed class FormatNameAttribute(bool ofHttp = false) : ValidateArgumentsAttribute
+{
+    protected override void Validate(object arguments, EngineIntrinsics engineIntrinsics)
+    {
+        IReadOnlyList<MessageFormat> known = ofHttp ? MessageFormats.OfHttp : MessageFormats.All;
+        if (!known.Any(format => format.Name.Equals(arguments as string, StringComparison.OrdinalIgnoreCase)))
+        {
+            throw new ValidationMetadataException(
+                $"'{arguments}' is not a format. Use {string.Join(", ", known.Select(f => f.Name))}.");
+        }
+    }
+}
