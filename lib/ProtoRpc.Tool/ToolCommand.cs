@@ -23,7 +23,9 @@ internal static class ToolCommand
             PingVerb.Create(console),
         };
 
-        ParseResult parsed = root.Parse(args.Length == 0 ? ["--help"] : args);
+        // @FILE is the file of a message here, not a file of further arguments.
+        ParserConfiguration parsing = new() { ResponseFileTokenReplacer = null };
+        ParseResult parsed = root.Parse(args.Length == 0 ? ["--help"] : args, parsing);
         if (parsed.Errors.Count > 0)
         {
             // The last says the most: an unknown verb is first of all a missing one.

@@ -24,8 +24,8 @@ internal static class InvokeVerb
         Option<string?> json = new("--message", "-m")
         {
             Description =
-                "The request as JSON text, @FILE, or - for standard input. The ending of a file's name says its "
-                + "format: .json, .xml, .txtpb, .binpb.",
+                "The request as JSON text, @FILE, or - for standard input. The ending of a file's name says "
+                + "its format: .json, .xml, .txtpb, .binpb.",
             HelpName = "JSON",
         };
         Command command = new("invoke", "Calls a method and prints the reply as JSON.")

@@ -23,6 +23,37 @@ public static class ListenVerbTests
         Assert.Contains("Benchmark.SampleService/Test", listening.Output, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData(
+        "request.xml",
+        "<root><data><bytes>AQI=</bytes><text>a</text><number>7</number><float>1</float><time>9</time></data>"
+        + "</root>")]
+    [InlineData("request.txtpb", "data { bytes: 'x' text: 'a' number: 7 float: 1 time: 9 }")]
+    [InlineData(
+        "request.json",
+        """{ "data": [ { "bytes": "AQI=", "text": "a", "number": 7, "float": 1, "time": 9 } ] }""")]
+    public static async Task The_name_of_a_message_file_says_its_format(string name, string text)
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
+        try
+        {
+            string file = Path.Combine(folder.FullName, name);
+            await File.WriteAllTextAsync(file, text);
+            await using Listening listening = await Listening.StartAsync("benchmark.proto", "--echo");
+
+            ToolRun run = await ToolRun.RunAsync(
+                "invoke", listening.Endpoint, "Test", "--schema", Listening.Proto("benchmark.proto"),
+                "--message", $"@{file}");
+
+            Assert.Equal("", run.Error);
+            Assert.Contains("\"number\": 7", run.Output, StringComparison.Ordinal);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
     [Fact]
     public static async Task Answers_with_the_reply_that_it_was_given()
     {

@@ -40,6 +40,29 @@ public static class ToolCommandTests
     }
 
     [Fact]
+    public static async Task A_schema_may_be_a_folder_or_a_server()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
+        try
+        {
+            File.Copy(Sample, Path.Combine(folder.FullName, "sample.proto"));
+            Assert.Contains(
+                "Sample.MyService", (await ToolRun.RunAsync("list", "--schema", folder.FullName)).Output,
+                StringComparison.Ordinal);
+
+            ToolRun run = await ToolRun.RunAsync(
+                "list", "--schema", $"grpc+unix://{Path.Combine(folder.FullName, "none.sock")}");
+
+            Assert.Equal(64 + (int)RpcStatusCode.Unavailable, run.ExitCode);
+            Assert.Contains("none.sock", run.Error, StringComparison.Ordinal);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    [Fact]
     public static async Task Describe_shows_a_message_with_comments_as_a_proto_has_it()
     {
         ToolRun run = await ToolRun.RunAsync("describe", "MyRequest", "--schema", Sample);
