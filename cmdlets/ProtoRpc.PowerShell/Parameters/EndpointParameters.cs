@@ -36,6 +36,8 @@ internal static class EndpointParameters
         ["KeepAlive"] = EndpointGroup.With(EndpointFeatures.KeepAlive),
         ["Reflection"] = EndpointGroup.With(EndpointFeatures.Reflection),
         ["CallContext"] = Messages,
+        ["Extension"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
+        ["ResponseExtensionsVariable"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
         ["ExceptionType"] = EndpointGroup.OfMessages(EndpointFeatures.ExceptionTypes),
         ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
         ["ResponseHeadersVariable"] = Messages,
