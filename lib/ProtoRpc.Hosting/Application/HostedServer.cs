@@ -1,5 +1,6 @@
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
+using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using ProtoRpc.Hosting.Grpc;
 using ProtoRpc.Server;
@@ -54,6 +55,8 @@ internal static class HostedServer
             TlsCertificate = options.Server.TlsCertificate ?? (isTls ? options.Certificate : null),
             TlsCertificateChain =
                 options.Server.TlsCertificateChain ?? (isTls ? options.CertificateChain : null),
+            Logger = options.Server.Logger
+                ?? services.GetService<ILoggerFactory>()?.CreateLogger<RpcServer>(),
             Interceptors =
             [
                 new CallScope(services.GetRequiredService<IServiceScopeFactory>()),

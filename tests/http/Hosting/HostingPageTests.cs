@@ -1,0 +1,99 @@
+using System.Collections.Concurrent;
+using System.Text.RegularExpressions;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Shop;
+
+namespace ProtoRpc.Http.Tests.Hosting;
+
+/// <summary>Runs the code of docs/hosting.md, and checks what applications log.</summary>
+public static partial class HostingPageTests
+{
+    private static readonly string Folder = Path.Combine(AppContext.BaseDirectory, "docs");
+
+    [Fact]
+    public static void The_page_shows_the_code_that_the_tests_run()
+    {
+        string page = File.ReadAllText(Path.Combine(Folder, "hosting.md"));
+        string sample = Sample().Match(File.ReadAllText(Path.Combine(Folder, "HostingSample.cs")))
+            .Groups["code"].Value;
+        string shown = string.Join(
+            '\n', sample.Split('\n').Select(line => line.Length < 8 ? "" : line[8..])).Trim();
+
+        Assert.NotEmpty(shown);
+        Assert.Contains($"```csharp\n{shown}\napp.Run();\n```", page);
+    }
+
+    [Fact]
+    public static async Task The_application_of_the_page_serves()
+    {
+        await using WebApplication app = HostingSample.Build(
+            ["--urls=http://127.0.0.1:0", "--ProtoRpc:Endpoints:0=ncacn_ip_tcp:127.0.0.1[0]",
+                "--Logging:LogLevel:Default=None"]);
+        await app.StartAsync();
+        await using RpcClient http = RpcClient.Connect(
+            RpcEndpoint.Parse(app.Urls.First()), RpcSchema.FromDescriptors(OrdersReflection.Descriptor));
+        await using RpcClient native = RpcClient.Connect(
+            app.Services.GetRequiredService<RpcServer>().Endpoints[0],
+            RpcSchema.FromDescriptors(OrdersReflection.Descriptor));
+        PlaceRequest request = new() { Order = new Order { Id = "a" } };
+
+        Assert.Equal("a  Place", (await http.InvokeAsync<PlaceReply>("Place", request)).Id);
+        Assert.Equal("a  Place", (await native.InvokeAsync<PlaceReply>("Place", request)).Id);
+        await app.StopAsync();
+    }
+
+    [Fact]
+    public static async Task Exceptions_of_methods_and_endpoints_are_logged()
+    {
+        using Lines lines = new();
+        await using (HostedApp app = await HostedApp.StartAsync(
+            builder =>
+            {
+                builder.Logging.AddProvider(lines);
+                HostedApp.AddOrders(builder);
+            },
+            null,
+            ("ProtoRpc:Endpoints:0", "ncacn_ip_tcp:127.0.0.1[0]")))
+        {
+            await using RpcClient client = RpcClient.Connect(
+                app.Server.Endpoints[0], RpcSchema.FromDescriptors(OrdersReflection.Descriptor));
+            await Assert.ThrowsAsync<RpcException>(
+                () => client.InvokeAsync<PlaceReply>("Place", new PlaceRequest()));
+            await app.Application.StopAsync();
+        }
+
+        Assert.Contains(lines.All, line => line.StartsWith("Error ProtoRpc.RpcServer: shop.Orders/Place")
+            && line.EndsWith("InvalidOperationException"));
+        Assert.Contains(lines.All, line => line.Contains(": Listening on ncacn_ip_tcp:127.0.0.1["));
+        Assert.Contains(lines.All, line => line.Contains(": Stopped listening on ncacn_ip_tcp:127.0.0.1["));
+    }
+
+    [GeneratedRegex("// <host>\n(?<code>.*?)\\s*// </host>", RegexOptions.Singleline)]
+    private static partial Regex Sample();
+
+    private sealed class Lines : ILoggerProvider
+    {
+        public ConcurrentQueue<string> All { get; } = [];
+
+        public ILogger CreateLogger(string categoryName) => new Line(categoryName, All);
+
+        public void Dispose()
+        {
+        }
+    }
+
+    private sealed class Line(string category, ConcurrentQueue<string> all) : ILogger
+    {
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull => null;
+
+        public bool IsEnabled(LogLevel logLevel) => true;
+
+        public void Log<TState>(
+            LogLevel logLevel, EventId eventId, TState state, Exception? exception,
+            Func<TState, Exception?, string> formatter) => all.Enqueue(
+            $"{logLevel} {category}: {formatter(state, exception)} {exception?.GetType().Name}".Trim());
+    }
+}
