@@ -13,7 +13,7 @@ internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : ISer
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {
-        ServerTls.Check(endpoint, options);
+        ServerTls.Check(endpoint, host.Options, options);
 
         // HTTP/2 without TLS is for gRPC alone: who speaks HTTP to http:// begins with HTTP/1.1.
         // Negotiate proves who a connection is, which HTTP/2 lets many share.

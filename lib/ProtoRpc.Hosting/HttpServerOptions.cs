@@ -1,18 +1,11 @@
-using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Hosting.Grpc;
 
 namespace ProtoRpc;
 
-/// <summary>How a server's HTTP endpoints behave.</summary>
+/// <summary>How a server's HTTP and gRPC endpoints behave. The certificate of those with TLS is
+/// <see cref="RpcServerOptions.Certificate"/>.</summary>
 public sealed record HttpServerOptions
 {
-    /// <summary>The certificate of <c>https://</c> endpoints, with its private key.</summary>
-    public X509Certificate2? Certificate { get; set; }
-
-    /// <summary>The authorities between the certificate and its root, which are shown with it;
-    /// null for those that the machine knows.</summary>
-    public X509Certificate2Collection? CertificateChain { get; set; }
-
     /// <summary>Whom the endpoints let in.</summary>
     public HttpServerSecurity Security { get; set; } = new();
 

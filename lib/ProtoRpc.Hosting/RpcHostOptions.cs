@@ -1,5 +1,3 @@
-using System.Security.Cryptography.X509Certificates;
-
 namespace ProtoRpc;
 
 /// <summary>How the server of an application behaves. Read from the configuration's section
@@ -13,23 +11,16 @@ public sealed class RpcHostOptions
     /// or URIs. Key <c>Endpoints</c>.</summary>
     public IList<string> Endpoints { get; set; } = [];
 
-    /// <summary>Limits, sessions, authentication and errors. Keys <c>Limits:NAME</c>, <c>Security:NAME</c>,
-    /// <c>ErrorDetail</c>, <c>EnableSessions</c>, <c>EnableMultiPart</c>.</summary>
+    /// <summary>Limits, certificate, sessions, authentication and errors. Keys <c>Limits:NAME</c>,
+    /// <c>Security:NAME</c>, <c>UseTls</c>, <c>ErrorDetail</c>, <c>EnableSessions</c>, <c>EnableMultiPart</c>,
+    /// and <c>Certificate:Path</c> with <c>Certificate:Password</c> and <c>Certificate:KeyPath</c> where the
+    /// file needs them. The certificate is for the endpoints that the server opens itself; Kestrel's own
+    /// settings have the certificate of the application's endpoints.</summary>
     public RpcServerOptions Server { get; set; } = new();
 
     /// <summary>HTTP and gRPC, on the application's own endpoints and on those of the section. Keys
     /// <c>Http:NAME</c>.</summary>
     public HttpServerOptions Http { get; set; } = new();
-
-    /// <summary>The certificate, with its private key, of the endpoints that the server opens itself: TCP,
-    /// HTTPS and gRPC over TLS. Keys <c>Certificate:Path</c>, and <c>Certificate:Password</c> and
-    /// <c>Certificate:KeyPath</c> where the file needs them. Kestrel's own settings have the certificate of
-    /// the application's endpoints.</summary>
-    public X509Certificate2? Certificate { get; set; }
-
-    /// <summary>The authorities between the certificate and its root. Read from the file of the
-    /// certificate.</summary>
-    public X509Certificate2Collection? CertificateChain { get; set; }
 
     /// <summary>How often the health checks run while a caller watches the health: 5 seconds. Key
     /// <c>HealthPeriod</c>.</summary>

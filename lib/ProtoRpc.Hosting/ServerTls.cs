@@ -10,9 +10,9 @@ internal static class ServerTls
     /// <summary>Refuses endpoints that cannot be encrypted though they are,
     /// and those that should be and are not.</summary>
     /// <exception cref="RpcException">FailedPrecondition.</exception>
-    public static void Check(RpcEndpoint endpoint, HttpServerOptions options)
+    public static void Check(RpcEndpoint endpoint, RpcServerOptions server, HttpServerOptions options)
     {
-        if (endpoint.IsTls && options.Certificate is not { HasPrivateKey: true })
+        if (endpoint.IsTls && server.Certificate is not { HasPrivateKey: true })
         {
             throw Refused(
                 endpoint, "it needs a certificate with its private key", RpcErrorIds.MissingCertificate,
@@ -33,12 +33,13 @@ internal static class ServerTls
     }
 
     /// <summary>How an endpoint is encrypted; null when it is not.</summary>
-    public static HttpsConnectionAdapterOptions? Of(RpcEndpoint endpoint, HttpServerOptions options) =>
+    public static HttpsConnectionAdapterOptions? Of(
+        RpcEndpoint endpoint, RpcServerOptions server, HttpServerOptions options) =>
         endpoint.IsTls
             ? new HttpsConnectionAdapterOptions
             {
-                ServerCertificate = options.Certificate,
-                ServerCertificateChain = options.CertificateChain,
+                ServerCertificate = server.Certificate,
+                ServerCertificateChain = server.CertificateChain,
                 SslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
                 ClientCertificateMode = options.Security.ClientCertificate is null
                     ? ClientCertificateMode.NoCertificate

@@ -28,7 +28,7 @@ internal sealed class TlsPorts
         }
 
         Port port = new(endpoint, protocols);
-        port.Bind(host.Options.Limits, options, service);
+        port.Bind(host.Options, options, service);
         ports[(endpoint.Host, port.Endpoint.Port)] = port;
         return port;
     }
@@ -48,12 +48,12 @@ internal sealed class TlsPorts
         public long Accepted => _kestrel!.Accepted;
 
         public void Bind(
-            RpcLimits limits, HttpServerOptions options, Func<RpcEndpoint, RequestDelegate> service) =>
+            RpcServerOptions server, HttpServerOptions options, Func<RpcEndpoint, RequestDelegate> service) =>
             _kestrel = KestrelEndpoint.Start(
                 wanted,
-                limits,
+                server.Limits,
                 protocols,
-                ServerTls.Of(wanted, options),
+                ServerTls.Of(wanted, server, options),
                 bound =>
                 {
                     Add(bound, service);

@@ -71,9 +71,8 @@ public static class CertificateErrorTests
     private static RpcServer Serve(X509Certificate2 certificate, params string[] endpoints)
     {
         bool hasTcp = endpoints is [] || endpoints.Any(endpoint => RpcEndpoint.Parse(endpoint).IsNative);
-        RpcServerOptions options = new() { TlsCertificate = hasTcp ? certificate : null };
-        RpcServer server = RpcServer.Create(
-            SearchServer.Schema, null, options.WithHttp(new HttpServerOptions { Certificate = certificate }))
+        RpcServerOptions options = new() { Certificate = certificate, UseTls = hasTcp };
+        RpcServer server = RpcServer.Create(SearchServer.Schema, null, options.WithHttp())
             .Handle("Search", (_, _) => ValueTask.FromResult<IMessage>(SearchServer.Found("x")));
         foreach (string endpoint in endpoints.Length > 0
             ? endpoints

@@ -55,7 +55,7 @@ public static class ConnectionRoomTests
     {
         using X509Certificate2 certificate = NewCertificate();
         using SearchServer server = new(
-            new HttpServerOptions { Certificate = certificate }, Impatient, "https://127.0.0.1:0/");
+            null, Impatient with { Certificate = certificate }, "https://127.0.0.1:0/");
         using TcpClient tcp = new();
         await tcp.ConnectAsync("127.0.0.1", server.Endpoint.Port);
         using SslStream tls = new(tcp.GetStream(), false, (_, _, _, _) => true);

@@ -108,7 +108,6 @@ public static class HttpAuthenticationTests
         using X509Certificate2 theirs = NewCertificate("CN=client");
         HttpServerOptions http = new()
         {
-            Certificate = mine,
             Security = new HttpServerSecurity
             {
                 ClientCertificate = (certificate, _) => ValueTask.FromResult<IIdentity?>(
@@ -117,7 +116,7 @@ public static class HttpAuthenticationTests
                         : null),
             },
         };
-        using SearchServer server = new(http, endpoint: "https://127.0.0.1:0/");
+        using SearchServer server = new(http, new() { Certificate = mine }, "https://127.0.0.1:0/");
         RpcClientOptions options = new()
         {
             Tls = new RpcTlsOptions { ClientCertificate = theirs, SkipCertificateCheck = true },

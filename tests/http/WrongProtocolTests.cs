@@ -18,9 +18,9 @@ public sealed class WrongProtocolTests : IDisposable
 
     public WrongProtocolTests()
     {
-        HttpServerOptions http = new() { Certificate = _certificate };
-        _tls = new SearchServer(http, endpoint: "https://127.0.0.1:0/");
-        _grpcs = new WordsServer("grpcs://127.0.0.1:0", http: http);
+        RpcServerOptions options = new() { Certificate = _certificate };
+        _tls = new SearchServer(null, options, "https://127.0.0.1:0/");
+        _grpcs = new WordsServer("grpcs://127.0.0.1:0", options);
     }
 
     public void Dispose()
@@ -110,7 +110,7 @@ public sealed class WrongProtocolTests : IDisposable
     {
         using X509Certificate2 certificate = NewCertificate("rpc.example");
         using SearchServer server = new(
-            new HttpServerOptions { Certificate = certificate }, endpoint: "https://127.0.0.1:0/");
+            null, new RpcServerOptions { Certificate = certificate }, "https://127.0.0.1:0/");
         RpcTlsOptions tls = new() { CaCertificates = [certificate], ServerName = "rpc.example" };
 
         (HttpStatusCode own, _, _) = await server.GetAsync("/", ("Host", "rpc.example"));

@@ -122,14 +122,13 @@ public sealed class CurlTests(KerberosRealm realm)
             using X509Certificate2 unknown = WriteCertificate(other, "CN=unknown client");
             HttpServerOptions http = new()
             {
-                Certificate = ours,
                 Security = new HttpServerSecurity
                 {
                     ClientCertificate = (certificate, _) =>
                         Name(certificate.Thumbprint == known.Thumbprint ? certificate.Subject : null),
                 },
             };
-            using SearchServer server = new(http, endpoint: "https://127.0.0.1:0/");
+            using SearchServer server = new(http, new() { Certificate = ours }, "https://127.0.0.1:0/");
 
             string with = await RunAsync(server, Who, "--cacert", authority, "--cert", theirs);
             string wrong = await RunAsync(server, Who, "--cacert", authority, "--cert", other);

@@ -118,7 +118,7 @@ Describe 'Authentication' {
             $pem = Join-Path $TestDrive server.pem
             [IO.File]::WriteAllBytes($pfx, $certificate.Export('Pfx'))
             [IO.File]::WriteAllText($pem, $certificate.ExportCertificatePem())
-            $secured = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0' -With @{ TlsCertificate = $pfx }
+            $secured = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0' -With @{ Tls = $true; Certificate = $pfx }
             $over = @{
                 Endpoint = $secured.Endpoint[0]
                 Schema = $secured.Schema
@@ -144,7 +144,7 @@ Describe 'Authentication' {
         }
 
         It 'is refused where no endpoint would speak it' {
-            { Start-TestListener { } -With @{ TlsCertificate = $pfx } } |
+            { Start-TestListener { } -With @{ Tls = $true; Certificate = $pfx } } |
                 Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '*tcp://*'
         }
 
@@ -156,7 +156,7 @@ Describe 'Authentication' {
         }
 
         It 'says that there is no such certificate' {
-            $missing = @{ TlsCertificate = Join-Path $TestDrive none.pfx }
+            $missing = @{ Tls = $true; Certificate = Join-Path $TestDrive none.pfx }
             { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With $missing } |
                 Should -Throw -ErrorId 'CertificateNotFound,*'
         }

@@ -103,7 +103,7 @@ Describe 'Certificate parameters' {
     }
 
     It 'take <Form>, for TLS on TCP and as authority' -ForEach $forms {
-        $to = Get-To (Start-Tcp @{ TlsCertificate = Get-As $Form })
+        $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = Get-As $Form })
 
         (Connect-RpcEndpoint @to -Tls -CACertificate (Get-As $Form) | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
     }
@@ -119,35 +119,49 @@ Describe 'Certificate parameters' {
     }
 
     It 'take a <_> as authority, which needs no key' -ForEach 'bare.pem', 'bare.cer' {
-        $to = Get-To (Start-Tcp @{ TlsCertificate = $certificate })
+        $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = $certificate })
 
         (Connect-RpcEndpoint @to -Tls -CACertificate $file[$_] | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
     }
 
     It 'take a <_> with its password' -ForEach 'locked.pfx', 'locked.pem' {
-        $to = Get-To (Start-Tcp @{ TlsCertificate = $file[$_]; CertificatePassword = $secret })
+        $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = $file[$_]; CertificatePassword = $secret })
         $https = Get-To (Start-TestListener { @{ text = 'hi' } } -Endpoint 'https://127.0.0.1:0/' -With @{
                 Certificate = $file[$_]; CertificatePassword = $secret
             })
 
         (Connect-RpcEndpoint @to -Tls -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
         (Connect-RpcEndpoint @https -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
-        { Start-Tcp @{ TlsCertificate = $file[$_] } } |
+        { Start-Tcp @{ Tls = $true; Certificate = $file[$_] } } |
             Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*needs a password*'
     }
 
-    It 'take a PEM file without a password beside a file that has one' {
-        $listener = Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0', 'https://127.0.0.1:0/' -With @{
-            TlsCertificate = $file['locked.pfx']; Certificate = $file['key.pem']; CertificatePassword = $secret
+    It 'take one for TLS on TCP and for HTTPS, and a password that it does not need' {
+        $listener = Start-TestListener { @{ text = 'hi' } } -Endpoint 'tcp://127.0.0.1:0', 'https://127.0.0.1:0/' -With @{
+            Tls = $true; Certificate = $file['key.pem']; CertificatePassword = $secret
+        }
+        $to = @{ Schema = $listener.Schema; Service = 'demo.Greeter'; CACertificate = $certificate }
+
+        foreach ($rpc in @(
+                Connect-RpcEndpoint $listener.Endpoint[0] -Tls @to
+                Connect-RpcEndpoint $listener.Endpoint[1] @to)) {
+            ($rpc | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+        }
+    }
+
+    It 'leave endpoints on TCP without TLS unless -Tls asks for it' {
+        $listener = Start-TestListener { @{ text = 'hi' } } -Endpoint 'tcp://127.0.0.1:0', 'https://127.0.0.1:0/' -With @{
+            Certificate = $file['key.pem']
         }
 
-        $listener.State | Should -Be 'Listening'
+        (Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter |
+            Invoke-RpcMethod SayHello).text | Should -Be 'hi'
     }
 
     It 'say that there is no certificate <_>' -ForEach './nowhere.pfx', ('0' * 40), ('f' * 64), 'nodrive:/key.pfx' {
         $id = @{ ErrorId = 'CertificateNotFound,*'; ExpectedMessage = "*'$_'*" }
 
-        { Start-Tcp @{ TlsCertificate = $_ } } | Should -Throw @id
+        { Start-Tcp @{ Tls = $true; Certificate = $_ } } | Should -Throw @id
         { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $_ } } | Should -Throw @id
         { Connect-RpcEndpoint @nowhere -CACertificate $_ -ErrorAction Stop } | Should -Throw @id
         { Connect-RpcEndpoint @nowhere -ClientCertificate $_ -ErrorAction Stop } | Should -Throw @id
@@ -159,14 +173,14 @@ Describe 'Certificate parameters' {
             ExpectedMessage = "*$_' cannot be used as a certificate: it has no private key*"
         }
 
-        { Start-Tcp @{ TlsCertificate = $file[$_] } } | Should -Throw @id
+        { Start-Tcp @{ Tls = $true; Certificate = $file[$_] } } | Should -Throw @id
         { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Certificate = $file[$_] } } |
             Should -Throw @id
         { Connect-RpcEndpoint @nowhere -ClientCertificate $file[$_] -ErrorAction Stop } | Should -Throw @id
     }
 
     It 'show the authorities that a <_> holds beside the certificate' -ForEach 'chain.pem', 'chain.pfx' {
-        $to = Get-To (Start-Tcp @{ TlsCertificate = $file[$_] })
+        $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = $file[$_] })
         $https = Get-To (Start-TestListener { @{ text = 'hi' } } -Endpoint 'https://127.0.0.1:0/' -With @{
                 Certificate = $file[$_]
             })
@@ -176,7 +190,7 @@ Describe 'Certificate parameters' {
     }
 
     It 'say that a path is empty' {
-        { Start-Tcp @{ TlsCertificate = '' } } |
+        { Start-Tcp @{ Tls = $true; Certificate = '' } } |
             Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*the path is empty*'
     }
 

@@ -158,9 +158,9 @@ Describe 'The raw layer' {
     }
 
     It 'refuses a parameter that its endpoints do not have' {
-        { Start-Raw { } -With @{ TlsCertificate = 'server.pfx' } } |
+        { Start-Raw { } -With @{ Certificate = 'server.pfx' } } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                -ExpectedMessage '-TlsCertificate means nothing to *tcp://*'
+                -ExpectedMessage '-Certificate means nothing to *tcp://*'
     }
 
     It 'says how to connect when bytes and messages are mixed up' {

@@ -403,15 +403,15 @@ Import-Module '$ModuleManifest'
         $local = 'ncalrpc:[nobody]'
         $web = 'HTTP endpoints (http://, https://)'
         $secured = 'https:// and grpcs://'
+        $takesOne = "tcp:// with -Tls, $secured"
         $native = 'native endpoints'
         $password = [securestring]::new()
 
         It 'refuses -<Name>, which means nothing to its endpoints' -ForEach @(
-            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'http://127.0.0.1:0/'; For = $secured }
-            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'tcp://127.0.0.1:0', $local; For = $secured }
+            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'http://127.0.0.1:0/'; For = $takesOne }
+            @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'tcp://127.0.0.1:0', $local; For = $takesOne }
             @{ Name = 'CertificatePassword'; Value = $password; Endpoint = $local; For = "tcp://, $secured" }
             @{ Name = 'CertificateCheck'; Value = { }; Endpoint = 'grpc://127.0.0.1:0'; For = $secured }
-            @{ Name = 'TlsCertificate'; Value = 'server.pfx'; Endpoint = 'https://127.0.0.1:0/'; For = 'tcp://' }
             @{ Name = 'BasicCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
             @{ Name = 'BearerCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
             @{ Name = 'AllowedOrigin'; Value = '*'; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
@@ -430,11 +430,17 @@ Import-Module '$ModuleManifest'
 
         It 'refuses -<Name>, which means nothing without <Needs>' -ForEach @(
             @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Needs = '-Authentication' }
-            @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Needs = '-Certificate or -TlsCertificate' }
+            @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Needs = '-Certificate' }
+            @{ Name = 'Tls'; Value = $true; Needs = '-Certificate' }
         ) {
             { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With @{ $Name = $Value } } |
                 Should -Throw -ErrorId 'ParameterNotSupported,*' `
                     -ExpectedMessage "-$Name means nothing without $Needs*"
+        }
+
+        It 'refuses -Tls where no endpoint asks for it' {
+            { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Tls = $true; Certificate = 'x.pfx' } } |
+                Should -Throw -ErrorId 'TlsNotSupported,*'
         }
 
         It 'takes what means something to one of its endpoints' {

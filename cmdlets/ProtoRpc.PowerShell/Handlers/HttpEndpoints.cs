@@ -15,10 +15,6 @@ internal sealed class HttpEndpoints : IDisposable
     private Dictionary<ScriptBlock, ScriptSource> _checks = [];
     private Lazy<RunspacePool>? _runspaces;
 
-    public X509Certificate2? Certificate { get; init; }
-
-    public X509Certificate2Collection? CertificateChain { get; init; }
-
     public bool AllowUnencrypted { get; init; }
 
     public string[] AllowedOrigins { get; init; } = [];
@@ -80,8 +76,6 @@ internal sealed class HttpEndpoints : IDisposable
     [MethodImpl(MethodImplOptions.NoInlining)]
     private RpcServerOptions Add(RpcServerOptions options) => options.WithHttp(new HttpServerOptions
     {
-        Certificate = Certificate,
-        CertificateChain = CertificateChain,
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigins,
         AllowedHosts = AllowedHosts,

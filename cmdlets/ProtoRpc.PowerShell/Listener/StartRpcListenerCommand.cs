@@ -76,10 +76,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public NtlmAccountSource[] NtlmAccount { get; set; } = [];
 
     [Parameter]
-    [ValidateNotNull]
-    public RpcCertificateSource? TlsCertificate { get; set; }
+    public SwitchParameter Tls { get; set; }
 
-    [Parameter(ParameterSetName = ByHandler)]
+    [Parameter]
     [ValidateNotNull]
     public RpcCertificateSource? Certificate { get; set; }
 
@@ -177,13 +176,20 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         EndpointParameters.Check(
             MyInvocation.BoundParameters.Keys,
             [.. endpoints.Select(
-                endpoint => new EndpointUse(endpoint, IsRaw: ParameterSetName == ByRawHandler))]);
+                endpoint => new EndpointUse(endpoint, Tls, ParameterSetName == ByRawHandler))]);
+        if (Tls && !endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.OptionalTls)))
+        {
+            throw EndpointErrors.NoTls(endpoints[0]);
+        }
+
         EndpointParameters.CheckNeeded(
             MyInvocation.BoundParameters.Keys, nameof(ProtectionLevel),
             Authentication == RpcAuthentication.None ? "-Authentication, with more than None" : null);
         EndpointParameters.CheckNeeded(
             MyInvocation.BoundParameters.Keys, nameof(CertificatePassword),
-            (Certificate ?? TlsCertificate) is null ? "-Certificate or -TlsCertificate" : null);
+            Certificate is null ? "-Certificate" : null);
+        EndpointParameters.CheckNeeded(
+            MyInvocation.BoundParameters.Keys, nameof(Tls), Certificate is null ? "-Certificate" : null);
     }
 
     private void StartRaw()
@@ -199,8 +205,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         {
             Limits = Limits,
             Security = CreateSecurity(),
-            TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
-            TlsCertificateChain = TlsCertificate?.ReadChain(this, CertificatePassword),
+            Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
+            CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
+            UseTls = Tls,
             Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
@@ -247,8 +254,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
         PingHandlers = CreatePing(environment, pool),
         Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
-        TlsCertificate = TlsCertificate?.ReadWithKey(this, CertificatePassword),
-        TlsCertificateChain = TlsCertificate?.ReadChain(this, CertificatePassword),
+        Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
+        CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
+        UseTls = Tls,
         Security = CreateSecurity(),
     };
 
@@ -284,8 +292,6 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     // Whoever lets anonymous callers in says so beside the checks.
     private HttpEndpoints CreateHttp(HandlerPool pool) => new()
     {
-        Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
-        CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
         AllowUnencrypted = AllowUnencrypted,
         AllowedOrigins = AllowedOrigin,
         AllowedHosts = AllowedHost,

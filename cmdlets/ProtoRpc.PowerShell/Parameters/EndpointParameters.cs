@@ -10,7 +10,7 @@ internal static class EndpointParameters
 {
     private static readonly EndpointGroup[] Messages = EndpointGroup.OfMessages(EndpointFeatures.None);
 
-    private static readonly EndpointGroup[] CallersTls =
+    private static readonly EndpointGroup[] WithTls =
         [EndpointGroup.TlsThatIsAskedFor, .. EndpointGroup.With(EndpointFeatures.Tls)];
 
     private static readonly Dictionary<string, EndpointGroup[]> Takers = new(StringComparer.OrdinalIgnoreCase)
@@ -20,9 +20,9 @@ internal static class EndpointParameters
         ["Mechanism"] = EndpointGroup.With(EndpointFeatures.Mechanisms),
         ["ProtectionLevel"] = EndpointGroup.With(EndpointFeatures.Interfaces),
         ["ServicePrincipalName"] = EndpointGroup.With(EndpointFeatures.Interfaces),
-        ["CACertificate"] = CallersTls,
-        ["ClientCertificate"] = CallersTls,
-        ["SkipCertificateCheck"] = CallersTls,
+        ["CACertificate"] = WithTls,
+        ["ClientCertificate"] = WithTls,
+        ["SkipCertificateCheck"] = WithTls,
         // Without TLS it is still what a gRPC server is called by.
         ["ServerName"] =
         [
@@ -43,8 +43,7 @@ internal static class EndpointParameters
         ["ResponseHeadersVariable"] = Messages,
         ["TrailersVariable"] = Messages,
         // Of listeners. HTTP endpoints speak gRPC-Web, too.
-        ["TlsCertificate"] = EndpointGroup.With(EndpointFeatures.OptionalTls),
-        ["Certificate"] = EndpointGroup.With(EndpointFeatures.Tls),
+        ["Certificate"] = WithTls,
         ["CertificatePassword"] = EndpointGroup.With(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
         ["CertificateCheck"] = EndpointGroup.With(EndpointFeatures.Tls),
         ["BasicCheck"] = EndpointGroup.With(EndpointFeatures.AspNetCore),

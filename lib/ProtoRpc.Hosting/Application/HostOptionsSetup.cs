@@ -47,7 +47,7 @@ internal sealed class HostOptionsSetup(IConfiguration? configuration = null, IHo
             section.GetSection(Certificate),
             host?.ContentRootPath ?? Environment.CurrentDirectory) is { } certificate)
         {
-            (options.Certificate, options.CertificateChain) = certificate;
+            (server.Certificate, server.CertificateChain) = certificate;
         }
     }
 

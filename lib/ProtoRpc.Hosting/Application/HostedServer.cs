@@ -16,7 +16,7 @@ internal static class HostedServer
     {
         RpcHostOptions options = services.GetRequiredService<IOptions<RpcHostOptions>>().Value;
         RpcEndpoint[] endpoints = [.. options.Endpoints.Select(RpcEndpoint.Parse)];
-        RpcServer server = new(OptionsOf(services, options, endpoints));
+        RpcServer server = new(OptionsOf(services, options));
         foreach (HostedService service in services.GetServices<HostedService>())
         {
             server.AddService(service.Bind());
@@ -41,20 +41,12 @@ internal static class HostedServer
             Health = services.GetService<HealthCheckService>() is { } checks
                 ? new HealthReports(checks, options.HealthPeriod)
                 : null,
-            Certificate = options.Http.Certificate ?? options.Certificate,
-            CertificateChain = options.Http.CertificateChain ?? options.CertificateChain,
         };
 
-    private static RpcServerOptions OptionsOf(
-        IServiceProvider services, RpcHostOptions options, RpcEndpoint[] endpoints)
+    private static RpcServerOptions OptionsOf(IServiceProvider services, RpcHostOptions options)
     {
-        // A certificate that no endpoint of the native protocol would use is an error there.
-        bool isTls = endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.OptionalTls));
         RpcServerOptions server = options.Server with
         {
-            TlsCertificate = options.Server.TlsCertificate ?? (isTls ? options.Certificate : null),
-            TlsCertificateChain =
-                options.Server.TlsCertificateChain ?? (isTls ? options.CertificateChain : null),
             Logger = options.Server.Logger
                 ?? services.GetService<ILoggerFactory>()?.CreateLogger<RpcServer>(),
             Interceptors =

@@ -17,7 +17,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {
-        ServerTls.Check(endpoint, options);
+        ServerTls.Check(endpoint, host.Options, options);
         RequireProof(endpoint, host.Options.Security);
         HealthService? health = HealthOf(host, options);
         GrpcRoutes routes = Routes(host, options, health);

@@ -12,7 +12,7 @@ internal sealed class GrpcService(
     ServerHost host, HttpServerOptions options, GrpcRoutes routes, HttpAuthentication authentication,
     RpcEndpoint endpoint)
 {
-    private readonly HostPolicy _hosts = new(options, endpoint);
+    private readonly HostPolicy _hosts = new(options, host.Options.Certificate, endpoint);
 
     /// <summary>Whether a request is one of gRPC.</summary>
     public static bool IsGrpc(HttpRequest request)

@@ -23,9 +23,9 @@ internal sealed class HostPolicy
     private readonly bool _takesAll;
 
     /// <exception cref="RpcException">InvalidArgument: an allowed host is not a host name.</exception>
-    public HostPolicy(HttpServerOptions options, RpcEndpoint endpoint)
+    public HostPolicy(HttpServerOptions options, X509Certificate2? certificate, RpcEndpoint endpoint)
     {
-        _certificate = endpoint.IsTls ? options.Certificate : null;
+        _certificate = endpoint.IsTls ? certificate : null;
         _allowed = [.. options.AllowedHosts.Select(name => new StringSegment(Normalize(name, endpoint)))];
         _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
 

@@ -38,7 +38,7 @@ internal sealed class HttpService
         _endpoint = endpoint;
         _replies = new HttpReplies(host.Options.Limits, options);
         _page = new ServicePage(host.Services);
-        _hosts = new HostPolicy(options, endpoint);
+        _hosts = new HostPolicy(options, host.Options.Certificate, endpoint);
         _browsers = new BrowserPolicy(options.AllowedOrigins);
         _authentication = authentication;
         _grpcWeb = new GrpcWebService(host, endpoint);

@@ -211,7 +211,7 @@ public sealed class RpcServer : IRpcServer
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
     public RpcServer StartListening()
     {
-        _endpoints.Start(_options.TlsCertificate, () =>
+        _endpoints.Start(_options.UseTls, _options.Certificate, () =>
         {
             ServerHost host = Open();
             return endpoint => FaceOf(endpoint).Bind(endpoint, host);

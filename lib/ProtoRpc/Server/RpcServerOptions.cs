@@ -27,13 +27,17 @@ public sealed record RpcServerOptions
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; set; } = [];
 
-    /// <summary>The certificate, with its private key, with which native endpoints on TCP speak TLS; null for
-    /// none. Nobody else sees what local endpoints carry, so they have none.</summary>
-    public X509Certificate2? TlsCertificate { get; set; }
+    /// <summary>The certificate, with its private key, of all endpoints with TLS: <c>https://</c>,
+    /// <c>grpcs://</c>, and <c>tcp://</c> with <see cref="UseTls"/>. Null for none.</summary>
+    public X509Certificate2? Certificate { get; set; }
 
     /// <summary>The authorities between the certificate and its root, which are shown with it;
     /// null for those that the machine knows.</summary>
-    public X509Certificate2Collection? TlsCertificateChain { get; set; }
+    public X509Certificate2Collection? CertificateChain { get; set; }
+
+    /// <summary>Whether native endpoints on TCP use TLS. Other endpoints say by their scheme whether they
+    /// do.</summary>
+    public bool UseTls { get; set; }
 
     /// <summary>Whom native endpoints let in.</summary>
     public RpcServerSecurity Security { get; set; } = RpcServerSecurity.Anonymous;

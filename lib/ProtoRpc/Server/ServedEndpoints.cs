@@ -49,10 +49,12 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     }
 
     /// <summary>Binds every endpoint; when one cannot be bound, those before it are closed again.</summary>
-    /// <param name="certificate">The certificate of native endpoints; null for none.</param>
+    /// <param name="useTls">Whether native endpoints on TCP use TLS.</param>
+    /// <param name="certificate">The certificate of the endpoints with TLS; null for none.</param>
     /// <param name="prepare">Does what comes before the first endpoint, and returns how to bind one.</param>
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
-    public void Start(X509Certificate2? certificate, Func<Func<RpcEndpoint, IServedEndpoint>> prepare)
+    public void Start(
+        bool useTls, X509Certificate2? certificate, Func<Func<RpcEndpoint, IServedEndpoint>> prepare)
     {
         lock (_gate)
         {
@@ -63,7 +65,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
                     RpcStatusCode.FailedPrecondition, "There is no endpoint to listen on; add one first.");
             }
 
-            EndpointErrors.RequireTcp(_wanted, certificate);
+            EndpointErrors.RequireTls(_wanted, useTls, certificate);
             _served = BindAll(prepare());
         }
     }

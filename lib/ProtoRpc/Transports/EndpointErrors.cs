@@ -58,25 +58,42 @@ internal static class EndpointErrors
         Endpoint = endpoint,
     };
 
-    /// <summary>Refuses a certificate for TLS on native endpoints
-    /// that none of the endpoints would use.</summary>
+    /// <summary>Rejects TLS on TCP without a TCP endpoint or without a certificate, and a certificate that no
+    /// endpoint uses.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
-    public static void RequireTcp(IReadOnlyList<RpcEndpoint> endpoints, X509Certificate2? certificate)
+    public static void RequireTls(
+        IReadOnlyList<RpcEndpoint> endpoints, bool useTls, X509Certificate2? certificate)
     {
-        if (certificate is not null && !endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.OptionalTls)))
+        RpcEndpoint? tcp = endpoints.FirstOrDefault(endpoint => endpoint.Has(EndpointFeatures.OptionalTls));
+        string tcpSchemes = EndpointKinds.SchemesWith(EndpointFeatures.OptionalTls);
+        string all = string.Join("', '", endpoints);
+        if (useTls && tcp is null)
         {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"The certificate '{certificate.Subject}' (-TlsCertificate) is for "
-                + $"{EndpointKinds.SchemesWith(EndpointFeatures.OptionalTls)} endpoints, "
-                + $"and none of '{string.Join("', '", endpoints)}' is one. Leave it out, or add one; "
-                + $"{EndpointKinds.SchemesWith(EndpointFeatures.Tls, "and")} have -Certificate.")
-            {
-                ErrorId = RpcErrorIds.TlsNotSupported,
-                Endpoint = endpoints[0],
-            };
+            throw Refused(
+                $"UseTls is for {tcpSchemes} endpoints, and none of '{all}' is one. Leave it out, or add one.",
+                RpcErrorIds.TlsNotSupported, endpoints[0]);
+        }
+
+        if (useTls && certificate is null)
+        {
+            throw Refused(
+                $"Cannot listen on '{tcp}': TLS needs a certificate with its private key. Set Certificate, or "
+                + "leave UseTls out.",
+                RpcErrorIds.MissingCertificate, tcp!);
+        }
+
+        if (certificate is not null && !useTls && !endpoints.Any(endpoint => endpoint.IsTls))
+        {
+            throw Refused(
+                $"No endpoint of '{all}' uses the certificate '{certificate.Subject}'. Leave it out, add an "
+                + $"endpoint of {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "or")}, or set UseTls with one "
+                + $"of {tcpSchemes}.",
+                RpcErrorIds.TlsNotSupported, endpoints[0]);
         }
     }
+
+    private static RpcException Refused(string message, string errorId, RpcEndpoint endpoint) =>
+        new(RpcStatusCode.InvalidArgument, message) { ErrorId = errorId, Endpoint = endpoint };
 
     /// <summary>A certificate that proves nothing.</summary>
     public static RpcException NoPrivateKey(RpcEndpoint endpoint, string subject) => new(

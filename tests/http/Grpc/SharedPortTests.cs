@@ -15,7 +15,7 @@ public sealed class SharedPortTests : IDisposable
     [Fact]
     public void A_client_that_trusts_the_certificate_calls_over_TLS()
     {
-        using WordsServer server = new("grpcs://127.0.0.1:0", http: new() { Certificate = _certificate });
+        using WordsServer server = new("grpcs://127.0.0.1:0", options: new() { Certificate = _certificate });
         using RpcClient client = server.Connect(new() { Tls = new() { CaCertificates = [_certificate] } });
 
         Assert.Equal("|False|Privacy|True", Say(client, "who"));
@@ -32,7 +32,7 @@ public sealed class SharedPortTests : IDisposable
         int port = FreePort();
         string[] endpoints = [$"grpcs://127.0.0.1:{port}", $"https://127.0.0.1:{port}/"];
         using WordsServer server = new(
-            endpoints[grpcFirst ? 0 : 1], http: new() { Certificate = _certificate },
+            endpoints[grpcFirst ? 0 : 1], options: new() { Certificate = _certificate },
             further: endpoints[grpcFirst ? 1 : 0]);
         using RpcClient client = RpcClient.Connect(
             RpcEndpoint.Parse(endpoints[0]), WordsServer.Schema,
@@ -65,7 +65,7 @@ public sealed class SharedPortTests : IDisposable
         int port = FreePort();
 
         Assert.Equal(RpcStatusCode.AlreadyExists, Assert.Throws<RpcException>(() => new WordsServer(
-            $"grpcs://127.0.0.1:{port}", http: new() { Certificate = _certificate },
+            $"grpcs://127.0.0.1:{port}", options: new() { Certificate = _certificate },
             further: $"grpcs://127.0.0.1:{port}")).Code);
     }
 

@@ -66,7 +66,6 @@ public sealed class GrpcTlsTests : IDisposable
         string? caller = null;
         using OwnInteropServer server = new("grpcs://127.0.0.1:0", new HttpServerOptions
         {
-            Certificate = _files.Server,
             Security = new()
             {
                 ClientCertificate = (certificate, _) =>
@@ -75,7 +74,7 @@ public sealed class GrpcTlsTests : IDisposable
                     return ValueTask.FromResult<IIdentity?>(new GenericIdentity(caller));
                 },
             },
-        });
+        }, certificate: _files.Server);
 
         Dictionary<string, string> results = await GrpcClientProcess.RunAsync(
             peer, server.Endpoint,

@@ -1,3 +1,4 @@
+using System.Security.Cryptography.X509Certificates;
 using System.Threading.Channels;
 using Google.Protobuf;
 
@@ -15,10 +16,16 @@ internal sealed class OwnInteropServer : IInteropServer
     /// <param name="endpoint">Where it is called by gRPC.</param>
     /// <param name="http">How that endpoint behaves.</param>
     /// <param name="further">Another endpoint, or null.</param>
+    /// <param name="certificate">The certificate of an endpoint with TLS.</param>
     public OwnInteropServer(
-        string endpoint = "grpc://127.0.0.1:0", HttpServerOptions? http = null, string? further = null)
+        string endpoint = "grpc://127.0.0.1:0", HttpServerOptions? http = null, string? further = null,
+        X509Certificate2? certificate = null)
     {
-        RpcServerOptions options = new() { Limits = new() { MaxMessageBytes = 16 * 1024 * 1024 } };
+        RpcServerOptions options = new()
+        {
+            Limits = new() { MaxMessageBytes = 16 * 1024 * 1024 },
+            Certificate = certificate,
+        };
         _server = RpcServer.Create(GrpcServer.Schema, "grpc.testing.TestService", options.WithHttp(http))
             .Handle("EmptyCall", (_, request) => ValueTask.FromResult(request))
             .Handle("UnaryCall", UnaryCall)

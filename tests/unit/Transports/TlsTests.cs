@@ -29,7 +29,7 @@ public static class TlsTests
     public static void Raw_interfaces_have_it_too()
     {
         using RpcRawServer server = RpcRawServer.Create(
-            Guid.NewGuid(), new RpcRawServerOptions { TlsCertificate = Own })
+            Guid.NewGuid(), new RpcRawServerOptions { Certificate = Own, UseTls = true })
             .OnExecute((_, bytes) => bytes)
             .AddEndpoint("tcp://127.0.0.1:0")
             .StartListening();
@@ -45,7 +45,7 @@ public static class TlsTests
     public static void A_certificate_that_no_endpoint_would_use_is_refused()
     {
         RpcRawServer server = RpcRawServer.Create(
-            Guid.NewGuid(), new RpcRawServerOptions { TlsCertificate = Own })
+            Guid.NewGuid(), new RpcRawServerOptions { Certificate = Own, UseTls = true })
             .AddEndpoint($"local://t{Guid.NewGuid():N}");
 
         RpcException e = Assert.Throws<RpcException>(server.StartListening);

@@ -50,8 +50,10 @@ internal sealed class NativeFace : IServerFace
             endpoint,
             exec,
             host.Options.Limits,
-            endpoint.Has(EndpointFeatures.OptionalTls) ? host.Options.TlsCertificate : null,
-            host.Options.TlsCertificateChain);
+            host.Options.UseTls && endpoint.Has(EndpointFeatures.OptionalTls)
+                ? host.Options.Certificate
+                : null,
+            host.Options.CertificateChain);
     }
 
     // An interface that clients know without a schema.

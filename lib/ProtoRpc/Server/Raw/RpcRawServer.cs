@@ -97,7 +97,7 @@ public sealed class RpcRawServer : IRpcServer
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
     public RpcRawServer StartListening()
     {
-        _endpoints.Start(_options.TlsCertificate, Prepare);
+        _endpoints.Start(_options.UseTls, _options.Certificate, Prepare);
         return this;
     }
 
@@ -140,8 +140,8 @@ public sealed class RpcRawServer : IRpcServer
                 endpoint,
                 service,
                 _options.Limits,
-                endpoint.Has(EndpointFeatures.OptionalTls) ? _options.TlsCertificate : null,
-                _options.TlsCertificateChain),
+                _options.UseTls && endpoint.Has(EndpointFeatures.OptionalTls) ? _options.Certificate : null,
+                _options.CertificateChain),
             [InterfaceId]);
     }
 }

@@ -15,13 +15,16 @@ public sealed record RpcRawServerOptions
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcRawInterceptor> Interceptors { get; set; } = [];
 
-    /// <summary>The certificate, with its private key, of endpoints on TCP, which then speak TLS;
-    /// null for plain TCP.</summary>
-    public X509Certificate2? TlsCertificate { get; set; }
+    /// <summary>The certificate, with its private key, of <c>tcp://</c> endpoints with
+    /// <see cref="UseTls"/>. Null for none.</summary>
+    public X509Certificate2? Certificate { get; set; }
 
     /// <summary>The authorities between the certificate and its root, which are shown with it;
     /// null for those that the machine knows.</summary>
-    public X509Certificate2Collection? TlsCertificateChain { get; set; }
+    public X509Certificate2Collection? CertificateChain { get; set; }
+
+    /// <summary>Whether endpoints on TCP use TLS.</summary>
+    public bool UseTls { get; set; }
 
     /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
     public int MaxCalls { get; set; } = 255;
