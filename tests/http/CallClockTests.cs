@@ -1,7 +1,7 @@
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>Calls that their deadline or their caller ends: the same status, text and answer to whether they may
-/// have run, on every transport.</summary>
+/// <summary>Calls that their deadline or their caller ends: the same status, text and answer to whether they
+/// may have run, on every transport.</summary>
 public static class CallClockTests
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);

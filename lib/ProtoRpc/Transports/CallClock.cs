@@ -101,7 +101,8 @@ internal readonly struct CallClock
     /// <summary>What ended the call: its caller, the time, or neither, which is null. The caller comes
     /// first, because what happens to a call that was given up is of no interest.</summary>
     /// <param name="endpoint">Who was called.</param>
-    /// <param name="sent">Whether the server may have the whole request, and so may have run the call.</param>
+    /// <param name="sent">Whether the server may have the whole request, and so may have run the
+    /// call.</param>
     /// <param name="cause">What was thrown.</param>
     /// <param name="isLate">Whether a timer has said that the time is over, which may be a little earlier
     /// than the clock.</param>
