@@ -5,6 +5,7 @@ using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 

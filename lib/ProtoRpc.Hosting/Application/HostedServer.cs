@@ -3,7 +3,6 @@ using Microsoft.Extensions.Diagnostics.HealthChecks;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using ProtoRpc.Hosting.Grpc;
-using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Application;
 
