@@ -45,7 +45,16 @@ internal sealed partial class ServerLifetime(
 
     public async Task StopAsync(CancellationToken cancellationToken)
     {
-        await _stopping.WaitAsync(cancellationToken).ConfigureAwait(false);
+        try
+        {
+            await _stopping.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+        {
+            // The time of the host is up. The server closes what is left when the application is disposed.
+            return;
+        }
+
         foreach (RpcEndpoint endpoint in server.Endpoints)
         {
             LogStopped(endpoint);

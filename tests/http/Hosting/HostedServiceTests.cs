@@ -226,7 +226,7 @@ public static class HostedServiceTests
         await app.Application.StopAsync().WaitAsync(TimeSpan.FromSeconds(20));
 
         await Assert.ThrowsAsync<RpcException>(() => call);
-        Assert.True(app.Server.Completion.IsCompleted);
+        await app.Server.Completion.WaitAsync(TimeSpan.FromSeconds(20));
         await app.DisposeAsync();
     }
 
