@@ -67,6 +67,7 @@ internal sealed class HostedApp : IAsyncDisposable
             kestrel.Listen(IPAddress.Loopback, 0, listen => listen.Protocols = HttpProtocols.Http1);
             kestrel.Listen(IPAddress.Loopback, 0, listen => listen.Protocols = HttpProtocols.Http2);
         });
+        builder.Services.AddSingleton<NoteCount>();
         builder.Services.AddScoped<CallNotes>();
         builder.Services.AddScoped<AuditInterceptor>();
         if (services is null)

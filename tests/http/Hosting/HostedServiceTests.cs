@@ -48,7 +48,7 @@ public static class HostedServiceTests
     {
         await using HostedApp app = await HostedApp.StartAsync(null, null, Both);
         await using RpcClient client = RpcClient.Connect(app.Server.Endpoints[0], Schema);
-        int before = CallNotes.Open;
+        NoteCount notes = app.Application.Services.GetRequiredService<NoteCount>();
 
         await client.InvokeAsync<PlaceReply>("Place", NewOrder("a", 0));
         PlaceReply second = await client.InvokeAsync<PlaceReply>("Place", NewOrder("b", 0));
@@ -56,7 +56,8 @@ public static class HostedServiceTests
             () => client.InvokeAsync<PlaceReply>("Place", new PlaceRequest()));
 
         Assert.Equal("b  Place", second.Id);
-        Assert.Equal(before, CallNotes.Open);
+        Assert.Equal(3, notes.Made);
+        Assert.Equal(0, notes.Open);
     }
 
     [Fact]
