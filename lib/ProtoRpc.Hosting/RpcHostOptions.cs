@@ -12,10 +12,11 @@ public sealed class RpcHostOptions
     public IList<string> Endpoints { get; set; } = [];
 
     /// <summary>Limits, certificate, sessions, authentication and errors. Keys <c>Limits:NAME</c>,
-    /// <c>Security:NAME</c>, <c>UseTls</c>, <c>ErrorDetail</c>, <c>EnableSessions</c>, <c>EnableMultiPart</c>,
-    /// and <c>Certificate:Path</c> with <c>Certificate:Password</c> and <c>Certificate:KeyPath</c> where the
-    /// file needs them. The certificate is for the endpoints that the server opens itself; Kestrel's own
-    /// settings have the certificate of the application's endpoints.</summary>
+    /// <c>Security:NAME</c>, <c>UseTls</c>, <c>ErrorDetail</c>, <c>EnableSessions</c>,
+    /// <c>EnableMultiPart</c>, and <c>Certificate:Path</c> with <c>Certificate:Password</c> and
+    /// <c>Certificate:KeyPath</c> where the file needs them. The certificate is for the endpoints that the
+    /// server opens itself; Kestrel's own settings have the certificate of the application's
+    /// endpoints.</summary>
     public RpcServerOptions Server { get; set; } = new();
 
     /// <summary>HTTP and gRPC, on the application's own endpoints and on those of the section. Keys

@@ -9,7 +9,8 @@ internal sealed class WineSuite(string root, TimeSpan limit) : ITestSuite
     private const string Project = "tests/windows/WindowsTests.csproj";
 
     // Of the others, exceptions or compiled expressions end the process or stop it (seen with Wine 8).
-    private static readonly string[] Folders = ["Protocols.Dce", "Protocols.Grpc", "Protocols.Http", "Shared", "Tool"];
+    private static readonly string[] Folders =
+        ["Protocols.Dce", "Protocols.Grpc", "Protocols.Http", "Shared", "Tool"];
 
     // Its NTLM is done by a program of winbind's, which may not be installed.
     private static readonly string[] Ntlm = File.Exists("/usr/bin/ntlm_auth") ? ["Security.Sspi"] : [];

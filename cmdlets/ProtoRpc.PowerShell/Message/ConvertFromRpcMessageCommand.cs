@@ -1,9 +1,9 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Parameters;
 using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 

@@ -70,15 +70,16 @@ internal static class EndpointErrors
         if (useTls && tcp is null)
         {
             throw Refused(
-                $"UseTls is for {tcpSchemes} endpoints, and none of '{all}' is one. Leave it out, or add one.",
+                $"UseTls is for {tcpSchemes} endpoints, and none of '{all}' is one. Leave it out, or add "
+                + "one.",
                 RpcErrorIds.TlsNotSupported, endpoints[0]);
         }
 
         if (useTls && certificate is null)
         {
             throw Refused(
-                $"Cannot listen on '{tcp}': TLS needs a certificate with its private key. Set Certificate, or "
-                + "leave UseTls out.",
+                $"Cannot listen on '{tcp}': TLS needs a certificate with its private key. Set Certificate, "
+                + "or leave UseTls out.",
                 RpcErrorIds.MissingCertificate, tcp!);
         }
 
@@ -86,8 +87,8 @@ internal static class EndpointErrors
         {
             throw Refused(
                 $"No endpoint of '{all}' uses the certificate '{certificate.Subject}'. Leave it out, add an "
-                + $"endpoint of {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "or")}, or set UseTls with one "
-                + $"of {tcpSchemes}.",
+                + $"endpoint of {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "or")}, or set UseTls with "
+                + $"one of {tcpSchemes}.",
                 RpcErrorIds.TlsNotSupported, endpoints[0]);
         }
     }

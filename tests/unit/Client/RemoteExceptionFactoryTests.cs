@@ -27,8 +27,10 @@ public static class RemoteExceptionFactoryTests
         RpcExceptionTypes.LoadAny, false)]
     [InlineData("ProtoRpc.Tests.Client.PlainException", "a, b=c, =", RpcExceptionTypes.LoadAny, false)]
     [InlineData("ProtoRpc.Tests.Client.PlainException", "", RpcExceptionTypes.LoadAny, false)]
-    [InlineData("ProtoRpc.Tests.Client.AbstractException", "ProtoRpc.Tests", RpcExceptionTypes.LoadAny, false)]
-    [InlineData("ProtoRpc.Tests.Client.ThrowingException", "ProtoRpc.Tests", RpcExceptionTypes.LoadAny, false)]
+    [InlineData(
+        "ProtoRpc.Tests.Client.AbstractException", "ProtoRpc.Tests", RpcExceptionTypes.LoadAny, false)]
+    [InlineData(
+        "ProtoRpc.Tests.Client.ThrowingException", "ProtoRpc.Tests", RpcExceptionTypes.LoadAny, false)]
     public static void Makes_only_what_is_allowed_and_an_exception(
         string type, string assembly, RpcExceptionTypes allowed, bool made)
     {

@@ -2,8 +2,8 @@ using ProtoRpc.Tests.Client.Talk;
 
 namespace ProtoRpc.Tests.Client.InProcess;
 
-/// <summary>The service of talk.proto on an in-process endpoint of its own; what a text says is what a handler
-/// does.</summary>
+/// <summary>The service of talk.proto on an in-process endpoint of its own; what a text says is what a
+/// handler does.</summary>
 internal sealed class TalkServer : IDisposable
 {
     public TalkServer(RpcServerOptions? options = null, string? name = null) =>
@@ -31,7 +31,8 @@ internal sealed class TalkServer : IDisposable
     /// <summary>Ends when the handler that waited was cancelled.</summary>
     public TaskCompletionSource Cancelled { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    public RpcClient Connect(RpcClientOptions? options = null) => RpcClient.Connect(Endpoint, Schema, options);
+    public RpcClient Connect(RpcClientOptions? options = null) =>
+        RpcClient.Connect(Endpoint, Schema, options);
 
     public void Dispose() => Server.StopAsync(TimeSpan.Zero).GetAwaiter().GetResult();
 
@@ -62,7 +63,8 @@ internal sealed class TalkServer : IDisposable
         return new Words { Text = request.Text, Payload = request.Payload };
     }
 
-    private async IAsyncEnumerable<Words> Split(RpcServerCallContext context, IAsyncEnumerable<Words> requests)
+    private async IAsyncEnumerable<Words> Split(
+        RpcServerCallContext context, IAsyncEnumerable<Words> requests)
     {
         await foreach (Words request in requests.ConfigureAwait(false))
         {
