@@ -4,7 +4,7 @@ using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc;
 
-[Cmdlet(VerbsLifecycle.Wait, "RpcEndpoint", DefaultParameterSetName = ByEndpoint)]
+[Cmdlet(VerbsLifecycle.Wait, "RpcEndpoint", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(RpcPingResult))]
 public sealed class WaitRpcEndpointCommand : RpcPingCommand
 {
