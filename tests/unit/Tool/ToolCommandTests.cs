@@ -50,11 +50,15 @@ public static class ToolCommandTests
                 "Sample.MyService", (await ToolRun.RunAsync("list", "--schema", folder.FullName)).Output,
                 StringComparison.Ordinal);
 
-            ToolRun run = await ToolRun.RunAsync(
-                "list", "--schema", $"grpc+unix://{Path.Combine(folder.FullName, "none.sock")}");
+            // A port that was free a moment ago.
+            using System.Net.Sockets.TcpListener listener = new(System.Net.IPAddress.Loopback, 0);
+            listener.Start();
+            string nobody = $"grpc://{listener.LocalEndpoint}";
+            listener.Stop();
+            ToolRun run = await ToolRun.RunAsync("list", "--schema", nobody);
 
             Assert.Equal(64 + (int)RpcStatusCode.Unavailable, run.ExitCode);
-            Assert.Contains("none.sock", run.Error, StringComparison.Ordinal);
+            Assert.Contains(nobody, run.Error, StringComparison.Ordinal);
         }
         finally
         {
