@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using ProtoRpc.Protocols;
-using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Client;
 
@@ -9,21 +8,8 @@ namespace ProtoRpc.Client;
 /// for RPC. While nobody listens there is none, and a call costs two reads of a flag.</summary>
 internal sealed class ClientTelemetry
 {
-    private const string System = "rpc.system.name";
-    private const string Method = "rpc.method";
-    private const string Status = "rpc.response.status_code";
-    private const string ErrorType = "error.type";
-    private const string Address = "server.address";
-    private const string Port = "server.port";
-
-    private static readonly Histogram<double> Duration = RpcDiagnostics.Meter.CreateHistogram(
-        "rpc.client.call.duration", "s", "The time from the begin to the end of a call on a client.",
-        tags: null,
-        new InstrumentAdvice<double>
-        {
-            HistogramBucketBoundaries =
-                [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
-        });
+    private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
+        "rpc.client.call.duration", "The time from the begin to the end of a call on a client.");
 
     private readonly long _start = Stopwatch.GetTimestamp();
     private readonly Activity? _before = Activity.Current;
@@ -32,15 +18,7 @@ internal sealed class ClientTelemetry
 
     private ClientTelemetry(RpcMethodInfo method, RpcEndpoint endpoint)
     {
-        _tags.Add(System, endpoint.IsGrpc ? "grpc" : "protorpc");
-        _tags.Add(Method, method.FullName);
-        bool hasPort = endpoint.Port > 0;
-        _tags.Add(Address, hasPort ? endpoint.Host : endpoint.Name);
-        if (hasPort)
-        {
-            _tags.Add(Port, endpoint.Port);
-        }
-
+        _tags = TelemetryNames.Of(endpoint.IsGrpc ? "grpc" : "protorpc", method.FullName, endpoint);
         _activity = RpcDiagnostics.Source.StartActivity(
             method.FullName, ActivityKind.Client, default(ActivityContext), _tags);
     }
@@ -73,15 +51,10 @@ internal sealed class ClientTelemetry
     /// <summary>Ends the call.</summary>
     public void End(RpcStatusCode status)
     {
-        string name = NameOf(status);
+        bool isError = status != RpcStatusCode.OK;
         if (_activity is { } activity)
         {
-            activity.SetTag(Status, name);
-            if (status != RpcStatusCode.OK)
-            {
-                activity.SetTag(ErrorType, name);
-                activity.SetStatus(ActivityStatusCode.Error);
-            }
+            TelemetryNames.SetStatus(activity, status, isError);
 
             // A stream ends where another activity may be current, which stays so.
             Activity? current = Activity.Current;
@@ -93,20 +66,7 @@ internal sealed class ClientTelemetry
         }
 
         TagList tags = _tags;
-        tags.Add(Status, name);
-        if (status != RpcStatusCode.OK)
-        {
-            tags.Add(ErrorType, name);
-        }
-
+        TelemetryNames.AddStatus(ref tags, status, isError);
         Duration.Record(Stopwatch.GetElapsedTime(_start).TotalSeconds, tags);
     }
-
-    // gRPC's names. Connect's differ from them in one letter of one name.
-    private static string NameOf(RpcStatusCode code) => code switch
-    {
-        RpcStatusCode.OK => "OK",
-        RpcStatusCode.Cancelled => "CANCELLED",
-        _ => ConnectCodes.NameOf(code).ToUpperInvariant(),
-    };
 }
