@@ -5,7 +5,7 @@ namespace ProtoRpc.Protocols.Http;
 /// <summary>Undoes a content encoding, and refuses what ends before its end mark or checksum.</summary>
 /// <remarks>The streams of .NET take a cut-off body as a whole one, unless the process sets a switch for all
 /// its code (System.IO.Compression.UseStrictValidation).</remarks>
-internal sealed class Decompression : Stream
+internal sealed class Decompression : SequentialStream
 {
     private readonly Source _source;
     private readonly Stream _decoder;
@@ -17,22 +17,6 @@ internal sealed class Decompression : Stream
 
     /// <inheritdoc/>
     public override bool CanRead => true;
-
-    /// <inheritdoc/>
-    public override bool CanSeek => false;
-
-    /// <inheritdoc/>
-    public override bool CanWrite => false;
-
-    /// <inheritdoc/>
-    public override long Length => throw new NotSupportedException();
-
-    /// <inheritdoc/>
-    public override long Position
-    {
-        get => throw new NotSupportedException();
-        set => throw new NotSupportedException();
-    }
 
     /// <summary>A stream of what a body holds; null for an encoding that is not understood.</summary>
     /// <param name="body">The compressed bytes.</param>
@@ -89,20 +73,6 @@ internal sealed class Decompression : Stream
         ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
 
     /// <inheritdoc/>
-    public override void Flush()
-    {
-    }
-
-    /// <inheritdoc/>
-    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-
-    /// <inheritdoc/>
-    public override void SetLength(long value) => throw new NotSupportedException();
-
-    /// <inheritdoc/>
-    public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-
-    /// <inheritdoc/>
     protected override void Dispose(bool disposing)
     {
         if (disposing)
@@ -127,7 +97,7 @@ internal sealed class Decompression : Stream
     /// <param name="probesEnd">Whether the decoder also asks behind an end mark, as that of gzip does, which
     /// looks for another member there. One byte that begins no member ends it then,
     /// and anywhere else it asks on.</param>
-    private sealed class Source(Stream body, bool probesEnd) : Stream
+    private sealed class Source(Stream body, bool probesEnd) : SequentialStream
     {
         private const byte NoMember = 0;
 
@@ -137,18 +107,6 @@ internal sealed class Decompression : Stream
         public bool WasEmptied { get; private set; }
 
         public override bool CanRead => true;
-
-        public override bool CanSeek => false;
-
-        public override bool CanWrite => false;
-
-        public override long Length => throw new NotSupportedException();
-
-        public override long Position
-        {
-            get => throw new NotSupportedException();
-            set => throw new NotSupportedException();
-        }
 
         public override int Read(Span<byte> buffer) => Counted(body.Read(buffer), buffer);
 
@@ -161,16 +119,6 @@ internal sealed class Decompression : Stream
         public override Task<int> ReadAsync(
             byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
             ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
-
-        public override void Flush()
-        {
-        }
-
-        public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-
-        public override void SetLength(long value) => throw new NotSupportedException();
-
-        public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
 
         protected override void Dispose(bool disposing)
         {

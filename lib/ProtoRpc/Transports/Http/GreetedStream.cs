@@ -12,7 +12,7 @@ namespace ProtoRpc.Transports.Http;
 /// when no call has been given to it yet.</param>
 internal sealed class GreetedStream(
     Stream inner, RpcEndpoint endpoint, PeerGreeting expected,
-    TimeSpan patience, Action<RpcException> refused) : Stream
+    TimeSpan patience, Action<RpcException> refused) : SequentialStream
 {
     private const int MaxLine = 80;
 
@@ -21,16 +21,6 @@ internal sealed class GreetedStream(
     public override bool CanRead => true;
 
     public override bool CanWrite => true;
-
-    public override bool CanSeek => false;
-
-    public override long Length => throw new NotSupportedException();
-
-    public override long Position
-    {
-        get => throw new NotSupportedException();
-        set => throw new NotSupportedException();
-    }
 
     public override ValueTask<int> ReadAsync(
         Memory<byte> buffer, CancellationToken cancellationToken = default) =>
@@ -59,10 +49,6 @@ internal sealed class GreetedStream(
         inner.FlushAsync(cancellationToken);
 
     public override void Flush() => inner.Flush();
-
-    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-
-    public override void SetLength(long value) => throw new NotSupportedException();
 
     protected override void Dispose(bool disposing)
     {
