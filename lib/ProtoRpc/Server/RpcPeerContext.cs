@@ -51,7 +51,7 @@ public abstract class RpcPeerContext
     public abstract CancellationToken CancellationToken { get; }
 
     /// <summary>When and why the call ends before its handler does.</summary>
-    internal abstract CallClock Clock { get; }
+    internal abstract HandlerClock Clock { get; }
 
     /// <summary>What is called, for messages.</summary>
     internal abstract string What { get; }

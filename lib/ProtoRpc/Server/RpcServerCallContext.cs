@@ -13,7 +13,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
 
     private readonly ServerHost _host;
     private readonly RpcCallContext? _incoming;
-    private readonly CallClock _clock;
+    private readonly HandlerClock _clock;
     private DynamicMessage? _callContext;
     private RpcSession? _session;
     private RpcMetadata? _requestHeaders;
@@ -35,7 +35,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
         _host = host;
         Method = method;
         _incoming = incoming;
-        _clock = new CallClock(deadline, host.Options.Limits.HandlerTimeout, cancellation);
+        _clock = new HandlerClock(deadline, host.Options.Limits.HandlerTimeout, cancellation);
     }
 
     /// <summary>The method that is called.</summary>
@@ -135,7 +135,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     internal Google.Protobuf.IMessage? CheckedReply { get; set; }
 
     /// <summary>When and why the call ends before its handler does.</summary>
-    internal override CallClock Clock => _clock;
+    internal override HandlerClock Clock => _clock;
 
     /// <summary>The session that the caller names.</summary>
     internal Guid? SessionId => SideChannel.SessionIdOf(_incoming);

@@ -22,7 +22,7 @@ public sealed class RpcRawContext : RpcPeerContext
     public override CancellationToken CancellationToken => _call.Cancellation;
 
     // Interfaces of the raw layer have no header that would carry a deadline.
-    internal override CallClock Clock => new(null, Timeout.InfiniteTimeSpan, _call.Cancellation);
+    internal override HandlerClock Clock => new(null, Timeout.InfiniteTimeSpan, _call.Cancellation);
 
     internal override string What => $"interface {InterfaceId}";
 }

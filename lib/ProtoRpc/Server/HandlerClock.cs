@@ -2,7 +2,7 @@ namespace ProtoRpc.Server;
 
 /// <summary>The time of a call: it ends with the caller's deadline, with the time that the server gives its
 /// handlers, or when the caller cancels or vanishes or the server stops.</summary>
-internal sealed class CallClock : IDisposable
+internal sealed class HandlerClock : IDisposable
 {
     private readonly TimeSpan _handlerTimeout;
     private readonly bool _isOfServer;
@@ -11,7 +11,7 @@ internal sealed class CallClock : IDisposable
     /// <param name="deadline">When the caller stops waiting; null where it did not say so.</param>
     /// <param name="handlerTimeout">How long a handler may take.</param>
     /// <param name="aborted">Cancelled when the caller cancels or vanishes, or the server stops.</param>
-    public CallClock(DateTimeOffset? deadline, TimeSpan handlerTimeout, CancellationToken aborted)
+    public HandlerClock(DateTimeOffset? deadline, TimeSpan handlerTimeout, CancellationToken aborted)
     {
         _handlerTimeout = handlerTimeout;
         Deadline = Earlier(deadline, handlerTimeout);
