@@ -4,6 +4,7 @@ using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Abstractions;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
@@ -245,4 +246,26 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         http.Response.Headers.Connection = "close";
         return Task.CompletedTask;
     }
+}
+
+/// <summary>Hands Kestrel's requests to one handler, without the middleware,
+/// routing and services of a web host.</summary>
+internal sealed class KestrelApplication(RequestDelegate handle) : IHttpApplication<DefaultHttpContext>
+{
+    public DefaultHttpContext CreateContext(IFeatureCollection contextFeatures)
+    {
+        // A connection keeps its context from request to request.
+        if (contextFeatures is IHostContextContainer<DefaultHttpContext> container)
+        {
+            container.HostContext ??= new DefaultHttpContext();
+            container.HostContext.Initialize(contextFeatures);
+            return container.HostContext;
+        }
+
+        return new DefaultHttpContext(contextFeatures);
+    }
+
+    public Task ProcessRequestAsync(DefaultHttpContext context) => handle(context);
+
+    public void DisposeContext(DefaultHttpContext context, Exception? exception) => context.Uninitialize();
 }

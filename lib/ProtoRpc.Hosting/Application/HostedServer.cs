@@ -3,6 +3,7 @@ using Microsoft.Extensions.Diagnostics.HealthChecks;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using ProtoRpc.Hosting.Grpc;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Application;
 
@@ -58,3 +59,10 @@ internal static class HostedServer
         return server.WithHttp(HttpOf(services, options));
     }
 }
+
+/// <summary>A service that an application serves.</summary>
+/// <param name="Bind">Makes its handlers, when the application starts.</param>
+internal sealed record HostedService(Func<ServerService> Bind);
+
+/// <summary>An interceptor of an application's server, in the order in which they were added.</summary>
+internal sealed record HostedInterceptor(IRpcInterceptor Interceptor);

@@ -87,3 +87,19 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         }
     }
 }
+
+/// <summary>A bound gRPC endpoint, which tells those who watch its health before it stops.</summary>
+internal sealed class GrpcEndpoint(IServedEndpoint kestrel, HealthService? health) : IServedEndpoint
+{
+    public RpcEndpoint Endpoint => kestrel.Endpoint;
+
+    public int Connections => kestrel.Connections;
+
+    public long Accepted => kestrel.Accepted;
+
+    public Task StopAsync(TimeSpan drain)
+    {
+        health?.Stop();
+        return kestrel.StopAsync(drain);
+    }
+}

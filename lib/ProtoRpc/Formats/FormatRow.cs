@@ -27,3 +27,16 @@ internal sealed record FormatRow(string Name, string MediaType)
     /// <summary>Whether replies are only in it for clients that ask for it by name.</summary>
     public bool IsByNameOnly { get; init; }
 }
+
+/// <summary>How messages of a format stand one behind the other in a stream.</summary>
+internal enum FormatStreaming
+{
+    /// <summary>There is no such form; streams use another format.</summary>
+    None = 0,
+
+    /// <summary>Each with its length before it.</summary>
+    Delimited,
+
+    /// <summary>One on each line.</summary>
+    Lines,
+}

@@ -44,3 +44,17 @@ internal static class WellKnownTypes
             ? known.Type
             : WellKnownType.None;
 }
+
+/// <summary>The well-known types that objects show in a shape of their own.</summary>
+internal enum WellKnownType
+{
+    None,
+    Timestamp,
+    Duration,
+    Wrapper,
+    Struct,
+    Value,
+    ListValue,
+    Any,
+    FieldMask,
+}

@@ -153,3 +153,17 @@ internal sealed class FanOut : IDisposable
 
     private ValueTask SendAsync(FanOutResult result) => _results.Writer.WriteAsync(result, _end.Token);
 }
+
+/// <summary>One of many calls: over which connection, what it brings, and the pipeline object that it
+/// sends.</summary>
+internal sealed record FanOutCall(
+    RpcConnection Connection, Func<CancellationToken, IAsyncEnumerable<object>> Replies,
+    PipelineRow? Row = null);
+
+/// <summary>What one of many calls brought: a reply, an error, or its end.</summary>
+internal readonly record struct FanOutResult(
+    RpcConnection Connection, object? Reply, RpcException? Error, PipelineRow? Row = null)
+{
+    /// <summary>Whether the call brings nothing more.</summary>
+    public bool IsEnd => Reply is null && Error is null;
+}

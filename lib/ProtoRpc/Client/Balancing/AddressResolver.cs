@@ -46,3 +46,7 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
         }
     }
 }
+
+/// <summary>An endpoint by its address, and the name that the user gave its host,
+/// which its certificate has.</summary>
+internal sealed record ResolvedEndpoint(RpcEndpoint Endpoint, string Host);

@@ -1,3 +1,4 @@
+using System.Net.Http.Headers;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
@@ -23,5 +24,19 @@ internal sealed partial class HttpChannel
         TReply reply = await RunAsync<THttp, TReply>(call, message, read, cancellation).ConfigureAwait(false);
         call.Progress?.Report(new RpcProgress(total, total));
         return reply;
+    }
+}
+
+/// <summary>A request whose bytes come from the caller's stream, which stays open: a call that is made again
+/// reads it from its start.</summary>
+internal sealed class UploadContent : StreamContent
+{
+    public UploadContent(Stream request)
+        : base(request) =>
+        Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
+
+    protected override void Dispose(bool disposing)
+    {
+        // The base class would close the stream.
     }
 }

@@ -176,3 +176,14 @@ internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
         return length;
     }
 }
+
+/// <summary>What a token of the text format is.</summary>
+internal enum TextToken
+{
+    End,
+    Identifier,
+    Integer,
+    Float,
+    String,
+    Symbol,
+}

@@ -44,3 +44,32 @@ internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
         new XmlMessageReader(reader, target.Type, options, input.Length).Read(target);
     }
 }
+
+/// <summary>A stream that writes into a buffer.</summary>
+internal sealed class BufferWriterStream(IBufferWriter<byte> output) : SequentialStream
+{
+    public override bool CanWrite => true;
+
+    public override void Write(ReadOnlySpan<byte> buffer) => output.Write(buffer);
+
+    public override void Write(byte[] buffer, int offset, int count) =>
+        output.Write(buffer.AsSpan(offset, count));
+}
+
+/// <summary>A stream that reads a sequence of bytes where they are.</summary>
+internal sealed class SequenceStream(in ReadOnlySequence<byte> bytes) : SequentialStream
+{
+    private ReadOnlySequence<byte> _rest = bytes;
+
+    public override bool CanRead => true;
+
+    public override int Read(Span<byte> buffer)
+    {
+        ReadOnlySequence<byte> part = _rest.Slice(0, Math.Min(buffer.Length, _rest.Length));
+        part.CopyTo(buffer);
+        _rest = _rest.Slice(part.End);
+        return (int)part.Length;
+    }
+
+    public override int Read(byte[] buffer, int offset, int count) => Read(buffer.AsSpan(offset, count));
+}

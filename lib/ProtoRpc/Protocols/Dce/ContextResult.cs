@@ -25,3 +25,19 @@ internal readonly record struct ContextResult(ContextDecision Result, ushort Rea
     /// <summary>An answer to bind-time features.</summary>
     public static ContextResult Features(ushort bits) => new(ContextDecision.NegotiateAck, bits, default);
 }
+
+/// <summary>The result field of a context's answer.</summary>
+internal enum ContextDecision : ushort
+{
+    /// <summary>Accepted.</summary>
+    Accepted = 0,
+
+    /// <summary>The program behind the interface refused.</summary>
+    UserRejection = 1,
+
+    /// <summary>The RPC runtime refused.</summary>
+    ProviderRejection = 2,
+
+    /// <summary>Bind-time features were acknowledged ([MS-RPCE] section 2.2.2.4).</summary>
+    NegotiateAck = 3,
+}

@@ -1,3 +1,5 @@
+using ProtoRpc.Schema.Linking;
+
 namespace ProtoRpc.Schema.Sources;
 
 /// <summary>A kind of place that schemas are read from: a row of the table of sources.</summary>
@@ -21,4 +23,32 @@ internal abstract class SchemaSource
     /// <summary>Whether the ending of a file is one of this source's.</summary>
     public bool Reads(string path) => Endings.Any(
         ending => path.EndsWith(ending, StringComparison.OrdinalIgnoreCase));
+}
+
+/// <summary>What belongs to all locations of one schema.</summary>
+/// <param name="ImportPaths">The folders of imports, in order.</param>
+/// <param name="BaseFolder">What relative paths start from.</param>
+internal sealed record SchemaRequest(IReadOnlyList<string> ImportPaths, string BaseFolder);
+
+/// <summary>A schema file to load, or another location.</summary>
+/// <param name="Given">The path as the user wrote it, for messages.</param>
+/// <param name="FullPath">The whole path; a location that is not a file is the same in both.</param>
+internal sealed record SourceFile(string Given, string FullPath);
+
+/// <summary>Files that were read together, not linked yet: one run of protoc, one descriptor set, what one
+/// server sent.</summary>
+/// <param name="Files">The files with their imports.</param>
+/// <param name="RootFiles">The names of those that were asked for.</param>
+/// <param name="Warnings">Warnings; those of protoc as <c>file:line:column: text</c>.</param>
+/// <param name="Label">A name for this part among others.</param>
+internal sealed record SchemaPart(
+    IReadOnlyList<DescriptorFile> Files, IReadOnlyList<string> RootFiles, IReadOnlyList<string> Warnings,
+    string Label)
+{
+    /// <summary>The files of a schema that is linked already.</summary>
+    public static SchemaPart Of(RpcSchema schema, string label) => new(
+        [.. schema.SchemaFiles.Select(file => new DescriptorFile(file.Bytes, file.Proto, label))],
+        schema.RootFiles,
+        schema.Warnings,
+        label);
 }

@@ -93,3 +93,71 @@ internal static unsafe partial class GssApi
         uint* minor, nint context, int* encrypted, uint* quality, GssIov* parts, int count);
 #pragma warning restore SYSLIB1054, IDE1006
 }
+
+/// <summary><c>gss_buffer_desc</c>: octets and how many.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct GssBuffer(byte* value, int length)
+{
+    public nuint Length = (nuint)length;
+    public byte* Value = value;
+
+    public readonly ReadOnlySpan<byte> Span => new(Value, checked((int)Length));
+
+    /// <summary>Copies what the library allocated, and frees it.</summary>
+    public static byte[] Take(ref GssBuffer buffer)
+    {
+        byte[] bytes = buffer.Span.ToArray();
+        uint minor;
+        fixed (GssBuffer* pointer = &buffer)
+        {
+            GssApi.gss_release_buffer(&minor, pointer);
+        }
+
+        return bytes;
+    }
+}
+
+/// <summary><c>gss_iov_buffer_desc</c>: a part of a message, and what it is.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct GssIov(uint type, GssBuffer buffer)
+{
+    public const uint Data = 1;
+    public const uint Header = 2;
+    public const uint SignOnly = 11;
+    public const uint Mic = 12;
+
+    public uint Type = type;
+    public GssBuffer Buffer = buffer;
+}
+
+/// <summary><c>gss_OID_desc</c>: an object identifier.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct GssOid
+{
+    private uint _length;
+    private byte* _elements;
+
+    /// <summary>Kerberos; the memory lives as long as the process.</summary>
+    public static GssOid* Kerberos { get; } = Make([0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02]);
+
+    /// <summary>A name that is written as Kerberos writes it: <c>host/server@REALM</c>.</summary>
+    public static GssOid* PrincipalName { get; } =
+        Make([0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02, 0x01]);
+
+    private static GssOid* Make(ReadOnlySpan<byte> elements)
+    {
+        GssOid* oid = (GssOid*)NativeMemory.Alloc((nuint)sizeof(GssOid));
+        oid->_length = (uint)elements.Length;
+        oid->_elements = (byte*)NativeMemory.Alloc((nuint)elements.Length);
+        elements.CopyTo(new Span<byte>(oid->_elements, elements.Length));
+        return oid;
+    }
+}
+
+/// <summary><c>gss_OID_set_desc</c> of one object identifier.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct GssOidSet(GssOid* only)
+{
+    private readonly nuint _count = 1;
+    private readonly GssOid* _elements = only;
+}

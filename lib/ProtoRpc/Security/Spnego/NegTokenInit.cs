@@ -98,3 +98,9 @@ internal sealed record NegTokenInit(
         return writer.Encode();
     }
 }
+
+/// <summary>The tags of fields.</summary>
+internal static class SpnegoTag
+{
+    public static Asn1Tag Of(int number) => new(TagClass.ContextSpecific, number, isConstructed: true);
+}

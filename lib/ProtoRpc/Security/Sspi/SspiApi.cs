@@ -69,3 +69,93 @@ internal static unsafe partial class SspiApi
         SspiHandle* context, SspiBuffers* message, uint sequence, uint* quality);
 #pragma warning restore SYSLIB1054
 }
+
+/// <summary><c>SecHandle</c>: a credential or a context.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct SspiHandle
+{
+    private nuint _lower;
+    private nuint _upper;
+}
+
+/// <summary><c>SEC_WINNT_AUTH_IDENTITY_W</c>: a user with its password; lengths in characters.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct SspiIdentity
+{
+    public const uint Unicode = 2;
+
+    public char* User;
+    public uint UserLength;
+    public char* Domain;
+    public uint DomainLength;
+    public char* Password;
+    public uint PasswordLength;
+    public uint Flags;
+}
+
+/// <summary><c>SecPkgContext_NegotiationInfo</c>: which package both sides agreed on.</summary>
+[SupportedOSPlatform("windows")]
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct SspiNegotiation
+{
+    private SspiPackageInfo* _package;
+    private uint _state;
+
+    /// <summary>The package's name; frees what the system allocated.</summary>
+    public string? TakeName()
+    {
+        if (_package == null)
+        {
+            return null;
+        }
+
+        string? name = _package->Name == null ? null : new string(_package->Name);
+        SspiApi.FreeContextBuffer(_package);
+        _package = null;
+        return name;
+    }
+}
+
+/// <summary><c>SecPkgInfoW</c>: a package.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct SspiPackageInfo
+{
+    public uint Capabilities;
+    public ushort Version;
+    public ushort RpcId;
+    public uint MaxToken;
+    public char* Name;
+    public char* Comment;
+}
+
+/// <summary><c>SecPkgContext_Sizes</c>: how large tokens and signatures are.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct SspiSizes
+{
+    public uint MaxToken;
+    public uint MaxSignature;
+    public uint BlockSize;
+    public uint SecurityTrailer;
+}
+
+/// <summary><c>SecPkgContext_ClientSpecifiedTarget</c>: the service that a client asked for.</summary>
+[SupportedOSPlatform("windows")]
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct SspiTarget
+{
+    private char* _name;
+
+    /// <summary>The service principal name; frees what the system allocated.</summary>
+    public string TakeName()
+    {
+        if (_name == null)
+        {
+            return "";
+        }
+
+        string name = new(_name);
+        SspiApi.FreeContextBuffer(_name);
+        _name = null;
+        return name;
+    }
+}
