@@ -159,7 +159,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         if (ParameterSetName != ByBytes && _stream is null && !_sawInput && MyInvocation.ExpectingInput
             && FindMethod(out RpcClient client) is { IsClientStreaming: true } method)
         {
-            Begin(client, method);
+            OpenStream(client, method);
         }
 
         FinishStream();
@@ -219,7 +219,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     private void CallStream(RpcClient client, RpcMethodInfo method)
     {
         List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
-        Begin(client, method);
+        OpenStream(client, method);
         try
         {
             requests.TrueForAll(_stream!.Send);
@@ -237,7 +237,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         {
             if (_stream is null)
             {
-                Begin(client, method);
+                OpenStream(client, method);
             }
 
             if (!_stream!.Send(ToRequest(method, Request)))
@@ -256,7 +256,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         }
     }
 
-    private void Begin(RpcClient client, RpcMethodInfo method)
+    private void OpenStream(RpcClient client, RpcMethodInfo method)
     {
         _info = NewInfo();
         _stream = new StreamingInvocation(

@@ -39,13 +39,13 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
         IMessage message,
         FormatOptions formats)
     {
-        using MessageBuffer body = new(0, _maxBytes, "reply");
+        using PooledMessageBytes body = new(_maxBytes, "reply");
         writer.Format.WriteChecked(message, body, formats);
         http.Response.StatusCode = status;
         http.Response.ContentType = writer.MediaType;
         http.Response.Headers.XContentTypeOptions = "nosniff";
         http.Response.Headers.CacheControl = "no-store";
-        await _compression.WriteAsync(http, body.Whole[..body.Length]).ConfigureAwait(false);
+        await _compression.WriteAsync(http, body.Message).ConfigureAwait(false);
     }
 
     /// <summary>Answers with a failure, unless an answer has begun.</summary>

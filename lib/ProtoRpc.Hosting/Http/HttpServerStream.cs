@@ -18,7 +18,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     private readonly FormatOptions _options;
     private readonly CancellationTokenSource _end;
     private readonly CancellationToken _cancellation;
-    private readonly MessageBuffer _reply;
+    private readonly PooledMessageBytes _reply;
     private readonly SemaphoreSlim _writing = new(1, 1);
     private readonly Action<HttpResponse> _begin;
     private IMessage? _request;
@@ -48,7 +48,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
         _format = format;
         _options = options;
         _begin = begin;
-        _reply = new MessageBuffer(0, maxBytes, "reply");
+        _reply = new PooledMessageBytes(maxBytes, "reply");
         _end = CancellationTokenSource.CreateLinkedTokenSource(context.CancellationToken);
         _cancellation = _end.Token;
     }
@@ -77,7 +77,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     {
         _reply.Reset();
         _format.WriteError(_reply, error, _options);
-        await _http.Response.Body.WriteAsync(_reply.Whole[.._reply.Length], _http.RequestAborted)
+        await _http.Response.Body.WriteAsync(_reply.Message, _http.RequestAborted)
             .ConfigureAwait(false);
     }
 
@@ -112,7 +112,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
                 Prepare();
             }
 
-            await _http.Response.Body.WriteAsync(_reply.Whole[.._reply.Length], _cancellation)
+            await _http.Response.Body.WriteAsync(_reply.Message, _cancellation)
                 .ConfigureAwait(false);
             await _http.Response.Body.FlushAsync(_cancellation).ConfigureAwait(false);
         }

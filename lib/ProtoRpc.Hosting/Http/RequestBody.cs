@@ -12,9 +12,9 @@ namespace ProtoRpc.Hosting.Http;
 internal sealed class RequestBody : IDisposable
 {
     private readonly PipeReader? _reader;
-    private readonly MessageBuffer? _inflated;
+    private readonly PooledMessageBytes? _inflated;
 
-    private RequestBody(ReadOnlySequence<byte> bytes, PipeReader? reader, MessageBuffer? inflated)
+    private RequestBody(ReadOnlySequence<byte> bytes, PipeReader? reader, PooledMessageBytes? inflated)
     {
         Bytes = bytes;
         _reader = reader;
@@ -48,7 +48,7 @@ internal sealed class RequestBody : IDisposable
         Stream compressed, string encoding, int maxBytes, CancellationToken cancellation)
     {
         // Kestrel bounds what comes, this what becomes of it.
-        MessageBuffer inflated = new(0, maxBytes, "request");
+        PooledMessageBytes inflated = new(maxBytes, "request");
         try
         {
             await using Stream stream = Decompress(compressed, encoding);
@@ -60,7 +60,7 @@ internal sealed class RequestBody : IDisposable
             }
 
             return new RequestBody(
-                new ReadOnlySequence<byte>(inflated.Whole[..inflated.Length]), reader: null, inflated);
+                new ReadOnlySequence<byte>(inflated.Message), reader: null, inflated);
         }
         catch (Exception e)
         {

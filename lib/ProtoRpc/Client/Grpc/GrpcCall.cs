@@ -24,7 +24,7 @@ internal sealed class GrpcCall : IRpcStream
     private readonly GrpcMessageContent? _single;
     private readonly Task<HttpResponseMessage> _sending;
 
-    private MessageBuffer? _frame;
+    private PooledMessageBytes? _frame;
     private HttpResponseMessage? _response;
     private GrpcFrameReader? _reader;
     private string? _encoding;
@@ -106,10 +106,10 @@ internal sealed class GrpcCall : IRpcStream
         try
         {
             Stream stream = content.Opened.Result;
-            MessageBuffer frame = _frame ??= new MessageBuffer(0, int.MaxValue, "request");
+            PooledMessageBytes frame = _frame ??= new PooledMessageBytes(int.MaxValue, "request");
             frame.Reset();
             GrpcFrameWriter.Write(frame, message, _compresses && compress);
-            await stream.WriteAsync(frame.Whole[..frame.Length], _end.Token).ConfigureAwait(false);
+            await stream.WriteAsync(frame.Message, _end.Token).ConfigureAwait(false);
             await stream.FlushAsync(_end.Token).ConfigureAwait(false);
             return true;
         }

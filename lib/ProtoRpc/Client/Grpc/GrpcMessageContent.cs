@@ -83,9 +83,9 @@ internal sealed class GrpcMessageContent : HttpContent
             return;
         }
 
-        using MessageBuffer frame = new(0, int.MaxValue, "request");
+        using PooledMessageBytes frame = new(int.MaxValue, "request");
         GrpcFrameWriter.Write(frame, message, _compress);
-        await stream.WriteAsync(frame.Whole[..frame.Length], cancellationToken).ConfigureAwait(false);
+        await stream.WriteAsync(frame.Message, cancellationToken).ConfigureAwait(false);
     }
 
     protected override bool TryComputeLength(out long length)

@@ -223,7 +223,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         {
             using HttpResponseMessage response = await THttp.SendAsync(_http, message, time.Token)
                 .ConfigureAwait(false);
-            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
+            using PooledMessageBytes body = new(_limits.MaxMessageBytes, "reply");
             await ReadBodyAsync<THttp>(response, body, time.Token).ConfigureAwait(false);
             return ReadReply(call, response, body, read);
         }
@@ -244,10 +244,10 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         string mediaType = ReadHead(call, response);
         if (!response.IsSuccessStatusCode)
         {
-            using MessageBuffer body = new(0, _limits.MaxMessageBytes, "reply");
+            using PooledMessageBytes body = new(_limits.MaxMessageBytes, "reply");
             await ReadBodyAsync<AsyncHttp>(response, body, cancellation).ConfigureAwait(false);
             throw HttpErrorReader.Read(
-                call.Method.FullName, (int)response.StatusCode, mediaType, body.Whole[..body.Length],
+                call.Method.FullName, (int)response.StatusCode, mediaType, body.Message,
                 HttpResponseMetadata.TrailersOf(response));
         }
 
@@ -266,7 +266,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 static bytes => bytes.ToArray()));
 
     private static async ValueTask ReadBodyAsync<THttp>(
-        HttpResponseMessage response, MessageBuffer body, CancellationToken cancellation)
+        HttpResponseMessage response, PooledMessageBytes body, CancellationToken cancellation)
         where THttp : struct, IHttpWait
     {
         using Stream stream = await THttp.OpenAsync(response.Content, cancellation).ConfigureAwait(false);
@@ -305,10 +305,10 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     };
 
     private TReply ReadReply<TReply>(
-        CallSpec call, HttpResponseMessage response, MessageBuffer body, ReplyReader<TReply> read)
+        CallSpec call, HttpResponseMessage response, PooledMessageBytes body, ReplyReader<TReply> read)
     {
         RpcMethodInfo method = call.Method;
-        ReadOnlyMemory<byte> bytes = body.Whole[..body.Length];
+        ReadOnlyMemory<byte> bytes = body.Message;
         string mediaType = ReadHead(call, response);
         if (!response.IsSuccessStatusCode)
         {

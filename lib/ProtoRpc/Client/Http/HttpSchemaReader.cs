@@ -28,7 +28,7 @@ internal sealed partial class HttpSchemaReader(
                 + $"'{new Uri(file, "Service.proto")}'.");
         }
 
-        using MessageBuffer first = await FindAsync(file).ConfigureAwait(false)
+        using PooledMessageBytes first = await FindAsync(file).ConfigureAwait(false)
             ?? throw new RpcException(RpcStatusCode.NotFound, $"There is no file at '{file}'.")
             {
                 Endpoint = endpoint,
@@ -48,9 +48,9 @@ internal sealed partial class HttpSchemaReader(
         """^\s*import\s+(?:public\s+|weak\s+)?["'](?<name>[^"']+)["']\s*;""", RegexOptions.Multiline)]
     private static partial Regex Imports();
 
-    private static ReadOnlyMemory<byte> BytesOf(MessageBuffer body) => body.Whole[..body.Length];
+    private static ReadOnlyMemory<byte> BytesOf(PooledMessageBytes body) => body.Message;
 
-    private static string TextOf(MessageBuffer body) => Encoding.UTF8.GetString(BytesOf(body).Span);
+    private static string TextOf(PooledMessageBytes body) => Encoding.UTF8.GetString(BytesOf(body).Span);
 
     private static string[] ImportsOf(string text) =>
     [
@@ -113,12 +113,12 @@ internal sealed partial class HttpSchemaReader(
 
     private async Task<string?> ReadTextAsync(Uri address)
     {
-        using MessageBuffer? body = await FindAsync(address).ConfigureAwait(false);
+        using PooledMessageBytes? body = await FindAsync(address).ConfigureAwait(false);
         return body is null ? null : TextOf(body);
     }
 
     // Null for a file that is not there.
-    private async Task<MessageBuffer?> FindAsync(Uri address)
+    private async Task<PooledMessageBytes?> FindAsync(Uri address)
     {
         if (address.Authority != new Uri(endpoint.Uri).Authority)
         {
@@ -140,7 +140,7 @@ internal sealed partial class HttpSchemaReader(
             return null;
         }
 
-        MessageBuffer body = new(0, options.Limits.MaxMessageBytes, "file");
+        PooledMessageBytes body = new(options.Limits.MaxMessageBytes, "file");
         try
         {
             await FillAsync(body, response.Content).ConfigureAwait(false);
@@ -157,7 +157,7 @@ internal sealed partial class HttpSchemaReader(
         }
     }
 
-    private async Task FillAsync(MessageBuffer body, HttpContent content)
+    private async Task FillAsync(PooledMessageBytes body, HttpContent content)
     {
         Stream stream = await content.ReadAsStreamAsync(cancellation).ConfigureAwait(false);
         await using (stream.ConfigureAwait(false))

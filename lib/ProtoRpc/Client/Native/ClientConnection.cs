@@ -83,7 +83,7 @@ internal sealed class ClientConnection : IDisposable
     /// request.</returns>
     /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
     public async ValueTask<uint?> ExecuteAsync<TWait>(
-        MessageBuffer request, CallClock clock)
+        PooledMessageBytes request, CallClock clock)
         where TWait : struct, IWaitMode
     {
         try

@@ -16,11 +16,12 @@ internal sealed class ClientSlot : IDisposable
     {
         _client = client;
         Request =
-            new MessageBuffer(ClientAssociation.RequestPrefix, client.Limits.MaxMessageBytes, "request");
+            new PooledMessageBytes(
+                client.Limits.MaxMessageBytes, "request", ClientAssociation.RequestPrefix);
     }
 
     /// <summary>The request of the call.</summary>
-    public MessageBuffer Request { get; }
+    public PooledMessageBytes Request { get; }
 
     /// <summary>The connection of calls that wait so.</summary>
     /// <param name="clock">For connecting.</param>

@@ -18,7 +18,6 @@ internal sealed class ClientAssociation : IDisposable
     private readonly PduBuffer _input = new();
     private readonly FragmentAssembler _assembler;
     private readonly FragmentWriter _writer = new();
-    private byte[] _control = [];
     private int _maxTransmit = PduHeader.MustReceiveFragment;
     private uint _bindId;
     private bool _wasAccepted;
@@ -96,7 +95,7 @@ internal sealed class ClientAssociation : IDisposable
 
     /// <summary>Begins a call; its bytes are then taken with <see cref="TryTakeOutput"/>.</summary>
     /// <param name="request">The payload, after a prefix of <see cref="RequestPrefix"/>.</param>
-    public void BeginCall(MessageBuffer request)
+    public void BeginCall(PooledMessageBytes request)
     {
         EndCall();
         CallId = CallId == uint.MaxValue ? 1 : CallId + 1;
@@ -107,17 +106,7 @@ internal sealed class ClientAssociation : IDisposable
 
     /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
     /// <returns>False when everything was given out.</returns>
-    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
-    {
-        if (_control.Length > 0)
-        {
-            bytes = _control;
-            _control = [];
-            return true;
-        }
-
-        return _writer.TryNext(out bytes);
-    }
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes) => _writer.TryNext(out bytes);
 
     /// <summary>Forgets the reply.</summary>
     public void EndCall()
@@ -224,7 +213,7 @@ internal sealed class ClientAssociation : IDisposable
 
         if (ack.Results[0] is { Result: not ContextDecision.Accepted } refused)
         {
-            throw ContextNotAccepted(refused);
+            throw BindRefusal.OfContext(_endpoint, _interfaceId, InterfaceName, refused);
         }
 
         if (ack.Results[0].Transfer != SyntaxId.Ndr)
@@ -251,7 +240,7 @@ internal sealed class ClientAssociation : IDisposable
         if (security.HasToken)
         {
             // What awaits no answer goes with auth3.
-            _control = security.Attach(security.IsComplete
+            _writer.Control = security.Attach(security.IsComplete
                 ? Auth3Pdu.ToBytes(_bindId)
                 : Propose(PduType.AlterContext, AssociationGroup));
         }
@@ -354,6 +343,11 @@ internal sealed class ClientAssociation : IDisposable
     private RpcException Broken(string what) =>
         NativeFault.BrokenProtocol(_endpoint, what, mayHaveExecuted: _bound);
 
+    private RpcException BindNotAccepted(BindNakReason reason) =>
+        Security is not null && reason is BindNakReason.AuthenticationType or BindNakReason.InvalidChecksum
+            ? Security!.BindNotAccepted(reason)
+            : BindRefusal.OfBind(_endpoint, reason);
+
     private RpcException ReplyTooLarge() => new(
         RpcStatusCode.ResourceExhausted,
         $"The reply of '{_endpoint}' is larger than {_limits.MaxMessageBytes:N0} bytes or has more than "
@@ -364,52 +358,4 @@ internal sealed class ClientAssociation : IDisposable
         Endpoint = _endpoint,
         MayHaveExecuted = true,
     };
-
-    private RpcException BindNotAccepted(BindNakReason reason)
-    {
-        if (Security is not null
-            && reason is BindNakReason.AuthenticationType or BindNakReason.InvalidChecksum)
-        {
-            return Security!.BindNotAccepted(reason);
-        }
-
-        (RpcStatusCode code, string why) = reason switch
-        {
-            BindNakReason.LocalLimit => (RpcStatusCode.ResourceExhausted,
-                "it has as many connections as it takes. Try again later, or raise MaxConnections or "
-                + "MaxConnectionsPerAddress there"),
-            BindNakReason.TemporaryCongestion => (RpcStatusCode.ResourceExhausted,
-                "it is too busy. Try again later"),
-            BindNakReason.ProtocolVersion => (RpcStatusCode.Internal,
-                "it does not speak DCE/RPC version 5.0"),
-            BindNakReason.AuthenticationType => (RpcStatusCode.Unauthenticated,
-                "it does not know the authentication type"),
-            _ => (RpcStatusCode.Unavailable, $"it gave bind_nak reason {(ushort)reason}"),
-        };
-        return new RpcException(code, $"'{_endpoint}' refused the connection: {why}.")
-        {
-            Endpoint = _endpoint,
-        };
-    }
-
-    private RpcException ContextNotAccepted(ContextResult refused)
-    {
-        (RpcStatusCode code, string why) = (refused.Result, refused.Reason) switch
-        {
-            (ContextDecision.ProviderRejection, ContextResult.InterfaceNotSupported) =>
-                (RpcStatusCode.Unimplemented,
-                "that interface is not served there. Check the interface id and the endpoint"),
-            (ContextDecision.ProviderRejection, ContextResult.TransferNotSupported) =>
-                (RpcStatusCode.Unimplemented, "the server does not take NDR 2.0"),
-            (ContextDecision.ProviderRejection, ContextResult.LocalLimit) =>
-                (RpcStatusCode.ResourceExhausted, "the server has too many contexts on this connection"),
-            _ => (RpcStatusCode.PermissionDenied,
-                $"the server gave result {(ushort)refused.Result}, reason {refused.Reason}"),
-        };
-        string name = InterfaceName is null ? "" : $" of '{InterfaceName}'";
-        return new RpcException(code, $"'{_endpoint}' does not accept interface {_interfaceId}{name}: {why}.")
-        {
-            Endpoint = _endpoint,
-        };
-    }
 }

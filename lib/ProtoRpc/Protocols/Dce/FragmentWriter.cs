@@ -2,8 +2,8 @@ using System.Buffers;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>Cuts a message into fragments and gives them out in chunks
-/// that are worth a system call.</summary>
+/// <summary>What an association has to send: a PDU of its own, or a message, which is cut into fragments
+/// and given out in chunks that are worth a system call.</summary>
 /// <remarks>A message of one fragment is given out as it lies, with its header written before it.
 /// Not thread-safe.</remarks>
 internal sealed class FragmentWriter : IDisposable
@@ -23,7 +23,11 @@ internal sealed class FragmentWriter : IDisposable
     /// <summary>Signs or seals each fragment; null for none.</summary>
     public PduProtection? Protection { get; set; }
 
-    /// <summary>Whether everything was given out.</summary>
+    /// <summary>A whole PDU that goes out before the message: a bind, its answer, a fault.
+    /// Empty for none.</summary>
+    public byte[] Control { get; set; } = [];
+
+    /// <summary>Whether all of the message was given out.</summary>
     public bool AtEnd => _position >= _message.Length;
 
     /// <summary>Begins a message.</summary>
@@ -46,6 +50,13 @@ internal sealed class FragmentWriter : IDisposable
     /// <returns>False when there is nothing more.</returns>
     public bool TryNext(out ReadOnlyMemory<byte> bytes)
     {
+        if (Control.Length > 0)
+        {
+            bytes = Control;
+            Control = [];
+            return true;
+        }
+
         if (AtEnd)
         {
             bytes = default;
@@ -67,7 +78,7 @@ internal sealed class FragmentWriter : IDisposable
         return true;
     }
 
-    /// <summary>Forgets what was not given out.</summary>
+    /// <summary>Forgets what was not given out of the message.</summary>
     public void Release()
     {
         _message = default;

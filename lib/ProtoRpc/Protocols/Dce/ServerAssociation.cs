@@ -16,7 +16,6 @@ internal sealed class ServerAssociation : IDisposable
     private readonly FragmentAssembler _assembler;
     private readonly FragmentWriter _writer = new();
     private readonly ContextTable _contexts;
-    private byte[] _control = [];
     private int _maxTransmit = PduHeader.MustReceiveFragment;
     private int _maxReceive = PduHeader.MustReceiveFragment;
     private uint _group;
@@ -33,7 +32,8 @@ internal sealed class ServerAssociation : IDisposable
         _assembler = new FragmentAssembler(
             (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix),
             limits.MaxFragments);
-        Reply = new MessageBuffer(Prefix, limits.MaxMessageBytes, "reply");
+        Reply = new PooledMessageBytes(
+            limits.MaxMessageBytes, "reply", Prefix, ExecStub.ResponseSuffix);
     }
 
     /// <summary>Refuse the bind for this reason, whatever it proposes.</summary>
@@ -77,7 +77,7 @@ internal sealed class ServerAssociation : IDisposable
     public ReadOnlyMemory<byte> Request { get; private set; }
 
     /// <summary>Where the reply's payload is written.</summary>
-    public MessageBuffer Reply { get; }
+    public PooledMessageBytes Reply { get; }
 
     /// <summary>Where the next bytes are received.</summary>
     public Memory<byte> GetFreeMemory() => _input.GetFreeMemory();
@@ -121,17 +121,7 @@ internal sealed class ServerAssociation : IDisposable
 
     /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
     /// <returns>False when everything was given out.</returns>
-    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
-    {
-        if (_control.Length > 0)
-        {
-            bytes = _control;
-            _control = [];
-            return true;
-        }
-
-        return _writer.TryNext(out bytes);
-    }
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes) => _writer.TryNext(out bytes);
 
     /// <summary>Answers the call with what is in <see cref="Reply"/>.</summary>
     /// <param name="returnCode">0, or a code that goes without the reply's bytes.</param>
@@ -151,7 +141,7 @@ internal sealed class ServerAssociation : IDisposable
 
     /// <summary>Answers the call with a fault.</summary>
     public void FaultCall(uint status, bool didNotExecute) =>
-        _control = FaultPdu.ToBytes(status, CallId, _assembler.ContextId, didNotExecute);
+        _writer.Control = FaultPdu.ToBytes(status, CallId, _assembler.ContextId, didNotExecute);
 
     /// <summary>Forgets the call once its answer was sent, or when none is to be sent.</summary>
     public void EndCall()
@@ -165,39 +155,13 @@ internal sealed class ServerAssociation : IDisposable
     /// <summary>Asks the client to leave; the next step is to close.</summary>
     public void ShutDown()
     {
-        _control = PduHeader.HeaderOnly(PduType.Shutdown, 0);
+        _writer.Control = PduHeader.HeaderOnly(PduType.Shutdown, 0);
         _closing = true;
     }
 
     /// <summary>Whether received bytes, looked at while a call runs, cancel it.</summary>
-    /// <param name="bytes">Bytes from the beginning of a PDU on;
-    /// null for those that are already in the buffer.</param>
-    public CancelNotice FindCancel(ReadOnlySpan<byte> bytes)
-    {
-        CancelNotice notice = CancelNotice.None;
-        while (bytes.Length >= PduHeader.Size)
-        {
-            PduHeader header = PduHeader.Read(bytes);
-            if (header.Check(ushort.MaxValue) != PduDefect.None || header.FragmentLength > bytes.Length)
-            {
-                break;
-            }
-
-            if (header.CallId == CallId && header.Type == PduType.Orphaned)
-            {
-                return CancelNotice.Orphan;
-            }
-
-            if (header.CallId == CallId && header.Type == PduType.CoCancel)
-            {
-                notice = CancelNotice.Cancel;
-            }
-
-            bytes = bytes[header.FragmentLength..];
-        }
-
-        return notice;
-    }
+    /// <param name="bytes">Bytes from the beginning of a PDU on.</param>
+    public CancelNotice FindCancel(ReadOnlySpan<byte> bytes) => CancelNotices.Find(bytes, CallId);
 
     /// <summary>Whether the call was cancelled before it began.</summary>
     public CancelNotice FindBufferedCancel()
@@ -309,7 +273,7 @@ internal sealed class ServerAssociation : IDisposable
     {
         BindAckPdu answer = new(
             (ushort)_maxTransmit, (ushort)_maxReceive, _group, secondaryAddress, _contexts.Decide(bind));
-        _control = Security.Complete(answer.ToBytes(type, callId));
+        _writer.Control = Security.Complete(answer.ToBytes(type, callId));
         return ServerStep.Send;
     }
 
@@ -399,7 +363,7 @@ internal sealed class ServerAssociation : IDisposable
     private ServerStep CloseWith(byte[] output)
     {
         _assembler.Reset();
-        _control = output;
+        _writer.Control = output;
         _closing = true;
         LingersOnClose = output.Length > 0;
         return ServerStep.Close;

@@ -50,7 +50,7 @@ public static class PduFuzzTests
             using ClientAssociation client =
                 new(RpcEndpoint.Local("x"), Conversation.Service, RpcLimits.Default);
             client.Bind(0);
-            using MessageBuffer request = new(ClientAssociation.RequestPrefix, 100, "request");
+            using PooledMessageBytes request = new(100, "request", ClientAssociation.RequestPrefix);
             long before = GC.GetAllocatedBytesForCurrentThread();
 
             // RpcException is the one documented outcome besides an answer.
@@ -61,7 +61,7 @@ public static class PduFuzzTests
         }
     }
 
-    private static void Feed(ClientAssociation client, MessageBuffer request, byte[] bytes)
+    private static void Feed(ClientAssociation client, PooledMessageBytes request, byte[] bytes)
     {
         int start = 0;
         while (true)

@@ -75,7 +75,7 @@ public static class PduProtectionTests
 
     private static byte[] Send(ClientAssociation client, byte[] payload)
     {
-        using MessageBuffer request = new(ClientAssociation.RequestPrefix, 1 << 20, "request");
+        using PooledMessageBytes request = new(1 << 20, "request", ClientAssociation.RequestPrefix);
         System.Buffers.BuffersExtensions.Write(request, payload);
         client.BeginCall(request);
         List<byte> sent = [];

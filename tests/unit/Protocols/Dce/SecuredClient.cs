@@ -49,7 +49,7 @@ internal static class SecuredClient
 
     public static byte[] Request(ClientAssociation client, ReadOnlySpan<byte> payload)
     {
-        using MessageBuffer request = new(ClientAssociation.RequestPrefix, 1 << 20, "request");
+        using PooledMessageBytes request = new(1 << 20, "request", ClientAssociation.RequestPrefix);
         request.Write(payload);
         client.BeginCall(request);
         return Output(client);

@@ -1,12 +1,11 @@
 using System.Buffers;
-using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Protocols;
 
-/// <summary>A message that is written after room for its headers,
-/// so that it is sent from one piece of memory.</summary>
+/// <summary>The bytes of a message in pooled memory, of which it may have no more than a limit.
+/// There can be room around them, so that headers and message are sent as one piece of memory.</summary>
 /// <remarks>Not thread-safe.</remarks>
-internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
+internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
 {
     private const int InitialSize = 4 * 1024;
     private const int KeptSize = 64 * 1024;
@@ -14,19 +13,22 @@ internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
     private const int MinimumRoom = 256;
 
     private readonly int _prefix;
+    private readonly int _suffix;
     private readonly int _maxBytes;
     private readonly string _what;
     private byte[] _bytes = ArrayPool<byte>.Shared.Rent(InitialSize);
     private int _end;
 
-    /// <param name="prefix">Octets before the message.</param>
     /// <param name="maxBytes">The largest message.</param>
     /// <param name="what">What the message is, for the error: request or reply.</param>
-    public MessageBuffer(int prefix, int maxBytes, string what)
+    /// <param name="prefix">Octets of room before the message.</param>
+    /// <param name="suffix">Octets of room after it, at the least.</param>
+    public PooledMessageBytes(int maxBytes, string what, int prefix = 0, int suffix = 0)
     {
-        _prefix = prefix;
         _maxBytes = maxBytes;
         _what = what;
+        _prefix = prefix;
+        _suffix = suffix;
         _end = prefix;
     }
 
@@ -36,7 +38,10 @@ internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
     /// <summary>Whether more was written than the limit allows.</summary>
     public bool Overflowed { get; private set; }
 
-    /// <summary>Prefix, message, and at least <see cref="ExecStub.ResponseSuffix"/> octets more.</summary>
+    /// <summary>The message alone; valid until it is written to, reset or disposed.</summary>
+    public ReadOnlyMemory<byte> Message => _bytes.AsMemory(_prefix, Length);
+
+    /// <summary>The room before the message, the message, and the room after it or more.</summary>
     public Memory<byte> Whole => _bytes;
 
     /// <summary>Forgets the message, and a large buffer with it.</summary>
@@ -69,14 +74,14 @@ internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
     public Memory<byte> GetMemory(int sizeHint = 0)
     {
         Reserve(sizeHint);
-        return _bytes.AsMemory(_end, _bytes.Length - _end - ExecStub.ResponseSuffix);
+        return _bytes.AsMemory(_end, _bytes.Length - _end - _suffix);
     }
 
     /// <inheritdoc/>
     public Span<byte> GetSpan(int sizeHint = 0)
     {
         Reserve(sizeHint);
-        return _bytes.AsSpan(_end, _bytes.Length - _end - ExecStub.ResponseSuffix);
+        return _bytes.AsSpan(_end, _bytes.Length - _end - _suffix);
     }
 
     /// <inheritdoc/>
@@ -101,7 +106,7 @@ internal sealed class MessageBuffer : IBufferWriter<byte>, IDisposable
             throw TooLarge((long)Length + sizeHint);
         }
 
-        int needed = Math.Max(sizeHint, MinimumRoom) + ExecStub.ResponseSuffix;
+        int needed = Math.Max(sizeHint, MinimumRoom) + _suffix;
         if (_bytes.Length - _end < needed)
         {
             byte[] larger = ArrayPool<byte>.Shared.Rent(
