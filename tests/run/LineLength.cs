@@ -6,8 +6,6 @@ namespace ProtoRpc.TestRun;
 /// dotnet format does not check.</summary>
 internal static partial class LineLength
 {
-    private static readonly string[] Built = ["bin", "obj", "artifacts", "out", "node_modules"];
-
     /// <exception cref="FormatException">The .editorconfig of the folder sets no max_line_length.</exception>
     public static IEnumerable<TestCase> Check(string root)
     {
@@ -15,30 +13,23 @@ internal static partial class LineLength
         int most = limit.Success
             ? int.Parse(limit.ValueSpan["max_line_length = ".Length..])
             : throw new FormatException(".editorconfig has no line 'max_line_length = NUMBER'.");
-        return Sources(new DirectoryInfo(root)).SelectMany(file => Check(root, file.FullName, most));
+        return SourceFiles.Under(root).SelectMany(file => Check(root, file, most));
     }
 
-    private static IEnumerable<TestCase> Check(string root, string path, int most)
+    private static IEnumerable<TestCase> Check(string root, string file, int most)
     {
         int number = 0;
-        foreach (string line in File.ReadLines(path))
+        foreach (string line in File.ReadLines(Path.Combine(root, file)))
         {
             number++;
             if (line.Length > most)
             {
                 yield return new TestCase(
-                    $"{Path.GetRelativePath(root, path).Replace('\\', '/')}({number})",
+                    $"{file}({number})",
                     $"The line has {line.Length} characters. Break it after at most {most}.");
             }
         }
     }
-
-    private static IEnumerable<FileInfo> Sources(DirectoryInfo folder) =>
-        folder.EnumerateDirectories()
-            .Where(inner => inner.Name[0] != '.' && !Built.Contains(inner.Name))
-            .OrderBy(inner => inner.Name, StringComparer.Ordinal)
-            .SelectMany(Sources)
-            .Concat(folder.EnumerateFiles("*.cs").OrderBy(file => file.Name, StringComparer.Ordinal));
 
     [GeneratedRegex("^max_line_length = [0-9]+", RegexOptions.Multiline)]
     private static partial Regex Limit();

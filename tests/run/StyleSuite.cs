@@ -2,7 +2,7 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>How the C# files look: whitespace, the order of usings, and the length of lines.</summary>
+/// <summary>How the C# files look: whitespace, the order of usings, the length of lines and files.</summary>
 /// <remarks>The style rules of .editorconfig are errors of the build, and are not checked again.</remarks>
 internal sealed class StyleSuite(string root, TimeSpan limit) : ITestSuite
 {
@@ -19,7 +19,8 @@ internal sealed class StyleSuite(string root, TimeSpan limit) : ITestSuite
         SuiteResult[] results = await Task.WhenAll(
             FormatAsync("whitespace", [], filter),
             FormatAsync("style", UsingsAlone, filter),
-            Task.FromResult(MeasureLines(filter)));
+            Task.FromResult(Measure("line length", LineLength.Check, filter)),
+            Task.FromResult(Measure("file length", FileLength.Check, filter)));
         return new SuiteResult(
             Name, results.Select(result => result.Counts).Aggregate((sum, counts) => sum + counts),
             [.. results.SelectMany(result => result.Failures)], []);
@@ -71,14 +72,14 @@ internal sealed class StyleSuite(string root, TimeSpan limit) : ITestSuite
             }));
     }
 
-    private SuiteResult MeasureLines(string? filter)
+    private SuiteResult Measure(string name, Func<string, IEnumerable<TestCase>> check, string? filter)
     {
-        if (!IsWanted("line length", filter))
+        if (!IsWanted(name, filter))
         {
             return SuiteResult.Empty(Name);
         }
 
-        TestCase[] tooLong = [.. LineLength.Check(root)];
+        TestCase[] tooLong = [.. check(root)];
         return tooLong.Length == 0 ? Passed() : Failed(tooLong);
     }
 

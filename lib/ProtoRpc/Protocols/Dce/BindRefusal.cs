@@ -1,6 +1,6 @@
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>Why a server refused a client's bind or the interface in it, as the caller should see it.</summary>
+/// <summary>The error of a caller whose bind, or the interface in it, a server refused.</summary>
 internal static class BindRefusal
 {
     /// <summary>A bind_nak.</summary>
