@@ -41,6 +41,15 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         }
     }
 
+    // A listener of nothing but replies needs no worker.
+    private protected void StartWorkers(HandlerPool pool)
+    {
+        if (pool.Scripts.Count > 0 || InitializationScript is not null || Module.Length > 0)
+        {
+            pool.Start();
+        }
+    }
+
     private protected HandlerPool CreatePool(HandlerEnvironment environment, bool hasFilters) =>
         new(environment, CreateStreams(), ThrottleLimit, Limits)
         {

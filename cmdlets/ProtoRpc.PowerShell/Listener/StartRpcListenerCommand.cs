@@ -151,20 +151,10 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
         RpcServer server =
             CreateServer(schema, endpoints, CreateOptions(environment, pool), environment, pool);
-        Dictionary<RpcMethodInfo, ScriptSource> scripts = Handler.Resolve(server, environment);
-        pool.Scripts.UnionWith(scripts.Values);
-        foreach ((RpcMethodInfo method, ScriptSource script) in scripts)
+        foreach ((RpcMethodInfo method, RpcMethodHandler handler) in Handler.Resolve(
+            server.Services.Select(service => service.Key), new HandlerValue(environment, pool)))
         {
-            if (method.IsUnary)
-            {
-                server.Handle(
-                    method.FullName, (context, request) => pool.HandleAsync(context, request, script));
-            }
-            else
-            {
-                server.HandleStreaming(
-                    method.FullName, (context, stream) => pool.HandleAsync(context, stream, script));
-            }
+            server.Handle(method.FullName, handler);
         }
 
         Start(pool, server.StartListening, id => new RpcListener(id, schema, server, pool));
@@ -228,7 +218,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
 
         try
         {
-            pool.Start();
+            StartWorkers(pool);
             startListening();
         }
         catch (Exception e)

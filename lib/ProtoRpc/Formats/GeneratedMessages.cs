@@ -1,6 +1,7 @@
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
+using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Formats;
 
@@ -9,13 +10,19 @@ internal static class GeneratedMessages
 {
     private static readonly ConditionalWeakTable<FileDescriptor, RpcSchema> Schemas = [];
 
-    /// <summary>The message itself where it is dynamic, else a copy of it.</summary>
+    /// <summary>The message itself where it is dynamic, else a copy of it, or what its bytes are.</summary>
     public static DynamicMessage ToDynamic(IMessage message, FormatOptions options)
     {
         if (message is DynamicMessage dynamic)
         {
             return dynamic;
         }
+
+        if (message is OpaqueMessage opaque)
+        {
+            return opaque.ToDynamic();
+        }
+
         DynamicMessage copy = new(TypeOf(message, options));
         copy.MergeFrom(message.ToByteArray());
         return copy;

@@ -1,18 +1,20 @@
 using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Messages;
 
 /// <summary>Checks that Google.Protobuf leaves to its callers.</summary>
 internal static class MessageChecks
 {
-    /// <summary>Refuses a message whose required fields are not all there, dynamic or generated.</summary>
+    /// <summary>Refuses a message whose required fields are not all there, dynamic or generated. An opaque
+    /// one was checked where it was written.</summary>
     public static void RequireInitialized(IMessage message, RpcMessageInfo type)
     {
         if (message is DynamicMessage dynamic)
         {
             dynamic.CheckRequired();
         }
-        else if (GeneratedRequired.FindMissing(message) is { } missing)
+        else if (message is not OpaqueMessage && GeneratedRequired.FindMissing(message) is { } missing)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"{missing} must be set: the field is required.")

@@ -74,12 +74,16 @@ public sealed class RpcServer : IRpcServer
     /// <summary>Handles a method dynamically. The name is bare where one service has it, else full.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are;
     /// AlreadyExists for a second handler.</exception>
-    public RpcServer Handle(string method, RpcHandler handler)
+    public RpcServer Handle(string method, RpcHandler handler) => Handle(method, RpcMethodHandler.Of(handler));
+
+    /// <summary>Handles a method. The name is bare where one service has it, else full.</summary>
+    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second
+    /// handler; InvalidArgument: the handler does not fit the method.</exception>
+    public RpcServer Handle(string method, RpcMethodHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
         (ServerService service, RpcMethodInfo info) = Find(method);
-        RequireOneRequest(info);
-        service.Add(new ServerMethod(info, handler));
+        service.Add(handler.Bind(info));
         return this;
     }
 
@@ -87,13 +91,8 @@ public sealed class RpcServer : IRpcServer
     /// has one request and one reply, which is sent when the handler has ended.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are;
     /// AlreadyExists for a second handler.</exception>
-    public RpcServer HandleStreaming(string method, RpcStreamHandler handler)
-    {
-        ArgumentNullException.ThrowIfNull(handler);
-        (ServerService service, RpcMethodInfo info) = Find(method);
-        service.Add(new ServerMethod(info, handler));
-        return this;
-    }
+    public RpcServer HandleStreaming(string method, RpcStreamHandler handler) =>
+        Handle(method, RpcMethodHandler.OfStreams(handler));
 
     /// <summary>Handles a method of any kind with generated message types:
     /// what the handler yields is sent at once. A side that does not stream has one message; the reply of a
@@ -104,25 +103,7 @@ public sealed class RpcServer : IRpcServer
         string method,
         Func<RpcServerCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
-        where TReply : class, IMessage<TReply>, new()
-    {
-        ArgumentNullException.ThrowIfNull(handler);
-        (ServerService service, RpcMethodInfo info) = Find(method);
-        RequireType<TRequest>(info, "takes", info.RequestType);
-        RequireType<TReply>(info, "returns", info.ReplyType);
-        service.Add(new ServerMethod(info, RunAsync, new MessageParser<TRequest>(() => new TRequest())));
-        return this;
-
-        async ValueTask RunAsync(RpcServerCallContext context, RpcServerStream stream)
-        {
-            IAsyncEnumerable<TRequest> requests = stream.ReadAllAsync(context.CancellationToken)
-                .Select(request => (TRequest)request);
-            await foreach (TReply reply in handler(context, requests).ConfigureAwait(false))
-            {
-                await stream.WriteAsync(reply).ConfigureAwait(false);
-            }
-        }
-    }
+        where TReply : class, IMessage<TReply>, new() => Handle(method, RpcMethodHandler.OfStreams(handler));
 
     /// <summary>Handles a method whose requests may be too large for memory:
     /// the handler reads the request's bytes from a stream, which is also
@@ -134,7 +115,7 @@ public sealed class RpcServer : IRpcServer
     {
         ArgumentNullException.ThrowIfNull(handler);
         (ServerService service, RpcMethodInfo info) = Find(method);
-        RequireOneRequest(info);
+        MethodTypes.RequireOneRequest(info);
         service.Add(new ServerMethod(info, (context, _) => handler(context, context.Body!))
         {
             TakesStream = true,
@@ -152,6 +133,23 @@ public sealed class RpcServer : IRpcServer
         return this;
     }
 
+    /// <summary>Handles every method that has no handler of its own.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the handler does not fit a method.</exception>
+    public RpcServer HandleAll(RpcMethodHandler handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        _endpoints.RequireNotStarted();
+        foreach (ServerService service in _services)
+        {
+            foreach (RpcMethodInfo method in service.Info.Methods.Where(m => !service.Has(m)))
+            {
+                service.Add(handler.Bind(method));
+            }
+        }
+
+        return this;
+    }
+
     /// <summary>Handles a method with generated message types.</summary>
     /// <exception cref="RpcException">NotFound;
     /// InvalidArgument when the types are not the method's.</exception>
@@ -161,9 +159,8 @@ public sealed class RpcServer : IRpcServer
         where TReply : class, IMessage<TReply>, new()
     {
         ArgumentNullException.ThrowIfNull(handler);
-        return HandleTyped<TRequest, TReply>(
-            method,
-            (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request)));
+        return Handle(method, RpcMethodHandler.OfTyped<TRequest, TReply>(
+            (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request))));
     }
 
     /// <summary>Handles a method with generated message types, asynchronously.</summary>
@@ -173,13 +170,7 @@ public sealed class RpcServer : IRpcServer
     public RpcServer Handle<TRequest, TReply>(
         string method, Func<RpcServerCallContext, TRequest, ValueTask<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
-        where TReply : class, IMessage<TReply>, new()
-    {
-        ArgumentNullException.ThrowIfNull(handler);
-        return HandleTyped<TRequest, TReply>(
-            method,
-            async (context, request) => await handler(context, (TRequest)request).ConfigureAwait(false));
-    }
+        where TReply : class, IMessage<TReply>, new() => Handle(method, RpcMethodHandler.Of(handler));
 
     /// <summary>Handles a method with generated message types, asynchronously.</summary>
     /// <exception cref="RpcException">NotFound;
@@ -190,9 +181,8 @@ public sealed class RpcServer : IRpcServer
         where TReply : class, IMessage<TReply>, new()
     {
         ArgumentNullException.ThrowIfNull(handler);
-        return HandleTyped<TRequest, TReply>(
-            method,
-            async (context, request) => await handler(context, (TRequest)request).ConfigureAwait(false));
+        return Handle(method, RpcMethodHandler.OfTyped<TRequest, TReply>(
+            async (context, request) => await handler(context, (TRequest)request).ConfigureAwait(false)));
     }
 
     /// <summary>Adds an endpoint, before the server listens.</summary>
@@ -267,18 +257,6 @@ public sealed class RpcServer : IRpcServer
         }
     }
 
-    private RpcServer HandleTyped<TRequest, TReply>(string method, RpcHandler handler)
-        where TRequest : class, IMessage<TRequest>, new()
-        where TReply : class, IMessage<TReply>, new()
-    {
-        (ServerService service, RpcMethodInfo info) = Find(method);
-        RequireType<TRequest>(info, "takes", info.RequestType);
-        RequireType<TReply>(info, "returns", info.ReplyType);
-        RequireOneRequest(info);
-        service.Add(new ServerMethod(info, handler, new MessageParser<TRequest>(() => new TRequest())));
-        return this;
-    }
-
     private static RpcServiceInfo OnlyService(RpcSchema schema) => schema.Services.Count switch
     {
         1 => schema.Services[0],
@@ -288,27 +266,6 @@ public sealed class RpcServer : IRpcServer
             "The schema declares several services; "
             + $"name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
     };
-
-    private static void RequireOneRequest(RpcMethodInfo method)
-    {
-        if (method.IsClientStreaming)
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"The requests of {method.FullName} stream; handle it with {nameof(HandleStreaming)}.");
-        }
-    }
-
-    private static void RequireType<TMessage>(RpcMethodInfo method, string verb, RpcMessageInfo wanted)
-        where TMessage : class, IMessage<TMessage>, new()
-    {
-        string given = new TMessage().Descriptor.FullName;
-        if (given != wanted.FullName)
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"{method.FullName} {verb} {wanted.FullName}, not {given}.");
-        }
-    }
 
     private IServerFace FaceOf(RpcEndpoint endpoint) =>
         _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Kind))

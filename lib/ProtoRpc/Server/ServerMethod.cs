@@ -1,6 +1,7 @@
 using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Server.Interceptors;
 
 namespace ProtoRpc.Server;
@@ -10,13 +11,16 @@ namespace ProtoRpc.Server;
 internal sealed class ServerMethod
 {
     private readonly MessageParser? _requestParser;
+    private readonly RpcHandler _handler;
+    private readonly RpcStreamHandler _streamHandler;
+    private bool _isSeen;
 
     /// <summary>A method whose handler takes a message and gives one.</summary>
     public ServerMethod(RpcMethodInfo info, RpcHandler handler, MessageParser? requestParser = null)
     {
         Info = info;
-        Chain = handler;
-        StreamChain = async (context, stream) =>
+        _handler = Chain = handler;
+        _streamHandler = StreamChain = async (context, stream) =>
         {
             if (await stream.ReadAsync().ConfigureAwait(false) is { } request)
             {
@@ -31,15 +35,23 @@ internal sealed class ServerMethod
     public ServerMethod(RpcMethodInfo info, RpcStreamHandler handler, MessageParser? requestParser = null)
     {
         Info = info;
-        Chain = async (context, request) =>
+        _handler = Chain = async (context, request) =>
         {
             UnaryStream stream = new(this, context, request);
             await handler(context, stream).ConfigureAwait(false);
             stream.CheckEnd();
             return stream.Reply!;
         };
-        StreamChain = handler;
+        _streamHandler = StreamChain = handler;
         _requestParser = requestParser;
+    }
+
+    /// <summary>A method whose handler takes either: a message, or the streams of messages.</summary>
+    public ServerMethod(RpcMethodInfo info, RpcHandler handler, RpcStreamHandler streamHandler)
+    {
+        Info = info;
+        _handler = Chain = handler;
+        _streamHandler = StreamChain = streamHandler;
     }
 
     public RpcMethodInfo Info { get; }
@@ -51,11 +63,21 @@ internal sealed class ServerMethod
     /// <summary>The same for streams of messages.</summary>
     public RpcStreamHandler StreamChain { get; private set; }
 
-    /// <summary>Puts interceptors around the handler, the first one outermost.</summary>
+    /// <summary>Puts interceptors around the handler, the first one outermost, in the place of those that it
+    /// had.</summary>
     public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors)
     {
-        Chain = InterceptorChain.Around(Chain, interceptors);
-        StreamChain = InterceptorChain.Around(StreamChain, interceptors);
+        _isSeen = interceptors.Any(interceptor => interceptor is not RpcAuthorization);
+        Chain = InterceptorChain.Around(_isSeen && GivesBytes ? ReadReplyAsync : _handler, interceptors);
+        StreamChain = InterceptorChain.Around(_streamHandler, interceptors);
+    }
+
+    /// <summary>The same method with other interceptors, for calls that begin later.</summary>
+    public ServerMethod With(IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        ServerMethod copy = (ServerMethod)MemberwiseClone();
+        copy.Intercept(interceptors);
+        return copy;
     }
 
     /// <summary>Whether it is ProtoRpc's own, and no handler.</summary>
@@ -65,10 +87,26 @@ internal sealed class ServerMethod
     /// from <see cref="RpcServerCallContext.Body"/>.</summary>
     public bool TakesStream { get; init; }
 
+    /// <summary>Whether the handler passes requests on without reading them.</summary>
+    public bool TakesBytes { get; init; }
+
+    /// <summary>Whether replies of the handler may be opaque.</summary>
+    public bool GivesBytes { get; init; }
+
+    /// <summary>Reads a request that stays where it is until the call ends.</summary>
+    /// <inheritdoc cref="ReadRequest(ReadOnlySpan{byte}, RpcServerCallContext)"/>
+    public IMessage ReadRequest(ReadOnlyMemory<byte> body, RpcServerCallContext context) =>
+        IsOpaque ? new OpaqueMessage(Info.RequestType, body) : ReadRequest(body.Span, context);
+
     /// <summary>Reads a request as the type that the handler was registered with.</summary>
     /// <exception cref="RpcException">InvalidArgument when the bytes are not such a message.</exception>
     public IMessage ReadRequest(ReadOnlySpan<byte> body, RpcServerCallContext context)
     {
+        if (IsOpaque)
+        {
+            return new OpaqueMessage(Info.RequestType, body.ToArray());
+        }
+
         if (TakesStream)
         {
             context.Body = new MemoryStream(body.ToArray(), writable: false);
@@ -93,7 +131,7 @@ internal sealed class ServerMethod
     /// <summary>The same for bytes that lie in several pieces.</summary>
     public IMessage ReadRequest(in ReadOnlySequence<byte> body, RpcServerCallContext context)
     {
-        if (body.IsSingleSegment || TakesStream)
+        if (body.IsSingleSegment || TakesStream || IsOpaque)
         {
             return ReadRequest(body.IsSingleSegment ? body.FirstSpan : body.ToArray(), context);
         }
@@ -126,7 +164,7 @@ internal sealed class ServerMethod
         {
             byte[] bytes = new byte[body.Length];
             body.ReadExactly(bytes);
-            return DynamicMessage.Parse(Info.RequestType, bytes, context.MaxElements);
+            return ReadRequest(bytes.AsMemory(), context);
         }
 
         try
@@ -188,6 +226,12 @@ internal sealed class ServerMethod
 
         MessageChecks.RequireInitialized(reply, Info.ReplyType);
     }
+
+    // Interceptors read the messages that they see.
+    private bool IsOpaque => TakesBytes && !_isSeen;
+
+    private async ValueTask<IMessage> ReadReplyAsync(RpcServerCallContext context, IMessage request) =>
+        OpaqueMessage.Readable(await _handler(context, request).ConfigureAwait(false));
 
     private IMessage Checked(IMessage request)
     {

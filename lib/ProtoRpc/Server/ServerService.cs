@@ -20,6 +20,9 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
         }
     }
 
+    /// <summary>Whether a method has a handler of its own.</summary>
+    public bool Has(RpcMethodInfo method) => _methods.ContainsKey(method.Name);
+
     public void AddFallback(RpcHandler handler) => _fallback = handler;
 
     /// <summary>Gives every method that has no handler the common one, or one that says so, and puts the

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Runtime.InteropServices;
 using Google.Protobuf;
 
 namespace ProtoRpc.Messages.Binary;
@@ -6,19 +7,19 @@ namespace ProtoRpc.Messages.Binary;
 /// <summary>A message that is encoded once: its size decides how it is sent, and the same bytes are then
 /// sent.</summary>
 /// <remarks>A dynamic message learns its size only by being encoded, so its bytes are kept in pooled memory.
-/// A generated one computes its size, and is written where its bytes go. Required fields are not checked:
-/// whoever sends the message has done so. Not thread-safe; dispose it.</remarks>
+/// A generated one computes its size, and is written where its bytes go. The bytes of an opaque one are sent
+/// as they are. Required fields are not checked: whoever sends the message has done so. Not thread-safe;
+/// dispose it.</remarks>
 internal sealed class EncodedMessage : IDisposable
 {
     private readonly IMessage? _generated;
-    private byte[] _buffer;
-    private int _start;
+    private byte[] _pooled = [];
+    private ReadOnlyMemory<byte> _bytes;
 
-    private EncodedMessage(IMessage? generated, byte[] buffer, int start, int length)
+    private EncodedMessage(IMessage? generated, ReadOnlyMemory<byte> bytes, int length)
     {
         _generated = generated;
-        _buffer = buffer;
-        _start = start;
+        _bytes = bytes;
         Length = length;
     }
 
@@ -30,7 +31,7 @@ internal sealed class EncodedMessage : IDisposable
     public static EncodedMessage Of(IMessage message) => Of(message, Array.MaxLength, "message");
 
     /// <summary>Encodes a message, and stops when it gets larger than the limit.</summary>
-    /// <param name="message">The message, dynamic or generated.</param>
+    /// <param name="message">The message, dynamic, generated or opaque.</param>
     /// <param name="maxBytes">The largest.</param>
     /// <param name="what">What the message is, for the error: request or reply.</param>
     /// <exception cref="RpcException">ResourceExhausted: it is larger than the limit; InvalidArgument: it is
@@ -41,13 +42,19 @@ internal sealed class EncodedMessage : IDisposable
         {
             WireWriter writer = dynamic.Encode(maxBytes, what);
             int length = writer.Length;
-            return new EncodedMessage(null, writer.Detach(out int start), start, length);
+            byte[] pooled = writer.Detach(out int start);
+            return new EncodedMessage(null, pooled.AsMemory(start, length), length) { _pooled = pooled };
         }
 
         int size = message.CalculateSize();
-        return size <= maxBytes
-            ? new EncodedMessage(message, [], 0, size)
-            : throw MessageErrors.TooLarge(what, $"{size}", maxBytes);
+        if (size > maxBytes)
+        {
+            throw MessageErrors.TooLarge(what, $"{size}", maxBytes);
+        }
+
+        return message is OpaqueMessage opaque
+            ? new EncodedMessage(null, opaque.Bytes, size)
+            : new EncodedMessage(message, default, size);
     }
 
     /// <summary>Writes the bytes.</summary>
@@ -67,7 +74,7 @@ internal sealed class EncodedMessage : IDisposable
         }
         else
         {
-            Bytes.CopyTo(target);
+            _bytes.Span.CopyTo(target);
         }
     }
 
@@ -80,21 +87,20 @@ internal sealed class EncodedMessage : IDisposable
     }
 
     /// <summary>The bytes as a stream, which is read before this is disposed.</summary>
-    public Stream OpenRead() => _generated is not null
-        ? new MemoryStream(ToArray(), writable: false)
-        : new MemoryStream(_buffer, _start, Length, writable: false);
+    public Stream OpenRead() =>
+        _generated is null && MemoryMarshal.TryGetArray(_bytes, out ArraySegment<byte> array)
+            ? new MemoryStream(array.Array!, array.Offset, array.Count, writable: false)
+            : new MemoryStream(ToArray(), writable: false);
 
     /// <summary>Gives the memory back.</summary>
     public void Dispose()
     {
-        byte[] buffer = _buffer;
-        _buffer = [];
-        _start = 0;
-        if (buffer.Length > 0)
+        byte[] pooled = _pooled;
+        _pooled = [];
+        _bytes = default;
+        if (pooled.Length > 0)
         {
-            ArrayPool<byte>.Shared.Return(buffer);
+            ArrayPool<byte>.Shared.Return(pooled);
         }
     }
-
-    private ReadOnlySpan<byte> Bytes => _buffer.AsSpan(_start, Length);
 }

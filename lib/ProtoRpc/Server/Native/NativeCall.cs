@@ -30,7 +30,7 @@ internal sealed class NativeCall(
 
     /// <inheritdoc/>
     protected override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context) =>
-        new(method.ReadRequest(call.Request.Span[^_bodyLength..], context));
+        new(method.ReadRequest(call.Request[^_bodyLength..], context));
 
     /// <inheritdoc/>
     protected override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)

@@ -1,0 +1,59 @@
+using System.Collections;
+using System.Management.Automation;
+using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Objects;
+
+namespace ProtoRpc.PowerShell.Parameters;
+
+/// <summary>Turns what a script gives as the handler of a method into what answers its calls: a script block
+/// runs, a message or several are the replies, a connection forwards.</summary>
+/// <remarks>A new kind of handler is a new line of <see cref="ToHandler"/>, which every cmdlet with handlers
+/// goes through.</remarks>
+/// <param name="environment">What script blocks see of the caller's session.</param>
+/// <param name="pool">Runs script blocks.</param>
+internal sealed class HandlerValue(HandlerEnvironment environment, HandlerPool pool)
+{
+    /// <summary>What answers the calls of a method.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="value">What the script gave.</param>
+    /// <exception cref="RpcException">InvalidArgument: nothing that handles a call, or not one of this
+    /// method, and why.</exception>
+    public RpcMethodHandler ToHandler(RpcMethodInfo method, object? value) => Bare(value) switch
+    {
+        ScriptBlock block => OfScript(method, block),
+        null or string or bool or char or ValueType => throw Invalid(
+            $"The handler of '{method.Name}' is neither a script block, nor a reply, nor a connection. Write "
+            + $"{method.Name} = {{ ... }} to run a script, {method.Name} = @{{ ... }} for a reply that is "
+            + "always the same."),
+        IDictionary reply => OfReplies([reply]),
+        IEnumerable replies and not Google.Protobuf.IMessage => OfReplies(
+            [.. replies.Cast<object?>().Select((reply, index) => reply ?? throw Invalid(
+                $"Reply {index + 1} of '{method.Name}' is $null. Write @{{}} for an empty message."))]),
+        Google.Protobuf.IMessage reply => OfReplies([reply]),
+        _ => OfReplies([value!]),
+    };
+
+    /// <summary>The object itself, without what the shell wraps around it.</summary>
+    public static object? Bare(object? value) =>
+        value is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : value;
+
+    /// <summary>A handler that cannot be used.</summary>
+    public static RpcException Invalid(string message) =>
+        new(RpcStatusCode.InvalidArgument, message) { ErrorId = RpcErrorIds.InvalidHandler };
+
+    // Made and checked now, in the caller's session: no worker sees them.
+    private static RpcMethodHandler OfReplies(IEnumerable<object> replies) =>
+        RpcMethodHandler.OfReplies(replies.Select(Message), ShellMapper.Create(asHashtable: false));
+
+    private static object Message(object reply) =>
+        Bare(reply) is Google.Protobuf.IMessage message ? message : reply;
+
+    private RpcMethodHandler OfScript(RpcMethodInfo method, ScriptBlock block)
+    {
+        ScriptSource script = environment.Add(block);
+        pool.Scripts.Add(script);
+        return method.IsUnary
+            ? RpcMethodHandler.Of((context, request) => pool.HandleAsync(context, request, script))
+            : RpcMethodHandler.OfStreams((context, stream) => pool.HandleAsync(context, stream, script));
+    }
+}

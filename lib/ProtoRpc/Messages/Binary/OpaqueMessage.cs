@@ -1,0 +1,44 @@
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+
+namespace ProtoRpc.Messages.Binary;
+
+/// <summary>A message in its binary form, which nobody has read: what a gateway passes on, and a reply that
+/// was written before its call.</summary>
+/// <remarks>Its bytes do not change, so that many threads may send it. Only <see cref="EncodedMessage"/> and
+/// the formats take it; everything else reads it first.</remarks>
+/// <param name="type">The message's type.</param>
+/// <param name="bytes">The message, valid for as long as the call that it belongs to.</param>
+internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> bytes) : IMessage
+{
+    /// <summary>The message's type.</summary>
+    public RpcMessageInfo Type => type;
+
+    /// <summary>The message as protobuf writes it.</summary>
+    public ReadOnlyMemory<byte> Bytes => bytes;
+
+    /// <inheritdoc/>
+    public MessageDescriptor Descriptor => type.Descriptor;
+
+    /// <summary>The message itself where it was read already, else what its bytes are.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are no such message.</exception>
+    public static IMessage Readable(IMessage message) =>
+        message is OpaqueMessage opaque ? opaque.ToDynamic() : message;
+
+    /// <summary>Reads the message.</summary>
+    /// <param name="maxElements">The most elements that it may have.</param>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are no such message; ResourceExhausted: of
+    /// more elements than the limit.</exception>
+    public DynamicMessage ToDynamic(int maxElements = int.MaxValue) =>
+        DynamicMessage.Parse(type, bytes.Span, maxElements);
+
+    /// <inheritdoc/>
+    public int CalculateSize() => bytes.Length;
+
+    /// <inheritdoc/>
+    public void WriteTo(CodedOutputStream output) => ToDynamic().WriteTo(output);
+
+    /// <inheritdoc/>
+    public void MergeFrom(CodedInputStream input) =>
+        throw new NotSupportedException("A message that nobody has read cannot be changed.");
+}
