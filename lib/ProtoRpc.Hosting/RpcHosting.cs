@@ -45,7 +45,8 @@ public static class RpcHosting
     /// without TLS only where its endpoint says <c>Protocols: Http2</c>.</remarks>
     /// <param name="endpoints">The application, or a group of its routes.</param>
     /// <returns>For what is to hold for all of it, as <c>RequireAuthorization</c>.</returns>
-    /// <exception cref="InvalidOperationException">AddProtoRpc was not called.</exception>
+    /// <exception cref="InvalidOperationException">AddProtoRpc was not called, or these routes have a server
+    /// already.</exception>
     public static IEndpointConventionBuilder MapProtoRpc(this IEndpointRouteBuilder endpoints)
     {
         ArgumentNullException.ThrowIfNull(endpoints);
@@ -53,5 +54,34 @@ public static class RpcHosting
             ?? throw new InvalidOperationException(
                 "The application has no server to map. Call builder.Services.AddProtoRpc() before Build().");
         return MappedRoutes.Add(endpoints, faces);
+    }
+
+    /// <summary>Serves one more server, that the application made itself, under routes of its own. The
+    /// application stops the server when it stops.</summary>
+    /// <example><code>
+    /// app.MapGroup("/admin").MapProtoRpc(RpcServer.Create(schema).Handle("Restart", RestartAsync))
+    ///     .RequireAuthorization("admin");
+    /// </code></example>
+    /// <param name="endpoints">A group of routes.</param>
+    /// <param name="server">The server, whose set-up ends with this.</param>
+    /// <param name="http">How HTTP and gRPC behave; null for the defaults.</param>
+    /// <returns>For what is to hold for all of it, as <c>RequireAuthorization</c>.</returns>
+    /// <exception cref="InvalidOperationException">These routes have a server already.</exception>
+    public static IEndpointConventionBuilder MapProtoRpc(
+        this IEndpointRouteBuilder endpoints, RpcServer server, HttpServerOptions? http = null)
+    {
+        ArgumentNullException.ThrowIfNull(endpoints);
+        ArgumentNullException.ThrowIfNull(server);
+        MappedFaces faces = new(server, (http ?? new HttpServerOptions()) with { });
+        IEndpointConventionBuilder routes = MappedRoutes.Add(endpoints, faces);
+        IServiceProvider services = endpoints.ServiceProvider;
+        if (services.GetService<IHostApplicationLifetime>() is { } application)
+        {
+            TimeSpan drain = ServerLifetime.DrainOf(
+                services.GetRequiredService<IOptions<HostOptions>>().Value);
+            application.ApplicationStopping.Register(() => _ = server.StopAsync(drain));
+        }
+
+        return routes;
     }
 }

@@ -31,9 +31,14 @@ internal static class HostedServer
     }
 
     /// <summary>HTTP and gRPC on the endpoints of the application.</summary>
-    public static MappedFaces Map(IServiceProvider services) => new(
-        services.GetRequiredService<RpcServer>(),
-        HttpOf(services, services.GetRequiredService<IOptions<RpcHostOptions>>().Value));
+    public static MappedFaces Map(IServiceProvider services)
+    {
+        HttpServerOptions options = HttpOf(
+            services, services.GetRequiredService<IOptions<RpcHostOptions>>().Value);
+        return new MappedFaces(
+            services.GetRequiredService<RpcServer>(),
+            options with { AllowedHosts = [.. options.AllowedHosts, .. ApplicationHosts.Of(services)] });
+    }
 
     private static HttpServerOptions HttpOf(IServiceProvider services, RpcHostOptions options) =>
         options.Http with

@@ -9,7 +9,7 @@ using ProtoRpc.Server;
 namespace ProtoRpc.Hosting.Application;
 
 /// <summary>HTTP and gRPC on the endpoints of an application, behind its middleware and routing.</summary>
-internal sealed class MappedFaces
+internal sealed class MappedFaces : IDisposable
 {
     private readonly ServerHost _host;
     private readonly HttpServerOptions _options;
@@ -18,35 +18,49 @@ internal sealed class MappedFaces
     private readonly GrpcRoutes _grpc;
 
     // As many as the application has addresses and ports.
-    private readonly ConcurrentDictionary<string, (HttpService Http, GrpcService Grpc)> _services = new();
+    private readonly ConcurrentDictionary<MappedPlace, (HttpService Http, GrpcService Grpc)> _services =
+        new();
+    private readonly MappedCalls _calls = new();
 
+    /// <param name="server">The server, whose stop is also that of the requests.</param>
+    /// <param name="options">How HTTP and gRPC behave.</param>
     public MappedFaces(RpcServer server, HttpServerOptions options)
     {
-        _host = server.Open();
+        _host = server.Open(StopAsync);
         _options = options;
         _health = GrpcFace.HealthOf(_host, options);
         _http = new HttpRoutes(_host.Services, ServerPing.MethodOf(_host), basePath: "");
         _grpc = GrpcFace.Routes(_host, options, _health);
     }
 
+    /// <summary>Whether routes of the application lead here.</summary>
+    public bool IsMapped { get; set; }
+
     /// <summary>What the paths begin with: the names of services and of files.</summary>
     public IEnumerable<string> Names => _grpc.Services.Concat(_http.Files);
 
-    /// <summary>Tells those who watch that the end comes.</summary>
-    public void Stop() => _health?.Stop();
+    public void Dispose() => _calls.Dispose();
 
     /// <summary>Answers a request.</summary>
     /// <param name="http">The request.</param>
     /// <param name="path">What it asks for, within what is mapped.</param>
     /// <param name="basePath">What paths begin with for the client.</param>
-    public async Task HandleAsync(HttpContext http, string path, string basePath)
+    public Task HandleAsync(HttpContext http, string path, string basePath) =>
+        _calls.RunAsync(http, aborted => AnswerAsync(http, path, basePath, aborted));
+
+    private Task StopAsync(TimeSpan drain)
     {
-        bool isGrpc = GrpcService.IsGrpc(http.Request);
-        RpcEndpoint endpoint = EndpointOf(http);
+        _health?.Stop();
+        return _calls.StopAsync(drain);
+    }
+
+    private async Task AnswerAsync(
+        HttpContext http, string path, string basePath, CancellationToken aborted)
+    {
         (HttpService Http, GrpcService Grpc) services;
         try
         {
-            services = _services.GetOrAdd(endpoint.Uri, _ => Make(endpoint));
+            services = _services.GetOrAdd(MappedPlace.Of(http), Make);
         }
         catch (RpcException e)
         {
@@ -57,9 +71,9 @@ internal sealed class MappedFaces
         }
 
         PeerIdentity peer = PeerOf(http);
-        if (isGrpc)
+        if (GrpcService.IsGrpc(http.Request))
         {
-            await services.Grpc.HandleAsync(http, path, peer).ConfigureAwait(false);
+            await services.Grpc.HandleAsync(http, path, peer, aborted).ConfigureAwait(false);
             return;
         }
 
@@ -73,20 +87,23 @@ internal sealed class MappedFaces
             BrowserPolicy.Allow(http);
         }
 
-        await services.Http.HandleAsync(http, path, basePath, peer).ConfigureAwait(false);
+        await services.Http.HandleAsync(http, path, basePath, peer, aborted).ConfigureAwait(false);
     }
 
-    private (HttpService Http, GrpcService Grpc) Make(RpcEndpoint endpoint)
+    private (HttpService Http, GrpcService Grpc) Make(MappedPlace place)
     {
-        string authority = new Uri(endpoint.Uri).Authority;
-        RpcEndpoint grpc = RpcEndpoint.Parse($"{(endpoint.IsTls ? "grpcs" : "grpc")}://{authority}");
+        (RpcEndpoint http, RpcEndpoint grpc) = (place.Http, place.Grpc);
         HttpAuthentication authentication = new(
             _options.Security,
             _host.Options.Security.Authentication.HasFlag(RpcAuthentication.None),
-            endpoint);
+            http);
+        HostPolicy hosts = new(_options, certificate: null, http, place.IsLocalOnly)
+        {
+            Setting = "AllowedHosts in the settings of the application",
+        };
         return (
-            new HttpService(_host, _options, _http, authentication, endpoint),
-            new GrpcService(_host, _options, _grpc, authentication, grpc));
+            new HttpService(_host, _options, _http, authentication, hosts, http),
+            new GrpcService(_host, hosts, _grpc, authentication, grpc));
     }
 
     // Connections of a proxy bring the requests of many, so nothing is kept from request to request, and the
@@ -102,18 +119,5 @@ internal sealed class MappedFaces
             User = http.User.Identity is { IsAuthenticated: true } user ? user : peer.User,
             ProtectionLevel = http.Request.IsHttps ? RpcProtectionLevel.Privacy : RpcProtectionLevel.None,
         };
-    }
-
-    private static RpcEndpoint EndpointOf(HttpContext http)
-    {
-        string scheme = http.Request.IsHttps ? "https" : "http";
-        if (http.Connection.LocalIpAddress is not { } local)
-        {
-            // A Unix socket or a server without sockets, of which both are local.
-            return RpcEndpoint.Parse($"{scheme}://localhost:{(http.Request.IsHttps ? 443 : 80)}/");
-        }
-
-        IPAddress address = local.IsIPv4MappedToIPv6 ? local.MapToIPv4() : new(local.GetAddressBytes());
-        return RpcEndpoint.Parse($"{scheme}://{new IPEndPoint(address, http.Connection.LocalPort)}/");
     }
 }

@@ -12,6 +12,16 @@ internal static class MappedRoutes
 
     public static IEndpointConventionBuilder Add(IEndpointRouteBuilder endpoints, MappedFaces faces)
     {
+        if (endpoints.DataSources.OfType<MapMark>().Any())
+        {
+            throw new InvalidOperationException(
+                "These routes have a server already. Map one server at a place, and further ones "
+                + "under a prefix or a host: app.MapGroup(\"/v2\").MapProtoRpc() or "
+                + "app.MapGroup(\"\").RequireHost(\"v2.example.com\").MapProtoRpc().");
+        }
+
+        endpoints.DataSources.Add(new MapMark());
+        faces.IsMapped = true;
         RouteGroupBuilder group = endpoints.MapGroup("");
         foreach (string name in faces.Names.Where(IsPath).Distinct(StringComparer.OrdinalIgnoreCase))
         {

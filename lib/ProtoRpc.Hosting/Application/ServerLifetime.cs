@@ -32,14 +32,20 @@ internal sealed partial class ServerLifetime(
         return Task.CompletedTask;
     }
 
-    public Task StartedAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+    public Task StartedAsync(CancellationToken cancellationToken)
+    {
+        if (server.Endpoints.Count == 0 && !mapped.IsMapped)
+        {
+            LogNothingServed();
+        }
+
+        return Task.CompletedTask;
+    }
 
     // Before any part of the application stops, so that all parts drain at the same time.
     public Task StoppingAsync(CancellationToken cancellationToken)
     {
-        mapped.Stop();
-        TimeSpan time = host.Value.ShutdownTimeout;
-        _stopping = server.StopAsync(time == Timeout.InfiniteTimeSpan ? time : time * ShareOfDrain);
+        _stopping = server.StopAsync(DrainOf(host.Value));
         return Task.CompletedTask;
     }
 
@@ -62,6 +68,17 @@ internal sealed partial class ServerLifetime(
     }
 
     public Task StoppedAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <summary>For how long running calls may go on when the application stops.</summary>
+    public static TimeSpan DrainOf(HostOptions host) => host.ShutdownTimeout == Timeout.InfiniteTimeSpan
+        ? Timeout.InfiniteTimeSpan
+        : host.ShutdownTimeout * ShareOfDrain;
+
+    [LoggerMessage(
+        12, LogLevel.Warning,
+        "The server of AddProtoRpc serves nothing: call app.MapProtoRpc(), or add an endpoint to the setting "
+        + "'ProtoRpc:Endpoints'.")]
+    private partial void LogNothingServed();
 
     [LoggerMessage(10, LogLevel.Information, "Listening on {Endpoint}.")]
     private partial void LogListening(RpcEndpoint endpoint);

@@ -22,7 +22,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         HealthService? health = HealthOf(host, options);
         GrpcRoutes routes = Routes(host, options, health);
         Func<RpcEndpoint, RequestDelegate> service = bound => new GrpcService(
-            host, options, routes,
+            host, new HostPolicy(options, host.Options.Certificate, bound), routes,
             new HttpAuthentication(options.Security, SecurityPolicy.Open, bound), bound).HandleAsync;
         return new GrpcEndpoint(
             endpoint.IsTls

@@ -15,6 +15,7 @@ namespace ProtoRpc.Hosting.Grpc;
 /// <param name="input">The frames of the request.</param>
 /// <param name="output">Where those of the reply go.</param>
 /// <param name="response">What goes around them.</param>
+/// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
 internal sealed class GrpcServerCall(
     ServerHost host,
     RpcEndpoint endpoint,
@@ -23,7 +24,8 @@ internal sealed class GrpcServerCall(
     PeerIdentity peer,
     PipeReader input,
     PipeWriter output,
-    GrpcResponse response)
+    GrpcResponse response,
+    CancellationToken aborted)
     : MessageCall(host, endpoint, peer)
 {
     private GrpcServerStream? _stream;
@@ -42,7 +44,7 @@ internal sealed class GrpcServerCall(
     {
         HttpRequest request = http.Request;
         return new CallHead(
-            method, GrpcRequest.ContextOf(request), GrpcRequest.DeadlineOf(request), http.RequestAborted)
+            method, GrpcRequest.ContextOf(request), GrpcRequest.DeadlineOf(request), aborted)
         {
             Headers = () => GrpcRequest.MetadataOf(request),
             Services = http.RequestServices,

@@ -9,11 +9,9 @@ namespace ProtoRpc.Hosting.Grpc;
 
 /// <summary>Answers the requests of one gRPC endpoint.</summary>
 internal sealed class GrpcService(
-    ServerHost host, HttpServerOptions options, GrpcRoutes routes, HttpAuthentication authentication,
+    ServerHost host, HostPolicy hosts, GrpcRoutes routes, HttpAuthentication authentication,
     RpcEndpoint endpoint)
 {
-    private readonly HostPolicy _hosts = new(options, host.Options.Certificate, endpoint);
-
     /// <summary>Whether a request is one of gRPC.</summary>
     public static bool IsGrpc(HttpRequest request)
     {
@@ -26,16 +24,19 @@ internal sealed class GrpcService(
 
     /// <summary>Answers a request to an endpoint that the server opened.</summary>
     public Task HandleAsync(HttpContext http) =>
-        HandleAsync(http, http.Request.Path.Value ?? "", ConnectionPeer.IdentityOf(http));
+        HandleAsync(
+            http, http.Request.Path.Value ?? "", ConnectionPeer.IdentityOf(http), http.RequestAborted);
 
     /// <summary>Answers a request.</summary>
     /// <param name="http">The request.</param>
     /// <param name="path">What it calls.</param>
     /// <param name="peer">Who sends it, as far as the connection or the application tells.</param>
-    public async Task HandleAsync(HttpContext http, string path, PeerIdentity peer)
+    /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
+    public async Task HandleAsync(
+        HttpContext http, string path, PeerIdentity peer, CancellationToken aborted)
     {
         HttpResponse reply = http.Response;
-        bool isAllowed = _hosts.Allows(http.Request);
+        bool isAllowed = hosts.Allows(http.Request);
         if (!isAllowed && !(IsGrpc(http.Request) && HttpProtocol.IsHttp2(http.Request.Protocol)))
         {
             reply.StatusCode = StatusCodes.Status403Forbidden;
@@ -70,7 +71,7 @@ internal sealed class GrpcService(
         {
             if (!isAllowed)
             {
-                throw _hosts.Refusal(http.Request);
+                throw hosts.Refusal(http.Request);
             }
 
             peer = await authentication.CheckAsync(http, peer).ConfigureAwait(false);
@@ -91,7 +92,8 @@ internal sealed class GrpcService(
         {
             Bound(http, method);
             GrpcServerCall call = new(
-                host, endpoint, http, method, peer, http.Request.BodyReader, reply.BodyWriter, response);
+                host, endpoint, http, method, peer, http.Request.BodyReader, reply.BodyWriter, response,
+                aborted);
             await call.RunAsync().ConfigureAwait(false);
         }
     }

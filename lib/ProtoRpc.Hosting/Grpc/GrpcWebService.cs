@@ -19,7 +19,9 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
     /// <param name="method">What it calls; null where there is no such method.</param>
     /// <param name="missing">What is not there.</param>
     /// <param name="peer">Who calls.</param>
-    public async Task HandleAsync(HttpContext http, ServerMethod? method, string missing, PeerIdentity peer)
+    /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
+    public async Task HandleAsync(
+        HttpContext http, ServerMethod? method, string missing, PeerIdentity peer, CancellationToken aborted)
     {
         bool isText = TypeOf(http.Request) == Text;
         http.Response.ContentType = isText ? $"{Text}+proto" : $"{Binary}+proto";
@@ -32,7 +34,7 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
             PipeReader input = isText
                 ? await DecodeAsync(http).ConfigureAwait(false)
                 : http.Request.BodyReader;
-            GrpcServerCall call = new(host, endpoint, http, found, peer, input, output, response);
+            GrpcServerCall call = new(host, endpoint, http, found, peer, input, output, response, aborted);
             await call.RunAsync().ConfigureAwait(false);
         }
         catch (RpcException e)

@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Net;
 using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.Transports;
 
@@ -22,16 +23,25 @@ internal sealed class HostPolicy
     private readonly bool _isLoopback;
     private readonly bool _takesAll;
 
+    /// <param name="options">The names that are allowed.</param>
+    /// <param name="certificate">The certificate of the endpoint; null where only its connections
+    /// have it.</param>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="isLocalOnly">Whether no network reaches it.</param>
     /// <exception cref="RpcException">InvalidArgument: an allowed host is not a host name.</exception>
-    public HostPolicy(HttpServerOptions options, X509Certificate2? certificate, RpcEndpoint endpoint)
+    public HostPolicy(HttpServerOptions options, X509Certificate2? certificate, RpcEndpoint endpoint,
+        bool isLocalOnly = false)
     {
         _certificate = endpoint.IsTls ? certificate : null;
         _allowed = [.. options.AllowedHosts.Select(name => new StringSegment(Normalize(name, endpoint)))];
         _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
 
         // Browsers cannot open Unix sockets, and gRPC clients send all kinds of names there.
-        _takesAll = endpoint.IsLocalOnly || (!_isLoopback && _allowed.Length == 0);
+        _takesAll = isLocalOnly || endpoint.IsLocalOnly || (!_isLoopback && _allowed.Length == 0);
     }
+
+    /// <summary>Where names are allowed, for errors.</summary>
+    public string Setting { get; init; } = "the allowed hosts of the listener (AllowedHost)";
 
     /// <summary>Whether a request calls the endpoint by one of its names.</summary>
     public bool Allows(HttpRequest request)
@@ -42,7 +52,7 @@ internal sealed class HostPolicy
         }
 
         string name = WithoutRootDot(HostOf(request));
-        return (_isLoopback && (IsLoopbackName(name) || IsCertified(name)))
+        return (_isLoopback && (IsLoopbackName(name) || IsCertified(request, name)))
             || (name.Length > 0 && HostString.MatchesAny(name, _allowed));
     }
 
@@ -64,7 +74,7 @@ internal sealed class HostPolicy
             ? $"This listener does not answer to the host name '{name}'. "
             : "The request names no host. ")
         + (_isLoopback ? "Call it as localhost or 127.0.0.1, or add" : "Add")
-        + " the name to the allowed hosts of the listener (AllowedHost).");
+        + $" the name to {Setting}.");
 
     // As it was sent: HttpRequest.Host has international names in Unicode.
     private static string HostOf(HttpRequest request) => new HostString(request.Headers.Host.ToString()).Host;
@@ -74,9 +84,13 @@ internal sealed class HostPolicy
         || name.EndsWith(".localhost", StringComparison.OrdinalIgnoreCase);
 
     // Whoever has a page under a name of the certificate has the certificate.
-    private bool IsCertified(string name) => _certificate is not null
-        && Uri.CheckHostName(name) == UriHostNameType.Dns
-        && _certificate.MatchesHostname(name);
+    private bool IsCertified(HttpRequest request, string name) =>
+        Uri.CheckHostName(name) == UriHostNameType.Dns
+        && (_certificate ?? CertificateOf(request)) is { } certificate && certificate.MatchesHostname(name);
+
+    // The endpoints of an application have certificates that only Kestrel knows.
+    private static X509Certificate2? CertificateOf(HttpRequest request) =>
+        request.HttpContext.Features.Get<ISslStreamFeature>()?.SslStream.LocalCertificate as X509Certificate2;
 
     // The dot at the end stands for the root of the name system and changes nothing else.
     private static string WithoutRootDot(string name) => name.EndsWith('.') ? name[..^1] : name;

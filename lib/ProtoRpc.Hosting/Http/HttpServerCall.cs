@@ -13,7 +13,7 @@ namespace ProtoRpc.Hosting.Http;
 /// <summary>A call over HTTP: a request in one format in, a reply or an error in another out.</summary>
 internal sealed class HttpServerCall(
     HttpReplies replies, ServerHost host, RpcEndpoint endpoint, HttpContext http, ServerMethod method,
-    PeerIdentity peer)
+    PeerIdentity peer, CancellationToken aborted)
     : MessageCall(host, endpoint, peer)
 {
     private readonly FormatOptions _formats =
@@ -46,7 +46,7 @@ internal sealed class HttpServerCall(
             _streamFormat is not null ? (_streamFormat.Format, _streamFormat.MediaType)
             : _connect is not null ? (_connect.Format, _connect.MediaType)
             : HttpReplies.WriterOf(request, _reader) ?? throw NotAcceptable(MediaTypes.Known);
-        return new CallHead(method, IncomingContext(request), DeadlineOf(request), http.RequestAborted)
+        return new CallHead(method, IncomingContext(request), DeadlineOf(request), aborted)
         {
             Headers = () => HandlerHeaders.Read(request),
             Services = http.RequestServices,

@@ -25,20 +25,21 @@ internal sealed class HttpService
         ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
         : this(
             host, options, new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name),
-            new HttpAuthentication(options.Security, policy, endpoint), endpoint)
+            new HttpAuthentication(options.Security, policy, endpoint),
+            new HostPolicy(options, host.Options.Certificate, endpoint), endpoint)
     {
     }
 
     public HttpService(
         ServerHost host, HttpServerOptions options, HttpRoutes routes,
-        HttpAuthentication authentication, RpcEndpoint endpoint)
+        HttpAuthentication authentication, HostPolicy hosts, RpcEndpoint endpoint)
     {
         _routes = routes;
         _host = host;
         _endpoint = endpoint;
         _replies = new HttpReplies(host.Options.Limits, options);
         _page = new ServicePage(host.Services);
-        _hosts = new HostPolicy(options, host.Options.Certificate, endpoint);
+        _hosts = hosts;
         _browsers = new BrowserPolicy(options.AllowedOrigins);
         _authentication = authentication;
         _grpcWeb = new GrpcWebService(host, endpoint);
@@ -47,14 +48,17 @@ internal sealed class HttpService
 
     /// <summary>Answers a request to an endpoint that the server opened.</summary>
     public Task HandleAsync(HttpContext http) => HandleAsync(
-        http, http.Request.Path.Value ?? "/", _endpoint.Name, ConnectionPeer.IdentityOf(http));
+        http, http.Request.Path.Value ?? "/", _endpoint.Name, ConnectionPeer.IdentityOf(http),
+        http.RequestAborted);
 
     /// <summary>Answers a request.</summary>
     /// <param name="http">The request.</param>
     /// <param name="path">What it asks for.</param>
     /// <param name="basePath">What paths begin with for the client.</param>
     /// <param name="peer">Who sends it, as far as the connection or the application tells.</param>
-    public async Task HandleAsync(HttpContext http, string path, string basePath, PeerIdentity peer)
+    /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
+    public async Task HandleAsync(
+        HttpContext http, string path, string basePath, PeerIdentity peer, CancellationToken aborted)
     {
         ServerMethod? called = null;
         try
@@ -75,7 +79,8 @@ internal sealed class HttpService
             }
 
             peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
-            called = await AnswerAsync(http, route, basePath, peer).ConfigureAwait(false);
+            called = await AnswerAsync(http, route, basePath, peer, aborted)
+                .ConfigureAwait(false);
         }
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
         {
@@ -89,18 +94,19 @@ internal sealed class HttpService
 
         if (called is not null)
         {
-            await new HttpServerCall(_replies, _host, _endpoint, http, called, peer).RunAsync()
-                .ConfigureAwait(false);
+            await new HttpServerCall(_replies, _host, _endpoint, http, called, peer, aborted)
+                .RunAsync().ConfigureAwait(false);
         }
     }
 
     // Answers what is no call; a method that is called is the result.
     private async Task<ServerMethod?> AnswerAsync(
-        HttpContext http, HttpRoute route, string basePath, PeerIdentity peer)
+        HttpContext http, HttpRoute route, string basePath, PeerIdentity peer, CancellationToken aborted)
     {
         if (HttpMethods.IsPost(http.Request.Method) && GrpcWebService.IsGrpcWeb(http.Request))
         {
-            await _grpcWeb.HandleAsync(http, route.Method, route.Missing, peer).ConfigureAwait(false);
+            await _grpcWeb.HandleAsync(http, route.Method, route.Missing, peer, aborted)
+                .ConfigureAwait(false);
         }
         else if (route.Method is { } method)
         {

@@ -17,6 +17,13 @@ public sealed record RpcClientOptions
     /// other endpoints say so by themselves.</summary>
     public bool UseTls { get; set; }
 
+    /// <summary>Makes what sends the requests of <c>http://</c>, <c>https://</c>, <c>grpc://</c> and
+    /// <c>grpcs://</c> endpoints instead of sockets: the handler of a test server, or one with connections of
+    /// its own, for which <see cref="Tls"/>, <see cref="Security"/> and <see cref="KeepAlive"/> then have no
+    /// effect. Called for each client and for each schema that is fetched over HTTP; the handler is
+    /// disposed with them. Null for sockets.</summary>
+    public Func<HttpMessageHandler>? HttpHandler { get; set; }
+
     /// <summary>Headers that go with every call.</summary>
     public RpcMetadata Headers { get; set; } = new();
 

@@ -242,7 +242,14 @@ public sealed class RpcServer : IRpcServer
 
     /// <summary>Ends the set-up. Endpoints that the server does not bind itself, as those of a web
     /// application, begin to serve with this.</summary>
-    internal ServerHost Open()
+    /// <param name="stop">Stops such endpoints, and gets the time that running calls have.</param>
+    internal ServerHost Open(Func<TimeSpan, Task> stop)
+    {
+        _endpoints.StopAlso(stop);
+        return Open();
+    }
+
+    private ServerHost Open()
     {
         lock (_services)
         {

@@ -13,6 +13,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     private readonly TaskCompletionSource _completion = new(
         TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _gate = new();
+    private readonly List<Func<TimeSpan, Task>> _others = [];
     private IServedEndpoint[] _served = [];
     private Task? _stopping;
     private RpcServerCounters _last;
@@ -46,6 +47,16 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     {
         RequireNotStarted();
         _wanted.Add(endpoint);
+    }
+
+    /// <summary>Stops endpoints of somebody else with the server's own.</summary>
+    /// <param name="stop">Gets the time that running calls have.</param>
+    public void StopAlso(Func<TimeSpan, Task> stop)
+    {
+        lock (_gate)
+        {
+            _others.Add(stop);
+        }
     }
 
     /// <summary>Binds every endpoint; when one cannot be bound, those before it are closed again.</summary>
@@ -111,7 +122,9 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     {
         try
         {
-            await Task.WhenAll(_served.Select(s => s.StopAsync(drain))).ConfigureAwait(false);
+            await Task.WhenAll(
+                [.. _served.Select(s => s.StopAsync(drain)), .. _others.Select(stop => stop(drain))])
+                .ConfigureAwait(false);
         }
         finally
         {

@@ -60,6 +60,13 @@ internal sealed class ServerHost(
     public CallFailure Fail(RpcServerCallContext? context, PeerIdentity peer, Exception error)
     {
         error = context?.Clock.Explain(error) ?? error;
+        if (error is OperationCanceledException && context is { Clock.Aborted.IsCancellationRequested: true })
+        {
+            // Nobody records it. Callers that are still there have a server that stops.
+            return CallFailure.OfRequest(
+                new OperationCanceledException("The server stopped the call before its handler ended.", error));
+        }
+
         if (context is not { RunsHandler: true })
         {
             CallFailure early = CallFailure.Of(error, DetailFor(peer));

@@ -17,9 +17,21 @@ internal static class HttpTransport
         new(endpoint.Uri.EndsWith('/') ? endpoint.Uri : endpoint.Uri + "/");
 
     /// <summary>Makes what sends requests to an endpoint.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="limits">The bounds.</param>
+    /// <param name="security">As whom it is called.</param>
+    /// <param name="tls">Whom to trust.</param>
+    /// <param name="foreign">Makes the handler that sends them instead of sockets; null for sockets.</param>
     public static HttpMessageInvoker Create(
-        RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls)
+        RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls,
+        Func<HttpMessageHandler>? foreign = null)
     {
+        if (foreign is not null)
+        {
+            return new HttpMessageInvoker(
+                new DecompressingHandler(new ForeignHandler(foreign())), disposeHandler: true);
+        }
+
         SocketsHttpHandler handler = new()
         {
             AllowAutoRedirect = false,

@@ -47,11 +47,11 @@ public static partial class HostingPageTests
     [Fact]
     public static async Task Exceptions_of_methods_and_endpoints_are_logged()
     {
-        using Lines lines = new();
+        ConcurrentQueue<string> lines = [];
         await using (HostedApp app = await HostedApp.StartAsync(
             builder =>
             {
-                builder.Logging.AddProvider(lines);
+                builder.Logging.AddProvider(new LogLines(lines));
                 HostedApp.AddOrders(builder);
             },
             null,
@@ -64,36 +64,12 @@ public static partial class HostingPageTests
             await app.Application.StopAsync();
         }
 
-        Assert.Contains(lines.All, line => line.StartsWith("Error ProtoRpc.RpcServer: shop.Orders/Place")
+        Assert.Contains(lines, line => line.StartsWith("Error ProtoRpc.RpcServer: shop.Orders/Place")
             && line.EndsWith("InvalidOperationException"));
-        Assert.Contains(lines.All, line => line.Contains(": Listening on ncacn_ip_tcp:127.0.0.1["));
-        Assert.Contains(lines.All, line => line.Contains(": Stopped listening on ncacn_ip_tcp:127.0.0.1["));
+        Assert.Contains(lines, line => line.Contains(": Listening on ncacn_ip_tcp:127.0.0.1["));
+        Assert.Contains(lines, line => line.Contains(": Stopped listening on ncacn_ip_tcp:127.0.0.1["));
     }
 
     [GeneratedRegex("// <host>\n(?<code>.*?)\\s*// </host>", RegexOptions.Singleline)]
     private static partial Regex Sample();
-
-    private sealed class Lines : ILoggerProvider
-    {
-        public ConcurrentQueue<string> All { get; } = [];
-
-        public ILogger CreateLogger(string categoryName) => new Line(categoryName, All);
-
-        public void Dispose()
-        {
-        }
-    }
-
-    private sealed class Line(string category, ConcurrentQueue<string> all) : ILogger
-    {
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(
-            LogLevel logLevel, EventId eventId, TState state, Exception? exception,
-            Func<TState, Exception?, string> formatter) => all.Enqueue(
-            $"{logLevel} {category}: {formatter(state, exception)} {exception?.GetType().Name}".Trim());
-    }
 }

@@ -37,6 +37,12 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             endpoint.IsTls ? "https" : "http",
             endpoint.Kind.HasPort ? endpoint.Host : "localhost",
             endpoint.Kind.HasPort ? endpoint.Port : 80).Uri;
+        if (options.HttpHandler is { } make)
+        {
+            Http = new HttpMessageInvoker(make(), disposeHandler: true);
+            return;
+        }
+
         SocketsHttpHandler handler = new()
         {
             AllowAutoRedirect = false,
@@ -102,6 +108,12 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     /// <inheritdoc cref="Connect"/>
     public async Task ConnectAsync(CancellationToken cancellation)
     {
+        if (Options.HttpHandler is not null)
+        {
+            // The connections are those of the handler.
+            return;
+        }
+
         DialedConnection fresh = await DialAsync(cancellation).ConfigureAwait(false);
         _freshUntil = Environment.TickCount64 + (long)FreshFor.TotalMilliseconds;
         Interlocked.Exchange(ref _fresh, fresh)?.Dispose();

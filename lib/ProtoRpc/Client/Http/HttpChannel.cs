@@ -40,7 +40,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             IgnoreUnknownFields = true,
         };
         _http = HttpTransport.Create(
-            endpoint, options.Limits, options.Security, options.Tls);
+            endpoint, options.Limits, options.Security, options.Tls, options.HttpHandler);
     }
 
     public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Http;
