@@ -1,5 +1,6 @@
 using System.Collections.Frozen;
 using ProtoRpc.Messages.Binary;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
@@ -21,7 +22,7 @@ internal sealed class FieldLayout
         IsMessage = Kind is RpcFieldKind.Message or RpcFieldKind.Group;
         IsReference = IsRepeated || IsMessage || Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
 
-        uint wireType = WireTypeOf(Kind);
+        uint wireType = (uint)FieldWireTypes.Of(Kind);
         Tag = WireType.MakeTag(info.Number, wireType);
         bool packable = IsRepeated && wireType
             is WireType.Varint or WireType.Fixed32 or WireType.Fixed64;
@@ -96,13 +97,4 @@ internal sealed class FieldLayout
 
     /// <summary>The value of a map.</summary>
     public FieldLayout Value => Message.Fields[1];
-
-    private static uint WireTypeOf(RpcFieldKind kind) => kind switch
-    {
-        RpcFieldKind.Double or RpcFieldKind.Fixed64 or RpcFieldKind.SFixed64 => WireType.Fixed64,
-        RpcFieldKind.Float or RpcFieldKind.Fixed32 or RpcFieldKind.SFixed32 => WireType.Fixed32,
-        RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message => WireType.LengthDelimited,
-        RpcFieldKind.Group => WireType.StartGroup,
-        _ => WireType.Varint,
-    };
 }

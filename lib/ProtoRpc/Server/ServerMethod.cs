@@ -118,14 +118,7 @@ internal sealed class ServerMethod
             return DynamicMessage.Parse(Info.RequestType, body, context.MaxElements);
         }
 
-        try
-        {
-            return Checked(_requestParser.ParseFrom(body));
-        }
-        catch (InvalidProtocolBufferException e)
-        {
-            throw NotARequest(e);
-        }
+        return Parsed(_requestParser, body, static (parser, bytes) => parser.ParseFrom(bytes));
     }
 
     /// <summary>The same for bytes that lie in several pieces.</summary>
@@ -141,14 +134,7 @@ internal sealed class ServerMethod
             return DynamicMessage.Parse(Info.RequestType, body, context.MaxElements);
         }
 
-        try
-        {
-            return Checked(_requestParser.ParseFrom(body));
-        }
-        catch (InvalidProtocolBufferException e)
-        {
-            throw NotARequest(e);
-        }
+        return Parsed(_requestParser, body, static (parser, bytes) => parser.ParseFrom(bytes));
     }
 
     /// <summary>The same for a request that is too large for memory, or was.</summary>
@@ -167,14 +153,7 @@ internal sealed class ServerMethod
             return ReadRequest(bytes.AsMemory(), context);
         }
 
-        try
-        {
-            return Checked(_requestParser.ParseFrom(body));
-        }
-        catch (InvalidProtocolBufferException e)
-        {
-            throw NotARequest(e);
-        }
+        return Parsed(_requestParser, body, static (parser, bytes) => parser.ParseFrom(bytes));
     }
 
     /// <summary>The same for a request in any format.</summary>
@@ -233,13 +212,22 @@ internal sealed class ServerMethod
     private async ValueTask<IMessage> ReadReplyAsync(RpcServerCallContext context, IMessage request) =>
         OpaqueMessage.Readable(await _handler(context, request).ConfigureAwait(false));
 
-    private IMessage Checked(IMessage request)
+    // One for all that a parser reads from; the lambdas capture nothing.
+    private IMessage Parsed<TBody>(
+        MessageParser parser, TBody body, Func<MessageParser, TBody, IMessage> parse)
+        where TBody : allows ref struct
     {
-        MessageChecks.RequireInitialized(request, Info.RequestType);
-        return request;
+        try
+        {
+            IMessage request = parse(parser, body);
+            MessageChecks.RequireInitialized(request, Info.RequestType);
+            return request;
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The request is not a {Info.RequestType.FullName}: {e.Message}", e);
+        }
     }
-
-    private RpcException NotARequest(Exception why) => new(
-        RpcStatusCode.InvalidArgument,
-        $"The request is not a {Info.RequestType.FullName}: {why.Message}", why);
 }

@@ -133,6 +133,13 @@ internal static class EndpointErrors
         Endpoint = endpoint,
     };
 
+    /// <summary>Connecting was cancelled by the caller, or else took too long.</summary>
+    public static RpcException ConnectGivenUp(
+        RpcEndpoint endpoint, TimeSpan timeout, OperationCanceledException exception,
+        CancellationToken cancellation) => cancellation.IsCancellationRequested
+            ? ConnectCancelled(endpoint, exception)
+            : ConnectTimedOut(endpoint, timeout);
+
     /// <summary>Connecting took too long.</summary>
     public static RpcException ConnectTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
         RpcStatusCode.DeadlineExceeded,

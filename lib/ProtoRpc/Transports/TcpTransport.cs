@@ -76,9 +76,7 @@ internal sealed class TcpTransport : INativeTransport
         }
         catch (OperationCanceledException e)
         {
-            throw cancellation.IsCancellationRequested
-                ? EndpointErrors.ConnectCancelled(endpoint, e)
-                : EndpointErrors.ConnectTimedOut(endpoint, timeout);
+            throw EndpointErrors.ConnectGivenUp(endpoint, timeout, e, cancellation);
         }
     }
 

@@ -68,9 +68,7 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
         catch (OperationCanceledException e)
         {
-            throw cancellation.IsCancellationRequested
-                ? EndpointErrors.ConnectCancelled(endpoint, e)
-                : EndpointErrors.ConnectTimedOut(endpoint, timeout);
+            throw EndpointErrors.ConnectGivenUp(endpoint, timeout, e, cancellation);
         }
     }
 

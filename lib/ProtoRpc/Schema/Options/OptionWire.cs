@@ -14,7 +14,7 @@ internal static class OptionWire
         CodedInputStream input, uint tag, RpcFieldInfo field, byte[] bytes, OptionFieldValues values)
     {
         WireType wire = GetTagWireType(tag);
-        if (wire == WireTypeOf(field.Kind))
+        if (wire == FieldWireTypes.Of(field.Kind))
         {
             bool isGroup = field.Kind == RpcFieldKind.Group;
             values.Add(field, isGroup ? ReadGroup(input, tag, bytes) : ReadValue(input, field));
@@ -76,13 +76,4 @@ internal static class OptionWire
     // proto2 lets strings hold any bytes; those that are no text stay bytes.
     private static object ReadText(byte[] bytes) =>
         Utf8.IsValid(bytes) ? Encoding.UTF8.GetString(bytes) : bytes;
-
-    private static WireType WireTypeOf(RpcFieldKind kind) => kind switch
-    {
-        RpcFieldKind.Double or RpcFieldKind.Fixed64 or RpcFieldKind.SFixed64 => WireType.Fixed64,
-        RpcFieldKind.Float or RpcFieldKind.Fixed32 or RpcFieldKind.SFixed32 => WireType.Fixed32,
-        RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message => WireType.LengthDelimited,
-        RpcFieldKind.Group => WireType.StartGroup,
-        _ => WireType.Varint,
-    };
 }

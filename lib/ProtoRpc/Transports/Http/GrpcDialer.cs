@@ -49,9 +49,8 @@ internal static class GrpcDialer
         {
             RpcException known => known,
             SocketException e => EndpointErrors.CannotConnect(endpoint, e),
-            OperationCanceledException when cancellation.IsCancellationRequested =>
-                EndpointErrors.ConnectCancelled(endpoint, exception),
-            OperationCanceledException => EndpointErrors.ConnectTimedOut(endpoint, timeout),
+            OperationCanceledException e =>
+                EndpointErrors.ConnectGivenUp(endpoint, timeout, e, cancellation),
             _ => EndpointErrors.CannotConnect(endpoint, exception),
         };
 
