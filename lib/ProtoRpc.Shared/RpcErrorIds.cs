@@ -88,6 +88,7 @@ public static class RpcErrorIds
     public const string OneofConflict = nameof(OneofConflict);
     public const string TooDeep = nameof(TooDeep);
     public const string TooManyElements = nameof(TooManyElements);
+    public const string TrimmedType = nameof(TrimmedType);
     public const string UnknownField = nameof(UnknownField);
     public const string UnknownMessageType = nameof(UnknownMessageType);
 

@@ -1,4 +1,3 @@
-using System.Reflection;
 using System.Runtime.CompilerServices;
 
 namespace ProtoRpc;
@@ -8,18 +7,23 @@ public sealed class RpcException : Exception
 {
     private readonly string? _errorId;
 
-    private readonly Assembly _author;
-
     /// <summary>Makes an exception of a status and a message that says what is wrong,
     /// where, and what to do.</summary>
     /// <remarks>Messages are shown in terminals and logs and may quote a peer, so control characters are
     /// written by their number (<see cref="TerminalText"/>).</remarks>
-    [MethodImpl(MethodImplOptions.NoInlining)]
     public RpcException(RpcStatusCode code, string message, Exception? innerException = null)
+        : this(code, message, innerException, isByProtoRpc: false)
+    {
+    }
+
+    // The compiler takes this one wherever it is visible, which is in ProtoRpc's own assemblies.
+    [OverloadResolutionPriority(1)]
+    internal RpcException(
+        RpcStatusCode code, string message, Exception? innerException = null, bool isByProtoRpc = true)
         : base(TerminalText.Neutralize(message), innerException)
     {
         Code = code;
-        _author = Assembly.GetCallingAssembly();
+        IsByProtoRpc = isByProtoRpc;
     }
 
     /// <summary>The status of the call.</summary>
@@ -78,7 +82,5 @@ public sealed class RpcException : Exception
     internal bool HasOwnErrorId => _errorId is not null;
 
     /// <summary>Whether ProtoRpc wrote the text, and not an application.</summary>
-    internal bool IsByProtoRpc => _author == typeof(RpcException).Assembly
-        || _author.GetName().Name is "ProtoRpc" or "ProtoRpc.Hosting" or "ProtoRpc.PowerShell"
-        or "ProtoRpc.Tool";
+    internal bool IsByProtoRpc { get; }
 }

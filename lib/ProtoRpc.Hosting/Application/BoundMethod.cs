@@ -35,7 +35,8 @@ internal sealed class BoundMethod(RpcMethodInfo info, Type service, MethodInfo m
         }
 
         Func<IAsyncEnumerable<IMessage>, object>? requests = info.IsClientStreaming
-            ? Make<Func<IAsyncEnumerable<IMessage>, object>>(nameof(Cast), RequestType)
+            ? typeof(BoundMethod).GetMethod(nameof(Cast), Own)!.MakeGenericMethod(RequestType)
+                .CreateDelegate<Func<IAsyncEnumerable<IMessage>, object>>()
             : null;
         if (!info.IsServerStreaming)
         {
@@ -91,14 +92,11 @@ internal sealed class BoundMethod(RpcMethodInfo info, Type service, MethodInfo m
     {
         Type given = method.ReturnType;
         return !given.IsGenericType ? static result => new((IMessage)result)
-            : Make<Func<object, ValueTask<IMessage>>>(
-                given.GetGenericTypeDefinition() == typeof(Task<>) ? nameof(OfTask) : nameof(OfValueTask),
-                ReplyType);
+            : (given.GetGenericTypeDefinition() == typeof(Task<>)
+                ? typeof(BoundMethod).GetMethod(nameof(OfTask), Own)!.MakeGenericMethod(ReplyType)
+                : typeof(BoundMethod).GetMethod(nameof(OfValueTask), Own)!.MakeGenericMethod(ReplyType))
+                .CreateDelegate<Func<object, ValueTask<IMessage>>>();
     }
-
-    private static TDelegate Make<TDelegate>(string name, Type message)
-        where TDelegate : Delegate =>
-        typeof(BoundMethod).GetMethod(name, Own)!.MakeGenericMethod(message).CreateDelegate<TDelegate>();
 
     private static async ValueTask<IMessage> OfTask<TReply>(object result)
         where TReply : class, IMessage =>

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Text.RegularExpressions;
@@ -8,6 +9,8 @@ namespace ProtoRpc.Client;
 internal static partial class RemoteExceptionFactory
 {
     private const string FrameworkCore = "mscorlib";
+
+    private const string ByName = "Makes an exception of a type that the server names.";
 
     /// <summary>An exception of the remote type with the remote message, or null when the type is not
     /// allowed, not there, or not to be made so.</summary>
@@ -20,10 +23,9 @@ internal static partial class RemoteExceptionFactory
 
         try
         {
-            return Find(remote, allowed) is { IsAbstract: false, ContainsGenericParameters: false } type
-                && typeof(Exception).IsAssignableFrom(type)
-                    ? Make(type, remote.Message)
-                    : null;
+            return TypeMembers.AreKept ? Find(remote, allowed)
+                : IsCore(remote, allowed) ? CoreExceptions.Create(remote.TypeName, remote.Message)
+                : null;
         }
         catch (Exception e) when (e is IOException or BadImageFormatException
             or TypeLoadException or ArgumentException or NotSupportedException)
@@ -33,13 +35,26 @@ internal static partial class RemoteExceptionFactory
         }
     }
 
+    [RequiresUnreferencedCode(ByName)]
+    private static Exception? Find(RpcRemoteException remote, RpcExceptionTypes allowed) =>
+        FindType(remote, allowed) is { IsAbstract: false, ContainsGenericParameters: false } type
+        && typeof(Exception).IsAssignableFrom(type)
+            ? Make(type, remote.Message)
+            : null;
+
+    private static bool IsCore(RpcRemoteException remote, RpcExceptionTypes allowed) =>
+        allowed == RpcExceptionTypes.CoreLibrary
+        || AssemblyOf(remote)?.Name is FrameworkCore or "System.Private.CoreLib";
+
     // The only text of ArgumentNullException and others of the kind is the name of a parameter; with an inner
     // exception beside it, it is the message, but for TypeInitializationException.
+    [RequiresUnreferencedCode(ByName)]
     private static Exception? Make(Type type, string message) =>
         Make(type, [typeof(string), typeof(Exception)], [message, null])
             ?? Make(type, [typeof(string)], [message]);
 
     // AggregateException refuses null as its inner exception.
+    [RequiresUnreferencedCode(ByName)]
     private static Exception? Make(Type type, Type[] parameters, object?[] values)
     {
         try
@@ -57,7 +72,8 @@ internal static partial class RemoteExceptionFactory
     private static bool TakesMessage(ConstructorInfo constructor) =>
         constructor.GetParameters()[0].Name?.EndsWith("name", StringComparison.OrdinalIgnoreCase) != true;
 
-    private static Type? Find(RpcRemoteException remote, RpcExceptionTypes allowed)
+    [RequiresUnreferencedCode(ByName)]
+    private static Type? FindType(RpcRemoteException remote, RpcExceptionTypes allowed)
     {
         // .NET Framework's name for the library of core types, whatever version it is of.
         AssemblyName? name = AssemblyOf(remote);
@@ -80,6 +96,7 @@ internal static partial class RemoteExceptionFactory
     }
 
     // A type that .NET has in another assembly than .NET Framework, whose names come from servers.
+    [RequiresUnreferencedCode(ByName)]
     private static Type? FindMoved(string typeName, string assembly) =>
         AppDomain.CurrentDomain.GetAssemblies()
         .Select(loaded => loaded.GetType(typeName))
@@ -87,6 +104,7 @@ internal static partial class RemoteExceptionFactory
             type => type?.GetCustomAttribute<TypeForwardedFromAttribute>(inherit: false) is { } from
             && from.AssemblyFullName.StartsWith($"{assembly},", StringComparison.OrdinalIgnoreCase));
 
+    [RequiresUnreferencedCode(ByName)]
     private static Assembly? Load(AssemblyName name, RpcExceptionTypes allowed) => allowed switch
     {
         RpcExceptionTypes.LoadStrongNamed when name.GetPublicKeyToken() is { Length: > 0 } => Assembly.Load(

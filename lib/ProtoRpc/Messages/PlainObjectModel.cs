@@ -9,9 +9,12 @@ namespace ProtoRpc;
 
 /// <summary>Plain .NET objects: dictionaries and public properties in, ordered dictionaries out.</summary>
 /// <remarks>The dictionaries compare names without regard to case, except for a message that has two names
-/// which differ in nothing else.</remarks>
+/// which differ in nothing else. In a program that is trimmed or compiled ahead of time, only dictionaries are
+/// read: other objects are an error (<see cref="RpcErrorIds.TrimmedType"/>).</remarks>
 public sealed class PlainObjectModel : IObjectModel
 {
+    private const string OfAnyType = "Reads the properties of an object whose type is not known.";
+
     private static readonly ConditionalWeakTable<Type, PropertyInfo[]> PropertiesByType = [];
 
     // Only objects of messages that have unknown fields: the others have nothing to be remembered.
@@ -32,7 +35,7 @@ public sealed class PlainObjectModel : IObjectModel
             IDictionary dictionary => EntriesOf(dictionary),
             IEnumerable<KeyValuePair<string, object?>> pairs => pairs,
             string or IConvertible or IFormattable or IEnumerable or Stream or Delegate or Type => null,
-            _ => PropertiesOf(value),
+            _ => TypeMembers.AreKept ? PropertiesOf(value) : throw NotKept(value),
         };
         return members is not null;
     }
@@ -66,13 +69,27 @@ public sealed class PlainObjectModel : IObjectModel
         }
     }
 
-    private static IEnumerable<KeyValuePair<string, object?>> PropertiesOf(object value)
+    [RequiresUnreferencedCode(OfAnyType)]
+    private static IEnumerable<KeyValuePair<string, object?>> PropertiesOf(object value) =>
+        ReadAll(PropertiesByType.GetValue(value.GetType(), ReadableProperties), value);
+
+    private static IEnumerable<KeyValuePair<string, object?>> ReadAll(PropertyInfo[] properties, object value)
     {
-        foreach (PropertyInfo property in PropertiesByType.GetValue(value.GetType(), ReadableProperties))
+        foreach (PropertyInfo property in properties)
         {
             yield return new(property.Name, ValueOf(property, value));
         }
     }
+
+    // Without this, a field would be absent wherever the trimmer left the property out.
+    private static RpcException NotKept(object value) => new(
+        RpcStatusCode.InvalidArgument,
+        $"A message cannot be made of the properties of a {value.GetType().FullName}, because this program "
+        + "is trimmed and the properties may be missing. Pass a generated message, a DynamicMessage or a "
+        + "dictionary.")
+    {
+        ErrorId = RpcErrorIds.TrimmedType,
+    };
 
     private static object? ValueOf(PropertyInfo property, object value)
     {
@@ -93,6 +110,7 @@ public sealed class PlainObjectModel : IObjectModel
         }
     }
 
+    [RequiresUnreferencedCode(OfAnyType)]
     private static PropertyInfo[] ReadableProperties(Type type) => type
         .GetProperties(BindingFlags.Public | BindingFlags.Instance)
         .Where(property => property.CanRead && property.GetIndexParameters().Length == 0)

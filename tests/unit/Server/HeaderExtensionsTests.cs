@@ -190,7 +190,8 @@ public static class HeaderExtensionsTests
     public static void Of_the_protocol_cannot_be_set_by_handlers(string type, object field)
     {
         DynamicMessage given = Message(type, ((string, object))field);
-        using RpcServer fails = Start(_ => throw new RpcException(RpcStatusCode.Unavailable, "later")
+        using RpcServer fails = Start(_ => throw new RpcException(
+            RpcStatusCode.Unavailable, "later", innerException: null, isByProtoRpc: false)
         {
             Extensions = given,
         });

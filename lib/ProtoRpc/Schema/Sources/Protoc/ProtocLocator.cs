@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 
@@ -16,7 +17,10 @@ internal static partial class ProtocLocator
     // X_OK of access(2).
     private const int ExecuteAccess = 1;
 
-    /// <summary>The folder of this assembly.</summary>
+    /// <summary>The folder of this assembly; the program's if the assembly is part of a single file.</summary>
+    [UnconditionalSuppressMessage(
+        "SingleFile", "IL3000",
+        Justification = "The location is empty in a single file, for which the program's folder is used.")]
     public static string AssemblyFolder =>
         Path.GetDirectoryName(typeof(ProtocLocator).Assembly.Location) is { Length: > 0 } folder
             ? folder
