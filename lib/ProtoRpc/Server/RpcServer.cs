@@ -74,7 +74,8 @@ public sealed class RpcServer : IRpcServer
     /// <summary>Handles a method dynamically. The name is bare where one service has it, else full.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are;
     /// AlreadyExists for a second handler.</exception>
-    public RpcServer Handle(string method, RpcHandler handler) => Handle(method, RpcMethodHandler.Of(handler));
+    public RpcServer Handle(string method, RpcHandler handler) =>
+        Handle(method, RpcMethodHandler.Of(handler));
 
     /// <summary>Handles a method. The name is bare where one service has it, else full.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second

@@ -64,7 +64,8 @@ internal sealed class ServerHost(
         {
             // Nobody records it. Callers that are still there have a server that stops.
             return CallFailure.OfRequest(
-                new OperationCanceledException("The server stopped the call before its handler ended.", error));
+                new OperationCanceledException(
+                    "The server stopped the call before its handler ended.", error));
         }
 
         if (context is not { RunsHandler: true })

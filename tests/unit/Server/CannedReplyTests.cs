@@ -96,7 +96,8 @@ public static class CannedReplyTests
         using WireCaller caller = new(server.Endpoints[0], server.Services[0].Value);
 
         RpcResponseHeader reply = caller.Call(
-            "Say", new OpaqueMessage(EchoServer.Schema.GetMessage("calls.EchoRequest"), new byte[] { 10, 127 }));
+            "Say",
+            new OpaqueMessage(EchoServer.Schema.GetMessage("calls.EchoRequest"), new byte[] { 10, 127 }));
 
         Assert.Equal(
             (int)RpcStatusCode.InvalidArgument, reply.GetExtension(ProtorpcTransportExtensions.StatusCode));
