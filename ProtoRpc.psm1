@@ -38,6 +38,7 @@ foreach ($type in [ProtoRpc.ModuleLoadContext]::AddImport()) {
 
 $ExecutionContext.SessionState.Module.OnRemove = {
     Get-RpcConnection | Disconnect-RpcEndpoint
+    Disconnect-RpcEndpoint -Kept
     Get-RpcListener | Stop-RpcListener
     foreach ($type in [ProtoRpc.ModuleLoadContext]::RemoveImport()) {
         $null = $accelerators::Remove($type.FullName)

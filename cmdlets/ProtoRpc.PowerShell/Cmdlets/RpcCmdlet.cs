@@ -183,6 +183,13 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     internal RpcSchema Resolve(RpcSchemaSource source) =>
         source.Schema ?? (source.Import is { } parameters ? Import(parameters) : LoadSchema(source.Paths));
 
+    /// <summary>The same, which is the schema of the call before where its files did not change since, so
+    /// that a connection can be kept.</summary>
+    private protected RpcSchema ResolveKept(RpcSchemaSource source) =>
+        source.Paths.Count == 0 || source.Paths.Any(RpcSchemaLoader.IsAddress)
+            ? Resolve(source)
+            : RunspaceStore.Current.Schemas.Find(ResolveFiles(source.Paths), () => Resolve(source));
+
     /// <summary>Reads files, and asks servers.</summary>
     private protected RpcSchema LoadSchema(IReadOnlyCollection<string> paths)
     {

@@ -21,6 +21,9 @@ public abstract class RpcConnectingCommand : RpcCmdlet
             .Select(property => property.Name),
         StringComparer.OrdinalIgnoreCase);
 
+    // Read once for all endpoints, of which there may be thousands.
+    private X509Certificate2Collection? _authorities;
+    private X509Certificate2? _clientCertificate;
     private IReadOnlySet<string> _ignored = new HashSet<string>();
 
     [Parameter]
@@ -120,6 +123,26 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         Headers = HeaderMapping.ToMetadata(Takes(nameof(Header)) ? Header : null),
     };
 
+    /// <summary>How the server of a schema is contacted. A credential is for the hosts that are called; another
+    /// host, which only has the schema, gets nothing of it. The authorities of TLS are for both.</summary>
+    /// <param name="endpoint">The server of the schema.</param>
+    /// <param name="all">The endpoints that are called.</param>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    private protected RpcClientOptions SchemaOptionsFor(
+        RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all)
+    {
+        if (!all.Any(other => other.Host.Equals(endpoint.Host, StringComparison.OrdinalIgnoreCase)))
+        {
+            return new RpcClientOptions
+            {
+                Tls = new RpcTlsOptions { CaCertificates = CreateOptions().Tls.CaCertificates },
+            };
+        }
+
+        CheckParameters(endpoint, [.. all, endpoint]);
+        return CreateOptions();
+    }
+
     private RpcException? FindMisfit(string name, RpcEndpoint endpoint, bool isRaw) =>
         EndpointParameters.FindMisfit(name, new EndpointUse(endpoint, Tls, isRaw))
         ?? (OfConnecting.Contains(name) ? FindMisfit(name, endpoint) : null);
@@ -158,20 +181,14 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         ServicePrincipalName = Takes(nameof(ServicePrincipalName)) ? ServicePrincipalName : null,
     };
 
-    private RpcTlsOptions CreateTls()
+    private RpcTlsOptions CreateTls() => new()
     {
-        X509Certificate2Collection? authorities = CACertificate.Length == 0 ? null : [];
-        foreach (RpcCertificateSource source in CACertificate)
-        {
-            authorities!.AddRange(source.ReadAll(this));
-        }
+        CaCertificates = CACertificate.Length == 0 ? null : _authorities ??= ReadAuthorities(),
+        ClientCertificate = _clientCertificate ??= ClientCertificate?.ReadWithKey(this),
+        ServerName = ServerName,
+        SkipCertificateCheck = SkipCertificateCheck,
+    };
 
-        return new RpcTlsOptions
-        {
-            CaCertificates = authorities,
-            ClientCertificate = ClientCertificate?.ReadWithKey(this),
-            ServerName = ServerName,
-            SkipCertificateCheck = SkipCertificateCheck,
-        };
-    }
+    private X509Certificate2Collection ReadAuthorities() =>
+        [.. CACertificate.SelectMany(source => source.ReadAll(this))];
 }

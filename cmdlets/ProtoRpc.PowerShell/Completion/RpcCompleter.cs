@@ -63,6 +63,18 @@ public abstract class RpcCompleter : IArgumentCompleter
                 : [RpcSchemaLoader.Load(source.Paths.SelectMany(FilesOf))];
         }
 
+        if (bound["Endpoint"] is not null)
+        {
+            return
+            [
+                .. LanguagePrimitives.ConvertTo<string[]>(bound["Endpoint"])
+                    .Select(text => RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint) ? endpoint : null)
+                    .OfType<RpcEndpoint>()
+                    .SelectMany(RunspaceStore.Current.SchemasOf)
+                    .Distinct(),
+            ];
+        }
+
         IReadOnlyList<RpcConnection> connections = Unwrap(bound["Connection"]) is RpcConnection connection
             ? [connection]
             : RunspaceStore.Current.Connections;

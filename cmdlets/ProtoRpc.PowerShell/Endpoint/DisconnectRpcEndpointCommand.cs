@@ -8,6 +8,7 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
     private const string ById = "Id";
+    private const string ByKept = "Kept";
 
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByConnection)]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
@@ -17,8 +18,17 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
     [ArgumentCompleter(typeof(ConnectionIdCompleter))]
     public int[] Id { get; set; } = [];
 
+    [Parameter(Mandatory = true, ParameterSetName = ByKept)]
+    public SwitchParameter Kept { get; set; }
+
     protected override void Process()
     {
+        if (Kept)
+        {
+            RunspaceStore.Current.Clients.Clear();
+            return;
+        }
+
         IEnumerable<RpcConnection> connections = ParameterSetName == ById
             ? WithIds(RunspaceStore.Current.Connections, Id, connection => connection.Id, "connection")
             : Connection;

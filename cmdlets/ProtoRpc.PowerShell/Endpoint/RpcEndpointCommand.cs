@@ -46,22 +46,8 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
         CheckParameters(endpoint, ParsedEndpoints(), isRaw);
     }
 
-    // Who gives a credential gives it to the host of the endpoint. Another host, which only has the schema,
-    // gets nothing of it; the authorities of TLS are for both.
-    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint)
-    {
-        List<RpcEndpoint> all = ParsedEndpoints();
-        if (!all.Any(other => other.Host.Equals(endpoint.Host, StringComparison.OrdinalIgnoreCase)))
-        {
-            return new RpcClientOptions
-            {
-                Tls = new RpcTlsOptions { CaCertificates = CreateOptions().Tls.CaCertificates },
-            };
-        }
-
-        CheckParameters(endpoint, [.. all, endpoint]);
-        return CreateOptions();
-    }
+    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
+        SchemaOptionsFor(endpoint, ParsedEndpoints());
 
     private List<RpcEndpoint> ParsedEndpoints()
     {

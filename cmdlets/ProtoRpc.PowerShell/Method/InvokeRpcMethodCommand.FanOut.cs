@@ -1,6 +1,6 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Calls;
 using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Method.FanOut;
 using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc;
@@ -11,10 +11,41 @@ public sealed partial class InvokeRpcMethodCommand
     private readonly List<FanOutCall> _jobCalls = [];
     private readonly Dictionary<RpcConnection, RpcException> _unreached = [];
     private FanOut? _fanOut;
+    private CallRows? _rows;
 
     // Several calls at the same time; without, each waits for the one before.
-    private bool FansOut => AsJob || Connection is { Length: > 1 }
+    private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Endpoint.Length > 1
         || MyInvocation.BoundParameters.ContainsKey(nameof(ThrottleLimit));
+
+    private void StartCalls()
+    {
+        if (ParameterSetName == ByEndpoint)
+        {
+            foreach (string endpoint in Endpoint)
+            {
+                StartCall(endpoint);
+            }
+
+            return;
+        }
+
+        FetchSchemas();
+        foreach (RpcConnection? given in (IEnumerable<RpcConnection?>?)Connection ?? [null])
+        {
+            Guard(given, () =>
+            {
+                RpcConnection connection = Resolve(given);
+                StartCall(CallPlace.Of(connection), () => RepliesOver(connection));
+            });
+        }
+    }
+
+    private void StartCall(string text)
+    {
+        RpcEndpoint? endpoint = RpcEndpoint.TryParse(text, out RpcEndpoint? parsed) ? parsed : null;
+        Guard(text, () => StartCall(
+            new CallPlace(text, endpoint, text), () => InvokeAt(endpoint ?? RpcEndpoint.Parse(text))));
+    }
 
     // Of lazy connections, at the same time as well; what fails is told when the connection's turn comes.
     private void FetchSchemas()
@@ -48,23 +79,36 @@ public sealed partial class InvokeRpcMethodCommand
         });
     }
 
-    private void StartCall(RpcConnection connection)
+    private void StartCall(
+        CallPlace place, Func<Func<CancellationToken, IAsyncEnumerable<object>>> prepare)
     {
-        if (_unreached.TryGetValue(connection, out RpcException? failure))
+        FanOutCall call;
+        try
         {
-            throw failure;
+            call = new(place, prepare(), CurrentRow);
+        }
+        catch (RpcException e) when (PassThruResult)
+        {
+            // A row for each, whatever is wrong with it.
+            call = FanOutCall.Failed(place, e);
         }
 
-        FanOutCall call = new(
-            connection, ParameterSetName == ByBytes ? ExecuteOver(connection) : InvokeOver(connection),
-            CurrentRow);
+        if (PassThruResult)
+        {
+            _rows ??= new CallRows(Tagged);
+            call = _rows.RowOf(call);
+        }
+
         if (AsJob)
         {
             _jobCalls.Add(call);
             return;
         }
 
-        _fanOut ??= new FanOut(ThrottleLimit, WriteResult, NewProgress("Calling"), Cancellation);
+        _fanOut ??= new FanOut(ThrottleLimit, WriteResult, NewProgress("Calling"), Cancellation)
+        {
+            Total = IsFed ? null : Math.Max(Endpoint.Length, Connection?.Length ?? 1),
+        };
         _fanOut.Start(call);
     }
 
@@ -72,14 +116,29 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (AsJob)
         {
-            RpcCallJob job = new(MyInvocation.Line.Trim(), Title("Calling"), _jobCalls, Tagged);
+            RpcCallJob job = new(MyInvocation.Line.Trim(), Title("Calling"), _jobCalls, Tagged, CompleteRows);
             JobRepository.Add(job);
             job.Start(ThrottleLimit);
             WriteObject(job);
+            return;
         }
 
         _fanOut?.Finish();
+        CompleteRows();
     }
+
+    private void CompleteRows()
+    {
+        if (_rows is not null)
+        {
+            _rows.Summary.IsComplete = true;
+        }
+    }
+
+    private Func<CancellationToken, IAsyncEnumerable<object>> RepliesOver(RpcConnection connection) =>
+        _unreached.TryGetValue(connection, out RpcException? failure) ? throw failure
+            : ParameterSetName == ByBytes ? ExecuteOver(connection)
+            : InvokeOver(connection);
 
     private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
     {
@@ -90,28 +149,32 @@ public sealed partial class InvokeRpcMethodCommand
     private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(RpcConnection connection)
     {
         RpcMethodInfo method = FindMethod(connection, out RpcClient client);
+        CheckCommonParts(method);
+        List<DynamicMessage> requests = RequestsOf(method, Request);
+        RpcCallOptions options = Options(info: null, method: method);
+        return method.IsUnary
+            ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
+            : cancellation => client.InvokeStreamAsync(
+                method, requests.ToAsyncEnumerable(), options, cancellation);
+    }
+
+    private void CheckCommonParts(RpcMethodInfo? method = null)
+    {
         if (ResponseHeadersVariable is not null
             || TrailersVariable is not null
             || ResponseExtensionsVariable is not null
-            || (IsFed && method.IsClientStreaming))
+            || (IsFed && method is { IsClientStreaming: true }))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 "Calls at the same time have no common headers, trailers, extensions or stream of requests. "
-                + "Leave out -ThrottleLimit, -AsJob and all but one -Connection, "
+                + "Leave out -ThrottleLimit, -AsJob, -PassThruResult and all but one connection or endpoint, "
                 + "or -ResponseHeadersVariable, -TrailersVariable and -ResponseExtensionsVariable; "
                 + "the messages of a stream can be given as a list with -Message.")
             {
                 ErrorId = RpcErrorIds.NotForManyCalls,
             };
         }
-
-        List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
-        RpcCallOptions options = Options(info: null, method: method);
-        return method.IsUnary
-            ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
-            : cancellation => client.InvokeStreamAsync(
-                method, requests.ToAsyncEnumerable(), options, cancellation);
     }
 
     private static async IAsyncEnumerable<object> OneOf<T>(Task<T> reply)
@@ -124,7 +187,7 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (result.Error is { } error)
         {
-            WriteError(RpcErrors.ToRecord(error, result.Connection, result.Row));
+            WriteError(RpcErrors.ToRecord(error, result.Place.Target, result.Row));
         }
         else
         {
@@ -136,10 +199,17 @@ public sealed partial class InvokeRpcMethodCommand
     // Null, which a Value may hold, has no place for that.
     private PSObject? Tagged(FanOutResult result, Action<string> warn)
     {
+        if (result.Reply is RpcCallResult row)
+        {
+            row.Warnings.ForEach(warn);
+            return PSObject.AsPSObject(row);
+        }
+
+        RpcEndpoint endpoint = result.Place.Endpoint!;
         DynamicMessage? message = result.Reply as DynamicMessage;
         if (message is not null)
         {
-            CheckSchema(message, result.Connection.Endpoint, warn);
+            CheckSchema(message, endpoint, warn);
         }
 
         object? reply = message is not null && !Raw ? Mapper.ToObject(message) : result.Reply;
@@ -151,7 +221,7 @@ public sealed partial class InvokeRpcMethodCommand
         PSObject tagged = PSObject.AsPSObject(reply);
         if (tagged.Properties[EndpointTag.PropertyName] is null)
         {
-            tagged.Properties.Add(new EndpointTag(result.Connection.Endpoint));
+            tagged.Properties.Add(new EndpointTag(endpoint));
         }
 
         return tagged;

@@ -17,13 +17,18 @@ public sealed partial class InvokeRpcMethodCommand
         {
             Timeout = Deadline,
             Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
-            Extensions = Extension is null || method is null
-            ? null
-            : HeaderExtensionMap.ToMessage(method.Service.Schema, RpcRequestHeader.Descriptor, Extension),
+            Extensions = method is null ? null : ExtensionsFor(method),
             Response = info,
             Progress = progress,
             WaitForReady = WaitForReady,
         };
+
+    private RpcCallOptions WithExtensions(RpcCallOptions options, RpcMethodInfo method) =>
+        Extension is null ? options : options with { Extensions = ExtensionsFor(method) };
+
+    private DynamicMessage? ExtensionsFor(RpcMethodInfo method) => Extension is null
+        ? null
+        : HeaderExtensionMap.ToMessage(method.Service.Schema, RpcRequestHeader.Descriptor, Extension);
 
     private void SetVariables(RpcResponseInfo? info)
     {

@@ -14,8 +14,9 @@ namespace ProtoRpc;
     typeof(PSObject),
     typeof(System.Collections.Specialized.OrderedDictionary),
     typeof(byte[]),
+    typeof(RpcCallResult),
     typeof(RpcCallJob))]
-public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
+public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 {
     private const string ByConnection = "Connection";
     private const string ByInput = "InputObject";
@@ -33,17 +34,20 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByInput)]
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(MethodCompleter))]
     public string Method { get; set; } = "";
 
     [Parameter(Position = 1, ParameterSetName = ByConnection)]
+    [Parameter(Position = 1, ParameterSetName = ByEndpoint)]
     [AllowNull]
     [ArgumentCompleter(typeof(MessageCompleter))]
     public object? Message { get; set; }
 
     // Apart from -Message, because the shell completes no parameter that it takes from the pipeline.
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByInput)]
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [AllowNull]
     [ArgumentCompleter(typeof(MessageCompleter))]
     public object? InputObject { get; set; }
@@ -65,38 +69,40 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
     public SwitchParameter AsHashtable { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
     public SwitchParameter Raw { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
     public SwitchParameter AllowUnknownField { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
-    [ValidateNotNull]
-    public IDictionary? Header { get; set; }
-
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     public string? ResponseHeadersVariable { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     public string? TrailersVariable { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
     public IDictionary? Extension { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     public string? ResponseExtensionsVariable { get; set; }
 
@@ -109,6 +115,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
 
     [Parameter]
     public SwitchParameter AsJob { get; set; }
+
+    [Parameter]
+    public SwitchParameter PassThruResult { get; set; }
 
     // Objects of the pipeline feed one call of a method that takes a stream,
     // and make a call each of other methods.
@@ -129,11 +138,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
     {
         if (FansOut)
         {
-            FetchSchemas();
-            foreach (RpcConnection? connection in (IEnumerable<RpcConnection?>?)Connection ?? [null])
-            {
-                Guard(connection, () => StartCall(Resolve(connection)));
-            }
+            StartCalls();
         }
         else if (ParameterSetName == ByBytes)
         {
@@ -144,7 +149,17 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         }
         else
         {
-            Guard(Method, ProcessMessage);
+            Guard(Method, () =>
+            {
+                try
+                {
+                    ProcessMessage();
+                }
+                catch (RpcException e) when (RenewSchema(e))
+                {
+                    ProcessMessage();
+                }
+            });
         }
     }
 
@@ -172,6 +187,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
             _disposing = true;
             EndStream();
             _fanOut?.Dispose();
+            _kept?.Dispose();
         }
 
         base.Dispose(disposing);
@@ -215,10 +231,10 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         }
     }
 
-    // One call with all that -Message gives: a list is a message each where the method takes a stream.
+    // One call with all that -Message gives.
     private void CallStream(RpcClient client, RpcMethodInfo method)
     {
-        List<DynamicMessage> requests = [.. Requests(method).Select(message => ToRequest(method, message))];
+        List<DynamicMessage> requests = RequestsOf(method, Request);
         OpenStream(client, method);
         try
         {
@@ -288,8 +304,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         }
     }
 
-    private RpcConnection Resolve(RpcConnection? given) =>
-        RunspaceStore.Current.Resolve(given, "-Connection");
+    private RpcConnection Resolve(RpcConnection? given) => ParameterSetName == ByEndpoint
+        ? KeepConnection()
+        : RunspaceStore.Current.Resolve(given, "-Endpoint or -Connection");
 
     private RpcMethodInfo FindMethod(out RpcClient client) => FindMethod(Resolve(Connection?[0]), out client);
 
@@ -300,7 +317,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         // The same for all objects of a pipeline, but for headers: a script may change them between two.
         bool isKnown = _methods.TryGetValue(connection, out (RpcSchema Schema, RpcMethodInfo Method) found)
             && ReferenceEquals(found.Schema, client.Schema);
-        if (!isKnown)
+        if (!isKnown && ParameterSetName != ByEndpoint)
         {
             EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
         }
@@ -309,7 +326,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         if (!isKnown)
         {
             FetchSchema(client);
-            RpcSchema schema = client.Schema ?? throw RpcErrors.NoSchema(connection);
+            RpcSchema schema = client.Schema ?? throw (ParameterSetName == ByEndpoint
+                ? NoSchemaOf(connection.Endpoint)
+                : RpcErrors.NoSchema(connection));
             _methods[connection] = found = (schema, client.GetMethod(Method));
             WriteVerbose($"Calling {found.Method.FullName} on {connection.Endpoint}");
         }
@@ -329,20 +348,17 @@ public sealed partial class InvokeRpcMethodCommand : RpcCmdlet
         }
     }
 
-    private IEnumerable<object?> Requests(RpcMethodInfo method)
+    // A list is a message each where the method takes a stream.
+    private List<DynamicMessage> RequestsOf(RpcMethodInfo method, object? request)
     {
-        if (!method.IsClientStreaming)
-        {
-            return [Request];
-        }
-
-        object? value = Request is PSObject wrapped ? wrapped.BaseObject : Request;
-        return value switch
+        object? value = request is PSObject wrapped ? wrapped.BaseObject : request;
+        IEnumerable<object?> requests = !method.IsClientStreaming ? [request] : value switch
         {
             null => [],
             IList list and not byte[] => list.Cast<object?>(),
-            _ => [Request],
+            _ => [request],
         };
+        return [.. requests.Select(message => ToRequest(method, message))];
     }
 
     private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>

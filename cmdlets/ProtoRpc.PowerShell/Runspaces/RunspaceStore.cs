@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Management.Automation.Runspaces;
 using System.Runtime.CompilerServices;
+using ProtoRpc.Client.Kept;
 
 namespace ProtoRpc.PowerShell.Runspaces;
 
@@ -34,6 +35,13 @@ internal sealed class RunspaceStore
     /// <summary>What clients have to say to Debug, until a cmdlet writes it.</summary>
     public PendingDebug DebugLog { get; } = new();
 
+    /// <summary>Clients of calls without a connection, kept for the next ones.</summary>
+    public KeptClients Clients { get; } =
+        new(KeptClients.DefaultIdleTimeout, KeptClients.DefaultMaxIdle, TimeProvider.System);
+
+    /// <summary>Schemas of files that calls without a connection named.</summary>
+    public KeptSchemas Schemas { get; } = new();
+
     /// <summary>Connections that were not disconnected, oldest first.</summary>
     public IReadOnlyList<RpcConnection> Connections
     {
@@ -58,6 +66,16 @@ internal sealed class RunspaceStore
             }
         }
     }
+
+    /// <summary>The schemas of an endpoint, as its connections, kept or not, and listeners know them.</summary>
+    public IEnumerable<RpcSchema> SchemasOf(RpcEndpoint endpoint) => Connections
+        .Where(connection => connection.Endpoint.Equals(endpoint))
+        .Select(connection => connection.Schema)
+        .Concat(Listeners.Where(listener => listener.Endpoint.Contains(endpoint))
+            .Select(listener => listener.Schema))
+        .OfType<RpcSchema>()
+        .Concat(Clients.SchemasOf(endpoint))
+        .Distinct();
 
     public int NextId() => Interlocked.Increment(ref _lastId);
 
@@ -127,6 +145,7 @@ internal sealed class RunspaceStore
 
     private void Close()
     {
+        Clients.Dispose();
         foreach (RpcConnection connection in Connections)
         {
             connection.Dispose();

@@ -61,6 +61,9 @@ public sealed class RpcSchema
     /// <summary>The files with what they were made of, imports first.</summary>
     internal IReadOnlyList<SchemaFile> SchemaFiles { get; }
 
+    /// <summary>The full paths of the files on this machine that it was read from.</summary>
+    internal IReadOnlyList<string> SourcePaths { get; init; } = [];
+
     /// <summary>What the names in its .proto text are shortened by.</summary>
     internal ProtoTextNames TextNames => _textNames.Value;
 

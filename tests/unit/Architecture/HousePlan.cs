@@ -45,7 +45,8 @@ internal static class HousePlan
         ["cmdlets/Schema"] = Cmdlets,
         ["cmdlets/Endpoint"] = Cmdlets,
         ["cmdlets/Listener"] = Cmdlets,
-        ["cmdlets/Method"] = Cmdlets,
+        ["cmdlets/Calls"] = Cmdlets,
+        ["cmdlets/Method"] = [.. Cmdlets, "cmdlets/Calls"],
         ["cmdlets/Message"] = Cmdlets,
         ["cmdlets/Session"] = Cmdlets,
     };

@@ -10,7 +10,12 @@ internal sealed class DescriptorSetSource : SchemaSource
     public override Task<IReadOnlyList<SchemaPart>> ReadAsync(
         IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>
         Task.FromResult<IReadOnlyList<SchemaPart>>(
-            [.. locations.Select(file => PartOf(BytesOf(file), $"'{file.Given}'", file.FullPath))]);
+        [
+            .. locations.Select(file => PartOf(BytesOf(file), $"'{file.Given}'", file.FullPath) with
+            {
+                Paths = [file.FullPath],
+            }),
+        ]);
 
     /// <summary>A descriptor set as a part of a schema.</summary>
     /// <param name="bytes">The set; kept, not copied.</param>

@@ -45,6 +45,7 @@ internal static class SchemaLoader
 
         DescriptorFileMerge merge = new();
         List<string> warnings = [];
+        List<string> paths = [];
         foreach (SchemaSource source in sources)
         {
             SourceFile[] own = [.. found.Where(pair => pair.Source == source).Select(pair => pair.Location)];
@@ -58,10 +59,14 @@ internal static class SchemaLoader
             {
                 merge.Add(part.Files, part.RootFiles, part.Label);
                 warnings.AddRange(part.Warnings);
+                paths.AddRange(part.Paths);
             }
         }
 
-        return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, warnings);
+        return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, warnings)
+        {
+            SourcePaths = paths,
+        };
     }
 
     private static IEnumerable<(SchemaSource Source, SourceFile Location)> Find(

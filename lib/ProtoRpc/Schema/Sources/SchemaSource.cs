@@ -45,6 +45,9 @@ internal sealed record SchemaPart(
     IReadOnlyList<DescriptorFile> Files, IReadOnlyList<string> RootFiles, IReadOnlyList<string> Warnings,
     string Label)
 {
+    /// <summary>The full paths of the files that were read; empty where it was a server.</summary>
+    public IReadOnlyList<string> Paths { get; init; } = [];
+
     /// <summary>The files of a schema that is linked already.</summary>
     public static SchemaPart Of(RpcSchema schema, string label) => new(
         [.. schema.SchemaFiles.Select(file => new DescriptorFile(file.Bytes, file.Proto, label))],

@@ -43,7 +43,10 @@ internal static class ProtocCompiler
             IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
             plan.CheckImports(files.Select(f => f.Name));
             return new SchemaPart(
-                files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label);
+                files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label)
+            {
+                Paths = [.. files.Select(file => plan.FindFile(file.Name)).OfType<string>()],
+            };
         }
         finally
         {

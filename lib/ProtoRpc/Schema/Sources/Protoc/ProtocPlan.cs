@@ -67,6 +67,10 @@ internal sealed record ProtocPlan(
         }
     }
 
+    /// <summary>The full path of a file by its name; null for one that comes with protoc.</summary>
+    public string? FindFile(string name) =>
+        Roots.Select(root => Path.Combine(root.FullPath, name)).FirstOrDefault(File.Exists);
+
     private static ProtocPlan Make(
         List<SourceFile> files, IReadOnlyList<SourceFile> importPaths, ImportRoots roots)
     {

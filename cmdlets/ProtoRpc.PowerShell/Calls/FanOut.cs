@@ -1,7 +1,7 @@
 using System.Threading.Channels;
 using ProtoRpc.PowerShell.Cmdlets;
 
-namespace ProtoRpc.PowerShell.Method.FanOut;
+namespace ProtoRpc.PowerShell.Calls;
 
 /// <summary>Many calls at the same time, so many at once. What they bring is handed out on the thread that
 /// starts them and waits for them, in the order in which it comes.</summary>
@@ -36,7 +36,7 @@ internal sealed class FanOut : IDisposable
     }
 
     /// <summary>How many calls there will be, where that is known.</summary>
-    public int? Total { get; init; }
+    public int? Total { get; set; }
 
     /// <summary>Starts a call, when there are not too many; hands out what is there meanwhile.</summary>
     /// <exception cref="OperationCanceledException">Cancelled.</exception>
@@ -75,6 +75,13 @@ internal sealed class FanOut : IDisposable
         _results.Writer.TryComplete();
     }
 
+    /// <summary>What a call failed with.</summary>
+    public static RpcException ErrorOf(Exception error, CallPlace place) =>
+        error as RpcException ?? new RpcException(RpcStatusCode.Internal, error.Message, error)
+        {
+            Endpoint = place.Endpoint,
+        };
+
     private void TakeNext()
     {
         Task<FanOutResult> next = _results.Reader.ReadAsync(_end.Token).AsTask();
@@ -96,7 +103,7 @@ internal sealed class FanOut : IDisposable
 
     private void Take(FanOutResult result)
     {
-        _failed += result.Error is null ? 0 : 1;
+        _failed += result.IsFailure ? 1 : 0;
         if (result.IsEnd)
         {
             _running--;
@@ -114,11 +121,11 @@ internal sealed class FanOut : IDisposable
             RpcException? error = await SendRepliesAsync(call).ConfigureAwait(false);
             if (error is not null)
             {
-                await SendAsync(new FanOutResult(call.Connection, Reply: null, error, call.Row))
+                await SendAsync(new FanOutResult(call.Place, Reply: null, error, call.Row))
                     .ConfigureAwait(false);
             }
 
-            FanOutResult end = new(call.Connection, Reply: null, Error: null);
+            FanOutResult end = new(call.Place, Reply: null, Error: null);
             await SendAsync(end).ConfigureAwait(false);
         }
         catch (Exception e) when (e is OperationCanceledException or ChannelClosedException)
@@ -133,37 +140,54 @@ internal sealed class FanOut : IDisposable
         {
             await foreach (object reply in call.Replies(_end.Token).ConfigureAwait(false))
             {
-                await SendAsync(new FanOutResult(call.Connection, reply, Error: null)).ConfigureAwait(false);
+                await SendAsync(new FanOutResult(call.Place, reply, Error: null)).ConfigureAwait(false);
             }
 
             return null;
         }
-        catch (RpcException e)
-        {
-            return e;
-        }
         catch (Exception e) when (e is not (OperationCanceledException or ChannelClosedException))
         {
-            return new RpcException(RpcStatusCode.Internal, e.Message, e)
-            {
-                Endpoint = call.Connection.Endpoint,
-            };
+            return ErrorOf(e, call.Place);
         }
     }
 
     private ValueTask SendAsync(FanOutResult result) => _results.Writer.WriteAsync(result, _end.Token);
 }
 
-/// <summary>One of many calls: over which connection, what it brings, and the pipeline object that it
+/// <summary>Where one of many calls goes.</summary>
+/// <param name="Name">What the user calls it: a registered name, or the text of the endpoint.</param>
+/// <param name="Endpoint">The endpoint; null where the text is none.</param>
+/// <param name="Target">What errors are about: a connection, or the name.</param>
+internal sealed record CallPlace(string Name, RpcEndpoint? Endpoint, object Target)
+{
+    /// <summary>The place of an open connection.</summary>
+    public static CallPlace Of(RpcConnection connection) =>
+        new(connection.Endpoint.ToString(), connection.Endpoint, connection);
+}
+
+/// <summary>One of many calls: where it goes, what it brings, and the pipeline object that it
 /// sends.</summary>
 internal sealed record FanOutCall(
-    RpcConnection Connection, Func<CancellationToken, IAsyncEnumerable<object>> Replies,
-    PipelineRow? Row = null);
+    CallPlace Place, Func<CancellationToken, IAsyncEnumerable<object>> Replies, PipelineRow? Row = null)
+{
+    /// <summary>A call that ended before it began.</summary>
+    public static FanOutCall Failed(CallPlace place, RpcException error, PipelineRow? row = null) =>
+        new(place, _ => Throw(error), row);
+
+    private static async IAsyncEnumerable<object> Throw(RpcException error)
+    {
+        await Task.CompletedTask.ConfigureAwait(false);
+        yield return error is null ? "" : throw error;
+    }
+}
 
 /// <summary>What one of many calls brought: a reply, an error, or its end.</summary>
 internal readonly record struct FanOutResult(
-    RpcConnection Connection, object? Reply, RpcException? Error, PipelineRow? Row = null)
+    CallPlace Place, object? Reply, RpcException? Error, PipelineRow? Row = null)
 {
     /// <summary>Whether the call brings nothing more.</summary>
     public bool IsEnd => Reply is null && Error is null;
+
+    /// <summary>Whether the call failed.</summary>
+    public bool IsFailure => Error is not null || Reply is RpcCallResult { Error: not null };
 }

@@ -1,7 +1,7 @@
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Method.FanOut;
+using ProtoRpc.PowerShell.Calls;
 
 namespace ProtoRpc;
 
@@ -9,9 +9,12 @@ namespace ProtoRpc;
 /// Receive-Job gives replies and errors.</summary>
 public sealed class RpcCallJob : Job
 {
+    private const int MaxNames = 5;
+
     private readonly CancellationTokenSource _stopping = new();
     private readonly IReadOnlyList<FanOutCall> _calls;
     private readonly Func<FanOutResult, Action<string>, PSObject?> _convert;
+    private readonly Action _ended;
     private readonly string _activity;
     private Task _running = Task.CompletedTask;
     private int _failed;
@@ -20,18 +23,27 @@ public sealed class RpcCallJob : Job
         string command,
         string activity,
         IReadOnlyList<FanOutCall> calls,
-        Func<FanOutResult, Action<string>, PSObject?> convert)
+        Func<FanOutResult, Action<string>, PSObject?> convert,
+        Action ended)
         : base(command, name: null)
     {
         PSJobTypeName = "RpcJob";
         _activity = activity;
         _calls = [.. calls.Select(call => call with { Replies = end => Convert(call, end) })];
         _convert = convert;
+        _ended = ended;
     }
 
-    /// <summary>The endpoints that are called.</summary>
-    public override string Location =>
-        string.Join(", ", _calls.Select(call => call.Connection.Endpoint).Distinct());
+    /// <summary>The endpoints that are called, the first of many.</summary>
+    public override string Location
+    {
+        get
+        {
+            string[] names = [.. _calls.Select(call => call.Place.Name).Distinct()];
+            string first = string.Join(", ", names.Take(MaxNames));
+            return names.Length > MaxNames ? $"{first}, and {names.Length - MaxNames} others" : first;
+        }
+    }
 
     /// <summary>How many calls there are, and how many failed so far.</summary>
     public override string StatusMessage => $"{_calls.Count} calls, {Volatile.Read(ref _failed)} failed";
@@ -81,6 +93,7 @@ public sealed class RpcCallJob : Job
             }
 
             calls.Finish();
+            _ended();
             SetJobState(_failed > 0 && _failed == _calls.Count ? JobState.Failed : JobState.Completed);
         }
         catch (OperationCanceledException)
@@ -106,7 +119,7 @@ public sealed class RpcCallJob : Job
         await foreach (object reply in call.Replies(cancellation).ConfigureAwait(false))
         {
             yield return new Shown(_convert(
-                new FanOutResult(call.Connection, reply, Error: null), text =>
+                new FanOutResult(call.Place, reply, Error: null), text =>
                     Warning.Add(new WarningRecord(text))));
         }
     }
@@ -116,12 +129,17 @@ public sealed class RpcCallJob : Job
         if (result.Error is { } error)
         {
             Interlocked.Increment(ref _failed);
-            Error.Add(RpcErrors.ToRecord(error, result.Connection, result.Row));
+            Error.Add(RpcErrors.ToRecord(error, result.Place.Target, result.Row));
+            return;
         }
-        else
+
+        PSObject? reply = ((Shown)result.Reply!).Reply;
+        if (reply?.BaseObject is RpcCallResult { Error: not null })
         {
-            Output.Add(((Shown)result.Reply!).Reply);
+            Interlocked.Increment(ref _failed);
         }
+
+        Output.Add(reply);
     }
 
     /// <summary>A reply as it is shown; null is one, too.</summary>

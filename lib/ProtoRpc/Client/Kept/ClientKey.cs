@@ -1,0 +1,115 @@
+using System.Net;
+using System.Runtime.CompilerServices;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+using System.Text;
+
+namespace ProtoRpc.Client.Kept;
+
+/// <summary>Everything that makes two clients the same: endpoint, schema, identity and options.</summary>
+/// <remarks>A keyed hash, whose key is random for each process: the secrets that go into it cannot be read or
+/// guessed from it, and two users of one name with different passwords have different keys.</remarks>
+internal sealed class ClientKey : IEquatable<ClientKey>
+{
+    private static readonly byte[] Secret = RandomNumberGenerator.GetBytes(SHA256.HashSizeInBytes);
+    private static readonly ConditionalWeakTable<object, object> Names = [];
+
+    private readonly byte[] _digest;
+
+    private ClientKey(byte[] digest) => _digest = digest;
+
+    /// <summary>The key of a client.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="schema">The schema that the client is given, which counts by reference; null for
+    /// none.</param>
+    /// <param name="options">Its options, without <see cref="RpcClientOptions.DebugLog"/>.</param>
+    public static ClientKey Of(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options)
+    {
+        using IncrementalHash hash = IncrementalHash.CreateHMAC(HashAlgorithmName.SHA256, Secret);
+        Parts parts = new(hash);
+        parts.Add(endpoint.ToString());
+        parts.Add(NameOf(schema));
+        Add(parts, options.Security);
+        Add(parts, options.Tls);
+        foreach ((string name, object value) in options.Headers)
+        {
+            parts.Add(name);
+            parts.Add(value as byte[] ?? Encoding.UTF8.GetBytes((string)value));
+        }
+
+        parts.Add(options.Headers.Count);
+        foreach (IRpcClientInterceptor interceptor in options.Interceptors)
+        {
+            parts.Add(NameOf(interceptor));
+        }
+
+        parts.Add(options.UseTls);
+        parts.Add(options.Compression);
+        parts.Add(options.KeepAlive);
+        parts.Add(options.Lazy);
+        parts.Add(options.RetryCount);
+        parts.Add(options.Format.Name);
+        parts.Add(options.Service);
+        parts.Add(options.InterfaceId);
+        parts.Add(options.ExceptionTypes);
+        parts.Add(options.MultiPartThreshold);
+        // A record, which writes all its members.
+        parts.Add(options.Limits.ToString());
+        return new ClientKey(hash.GetHashAndReset());
+    }
+
+    /// <inheritdoc/>
+    public bool Equals(ClientKey? other) =>
+        other is not null && CryptographicOperations.FixedTimeEquals(_digest, other._digest);
+
+    /// <inheritdoc/>
+    public override bool Equals(object? obj) => Equals(obj as ClientKey);
+
+    /// <inheritdoc/>
+    public override int GetHashCode() => BitConverter.ToInt32(_digest);
+
+    private static void Add(Parts parts, RpcClientSecurity security)
+    {
+        parts.Add(security.Authentication);
+        parts.Add(security.Mechanism);
+        parts.Add(security.ProtectionLevel);
+        parts.Add(security.ServicePrincipalName);
+        parts.Add(security.Token);
+        NetworkCredential? credential = security.Credential;
+        parts.Add(credential?.Domain);
+        parts.Add(credential?.UserName);
+        parts.Add(credential?.Password);
+    }
+
+    private static void Add(Parts parts, RpcTlsOptions tls)
+    {
+        parts.Add(tls.ServerName);
+        parts.Add(tls.SkipCertificateCheck);
+        parts.Add(tls.ClientCertificate?.RawData);
+        parts.Add(tls.ClientCertificate?.HasPrivateKey);
+        parts.Add(tls.CaCertificates?.Count);
+        foreach (X509Certificate2 authority in tls.CaCertificates ?? [])
+        {
+            parts.Add(authority.RawData);
+        }
+    }
+
+    // A name that no other object has had or gets, as an address might.
+    private static object? NameOf(object? item) =>
+        item is null ? null : Names.GetValue(item, static _ => Guid.NewGuid());
+
+    // Each part with its length, so that no two lists of parts are the same bytes.
+    private readonly struct Parts(IncrementalHash hash)
+    {
+        public void Add(object? value) =>
+            Add(value is null
+                ? null
+                : Encoding.UTF8.GetBytes(FormattableString.Invariant($"{value}")));
+
+        public void Add(byte[]? bytes)
+        {
+            hash.AppendData(BitConverter.GetBytes(bytes?.Length ?? -1));
+            hash.AppendData(bytes ?? []);
+        }
+    }
+}

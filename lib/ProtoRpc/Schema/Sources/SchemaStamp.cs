@@ -1,0 +1,44 @@
+namespace ProtoRpc.Schema.Sources;
+
+/// <summary>What the files of a schema, and the folders that were searched for them, looked like when it was
+/// read, to see later whether they changed.</summary>
+internal sealed class SchemaStamp
+{
+    // Times of files are those of the last tick of the system.
+    private static readonly TimeSpan Granularity = TimeSpan.FromMilliseconds(50);
+
+    private readonly Dictionary<string, FileState> _states;
+
+    private SchemaStamp(Dictionary<string, FileState> states) => _states = states;
+
+    /// <summary>Whether no file changed, vanished or came to a searched folder since.</summary>
+    public bool IsCurrent => _states.All(pair => StateOf(pair.Key) == pair.Value);
+
+    /// <summary>The stamp of a schema that was just read.</summary>
+    /// <param name="schema">The schema.</param>
+    /// <param name="begin">When reading began. A file that is as new may be newer than what was read.</param>
+    /// <param name="searched">Folders of which all files were asked for.</param>
+    /// <returns>Null where it is not sure that the files are those that were read.</returns>
+    public static SchemaStamp? Of(RpcSchema schema, DateTime begin, IReadOnlyCollection<string> searched)
+    {
+        IEnumerable<string> folders = searched.Count == 0
+            ? []
+            : searched.Concat(searched.SelectMany(
+                folder => Directory.EnumerateDirectories(folder, "*", SearchOption.AllDirectories)));
+        Dictionary<string, FileState> states = schema.SourcePaths.Concat(folders)
+            .Distinct(StringComparer.Ordinal)
+            .ToDictionary(path => path, StateOf, StringComparer.Ordinal);
+        return states.Count > 0 && states.Values.All(state => state.Changed < begin - Granularity)
+            ? new SchemaStamp(states)
+            : null;
+    }
+
+    private static FileState StateOf(string path)
+    {
+        FileInfo file = new(path);
+        return file.Exists ? new(file.LastWriteTimeUtc, file.Length)
+            : new(Directory.Exists(path) ? Directory.GetLastWriteTimeUtc(path) : DateTime.MinValue, -1);
+    }
+
+    private readonly record struct FileState(DateTime Changed, long Length);
+}
