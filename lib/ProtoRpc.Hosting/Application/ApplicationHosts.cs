@@ -16,6 +16,14 @@ internal static class ApplicationHosts
         IList<string> names = services.GetService<IOptions<HostFilteringOptions>>()?.Value.AllowedHosts ?? [];
         return names.Any(name => All.Contains(name.Trim()))
             ? []
-            : names.Where(name => name.Trim().Length > 0);
+            : names.Where(IsName);
+    }
+
+    // A name with a port matches no request there, and is no error.
+    private static bool IsName(string name)
+    {
+        string bare = name.Trim();
+        bare = bare.StartsWith("*.", StringComparison.Ordinal) ? bare[2..] : bare;
+        return Uri.CheckHostName(bare) != UriHostNameType.Unknown;
     }
 }

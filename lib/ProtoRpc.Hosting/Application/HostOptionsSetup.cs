@@ -1,6 +1,7 @@
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Options;
+using ProtoRpc.Hosting.Http;
 using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Hosting.Application;
@@ -61,6 +62,9 @@ internal sealed class HostOptionsSetup(IConfiguration? configuration = null, IHo
         }
 
         Try($"{RpcHostOptions.Section}:{Limits}", () => NativeLimits.Check(options.Server.Limits));
+        Try($"{RpcHostOptions.Section}:{Http}:{nameof(options.Http.AllowedHosts)}",
+            () => _ = new HostPolicy(
+                options.Http, certificate: null, RpcEndpoint.Parse("http://127.0.0.1/")));
         if (options.HealthPeriod < TimeSpan.FromMilliseconds(1))
         {
             failures.Add(

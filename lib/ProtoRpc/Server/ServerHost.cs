@@ -60,7 +60,8 @@ internal sealed class ServerHost(
     public CallFailure Fail(RpcServerCallContext? context, PeerIdentity peer, Exception error)
     {
         error = context?.Clock.Explain(error) ?? error;
-        if (error is OperationCanceledException && context is { Clock.Aborted.IsCancellationRequested: true })
+        if (error is OperationCanceledException
+            && context is { Clock.Aborted.IsCancellationRequested: true })
         {
             // Nobody records it. Callers that are still there have a server that stops.
             return CallFailure.OfRequest(

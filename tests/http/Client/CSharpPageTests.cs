@@ -1,4 +1,9 @@
+using System.Collections.Concurrent;
+using System.Text;
 using System.Text.RegularExpressions;
+using Google.Protobuf;
+using Microsoft.Extensions.Logging;
+using ProtoRpc.Http.Tests.Hosting;
 using Shop;
 
 namespace ProtoRpc.Http.Tests.Client;
@@ -18,7 +23,7 @@ public static partial class CSharpPageTests
         string[] shown = [.. Blocks().Matches(page).Select(match => match.Groups["code"].Value.Trim())];
         MatchCollection samples = Samples().Matches(File.ReadAllText(Path.Combine(Folder, "PageSamples.cs")));
 
-        Assert.True(samples.Count >= 5);
+        Assert.True(samples.Count >= 9);
         Assert.All(samples, sample => Assert.Contains(Plain(sample.Groups["code"].Value), shown));
     }
 
@@ -66,6 +71,46 @@ public static partial class CSharpPageTests
         string output = await PageSamples.FailAsync(server.Endpoint.ToString(), request);
 
         Assert.StartsWith($"shop.Orders/Place at {server.Endpoint} failed with Aborted", output);
+    }
+
+    [Fact]
+    public static async Task Tests_handlers_without_a_server()
+    {
+        await PageSamples.TestAsync(
+            OrderServer.Schema,
+            (context, request) =>
+            {
+                string id = ((PlaceRequest)request).Order.Id;
+                context.ResponseTrailers.Add("x-last", id);
+                return ValueTask.FromResult<IMessage>(new PlaceReply { Id = id });
+            },
+            async (context, stream) =>
+            {
+                string id = ((WatchRequest)(await stream.ReadAsync())!).Id;
+                for (int number = 1; number <= 3; number++)
+                {
+                    await stream.WriteAsync(new OrderEvent { Number = number, Text = id });
+                }
+            });
+        await PageSamples.TestRawAsync(
+            Guid.NewGuid(),
+            (client, request) => new(
+                Encoding.UTF8.GetBytes($"{Encoding.UTF8.GetString(request.Span)} {client.User.Name}")));
+    }
+
+    [Fact]
+    public static async Task Logs_what_handlers_throw()
+    {
+        ConcurrentQueue<string> lines = [];
+        using LoggerFactory loggers = new([new LogLines(lines)]);
+        using RpcServer server = PageSamples.Log(loggers, OrderServer.Schema)
+            .Handle("Count", (_, _) => throw new InvalidOperationException("no count"))
+            .AddEndpoint(OrderServer.NewLocal()).StartListening();
+        await using RpcClient client = RpcClient.Connect(server.Endpoints[0], OrderServer.Schema);
+
+        await Assert.ThrowsAsync<RpcException>(() => client.InvokeAsync<PlaceReply>("Count", new { }));
+
+        Assert.StartsWith("Error ProtoRpc.RpcServer: shop.Orders/Count on ", Assert.Single(lines));
     }
 
     private static string Plain(string code)

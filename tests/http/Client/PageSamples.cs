@@ -1,4 +1,6 @@
+using System.Security.Principal;
 using Google.Protobuf;
+using Microsoft.Extensions.Logging;
 using Shop;
 
 namespace ProtoRpc.Http.Tests.Client;
@@ -84,6 +86,55 @@ internal static class PageSamples
         }
         // </fail>
         return output.ToString();
+    }
+
+    public static RpcServer Log(ILoggerFactory loggers, RpcSchema schema)
+    {
+        // <log>
+        RpcServerOptions options = new() { Logger = loggers.CreateLogger<RpcServer>() };
+        RpcServer server = RpcServer.Create(schema, "shop.Orders", options);
+        // </log>
+        return server;
+    }
+
+    public static async Task TestAsync(RpcSchema schema, RpcHandler handler, RpcStreamHandler watch)
+    {
+        // <test>
+        RpcTestCall call = new(schema.GetMethod("shop.Orders/Place"))
+        {
+            Peer = new PeerIdentity(new GenericIdentity("ann"), "192.0.2.1:5000", 0, IsLocal: false),
+            RequestHeaders = new() { { "x-tenant", "blue" } },
+        };
+        RpcServerCallContext context = call.CreateContext();
+
+        IMessage reply = await handler(context, new PlaceRequest { Order = new Order { Id = "o1" } });
+
+        Assert.Equal("o1", ((PlaceReply)reply).Id);
+        Assert.Equal("o1", context.ResponseTrailers.GetText("x-last"));
+        // </test>
+
+        // <teststream>
+        RpcTestCall streamed = new(schema.GetMethod("shop.Orders/Watch"));
+        RpcTestStream stream = streamed.CreateStream(new WatchRequest { Id = "o1" });
+
+        await watch(streamed.CreateContext(), stream);
+
+        Assert.Equal(3, stream.Replies.Count);
+        // </teststream>
+    }
+
+    public static async Task TestRawAsync(Guid interfaceId, RpcRawHandler handler)
+    {
+        // <testraw>
+        RpcTestRawCall call = new(interfaceId)
+        {
+            Peer = new PeerIdentity(new GenericIdentity("ann"), "192.0.2.1:5000", 0, IsLocal: false),
+        };
+
+        ReadOnlyMemory<byte>? reply = await handler(call.CreateContext(), "hello"u8.ToArray());
+
+        Assert.Equal("hello ann"u8, reply!.Value.Span);
+        // </testraw>
     }
 }
 

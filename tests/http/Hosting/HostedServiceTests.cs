@@ -149,6 +149,8 @@ public static class HostedServiceTests
     [InlineData("ProtoRpc:Certificate:Path", "/nowhere/x.pfx", "'/nowhere/x.pfx' cannot be read")]
     [InlineData("ProtoRpc:Certificate:Password", "x", "it is missing", "ProtoRpc:Certificate:Path")]
     [InlineData("ProtoRpc:Certificate:File", "x", "there is no such setting")]
+    [InlineData(
+        "ProtoRpc:Http:AllowedHosts:0", "https://x", "is not a host name", "ProtoRpc:Http:AllowedHosts")]
     [InlineData("ProtoRpc:HealthPeriod", "00:00:00", "less than a millisecond")]
     [InlineData("ProtoRpc:Endpoint", "tcp://127.0.0.1:0", "there is no such setting")]
     public static async Task A_setting_that_cannot_be_used_is_named_by_its_path(

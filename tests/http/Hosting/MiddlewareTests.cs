@@ -148,6 +148,7 @@ public static class MiddlewareTests
     [Theory]
     [InlineData("ProtoRpc:Http:AllowedHosts:0", Public, HttpStatusCode.OK)]
     [InlineData("AllowedHosts", "127.0.0.1;" + Public, HttpStatusCode.OK)]
+    [InlineData("AllowedHosts", "127.0.0.1;[::1];*.example.com;x:80", HttpStatusCode.OK)]
     [InlineData("AllowedHosts", "*", HttpStatusCode.Forbidden)]
     public static async Task Behind_a_proxy_the_application_names_its_public_host(
         string key, string value, HttpStatusCode expected)

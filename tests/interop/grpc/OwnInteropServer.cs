@@ -41,6 +41,8 @@ internal sealed class OwnInteropServer : IInteropServer
         _server.StartListening();
     }
 
+    public RpcServer Server => _server;
+
     public RpcEndpoint Endpoint => _server.Endpoints[0];
 
     /// <summary>The further endpoint.</summary>
