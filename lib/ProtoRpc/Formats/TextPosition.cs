@@ -21,13 +21,4 @@ internal static class TextPosition
 
         return $"line {line}, column {column}";
     }
-
-    /// <inheritdoc cref="Of(in ReadOnlySequence{byte}, long)"/>
-    public static string Of(ReadOnlySpan<byte> text, long offset)
-    {
-        ReadOnlySpan<byte> before = text[..(int)Math.Min(offset, text.Length)];
-        int line = before.Count((byte)'\n') + 1;
-        int column = before.Length - before.LastIndexOf((byte)'\n');
-        return $"line {line}, column {column}";
-    }
 }

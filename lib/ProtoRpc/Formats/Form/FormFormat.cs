@@ -15,6 +15,5 @@ internal sealed class FormFormat(FormatRow row) : MessageFormat(row)
 
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        new FormMessageReader(
-            input.IsSingleSegment ? input.First : input.ToArray(), target.Type, options).Read(target);
+        new FormMessageReader(input, target.Type, options).Read(target);
 }

@@ -1,35 +1,38 @@
+using System.Buffers;
 using System.Globalization;
 using System.Text;
 
 namespace ProtoRpc.Formats.Form;
 
 /// <summary>One run of reading a message of a form or query string.</summary>
-internal sealed class FormMessageReader(ReadOnlyMemory<byte> form, RpcMessageInfo root, FormatOptions options)
+/// <remarks>The form is read where it is. A pair that lies in several pieces is copied, alone.</remarks>
+internal sealed class FormMessageReader(
+    in ReadOnlySequence<byte> form, RpcMessageInfo root, FormatOptions options)
     : FormatReader(root, options, form.Length)
 {
     private const int EscapeLength = 3;
 
     private static readonly UTF8Encoding Strict = new(false, throwOnInvalidBytes: true);
 
-    private int _offset;
+    private readonly ReadOnlySequence<byte> _form = form;
+    private long _offset;
 
     protected override string Where => $"byte {_offset}";
 
     public void Read(DynamicMessage target)
     {
-        ReadOnlySpan<byte> rest = form.Span;
-        if (rest is [(byte)'?', ..])
-        {
-            rest = rest[1..];
-        }
+        SequenceReader<byte> rest = new(_form);
+        rest.IsNext((byte)'?', advancePast: true);
         SeenFields seen = new(target.Layout.Fields.Length);
         int count = 0;
-        while (!rest.IsEmpty)
+        while (!rest.End)
         {
-            _offset = form.Length - rest.Length;
-            int end = rest.IndexOf((byte)'&');
-            ReadOnlySpan<byte> pair = end < 0 ? rest : rest[..end];
-            rest = end < 0 ? [] : rest[(end + 1)..];
+            _offset = rest.Consumed;
+            if (!rest.TryReadTo(out ReadOnlySequence<byte> pair, (byte)'&'))
+            {
+                pair = rest.UnreadSequence;
+                rest.AdvanceToEnd();
+            }
             if (pair.IsEmpty)
             {
                 continue;
@@ -38,7 +41,7 @@ internal sealed class FormMessageReader(ReadOnlyMemory<byte> form, RpcMessageInf
             {
                 throw Malformed($"there are more than {Options.MaxFormFields} pairs of name and value.");
             }
-            ReadPair(target, ref seen, pair);
+            ReadPair(target, ref seen, pair.IsSingleSegment ? pair.FirstSpan : pair.ToArray());
         }
     }
 

@@ -12,6 +12,5 @@ internal sealed class TextFormat(FormatRow row) : MessageFormat(row)
 
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        new TextMessageReader(
-            input.IsSingleSegment ? input.First : input.ToArray(), target.Type, options).Read(target);
+        new TextMessageReader(input, target.Type, options).Read(target);
 }

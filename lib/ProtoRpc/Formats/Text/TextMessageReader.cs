@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Runtime.InteropServices;
 using System.Text;
 using ProtoRpc.Messages;
@@ -6,7 +7,7 @@ namespace ProtoRpc.Formats.Text;
 
 /// <summary>One run of reading a message of the text format.</summary>
 internal sealed partial class TextMessageReader(
-    ReadOnlyMemory<byte> text, RpcMessageInfo root, FormatOptions options)
+    in ReadOnlySequence<byte> text, RpcMessageInfo root, FormatOptions options)
     : FormatReader(root, options, text.Length)
 {
     private readonly TextTokenizer _token = new(text);

@@ -1,26 +1,46 @@
+using System.Buffers;
 using System.Text;
 
 namespace ProtoRpc.Formats.Text;
 
 /// <summary>Splits text format into tokens; comments and white space stand between them.</summary>
-internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
+/// <remarks>The text is read where it is. A token that lies in several pieces is copied, alone.</remarks>
+internal sealed class TextTokenizer
 {
-    private readonly ReadOnlyMemory<byte> _text = text;
+    private const int MinJoined = 256;
+
+    private readonly ReadOnlySequence<byte> _text;
+
+    // The text from the window on, and the piece of it that is looked at.
+    private ReadOnlySequence<byte> _rest;
+    private ReadOnlyMemory<byte> _window;
+    private long _windowOffset;
+    private long _tokenOffset;
+    private int _start;
     private int _position;
+
+    public TextTokenizer(in ReadOnlySequence<byte> text)
+    {
+        _text = text;
+        _rest = text;
+        Move(0);
+    }
 
     /// <summary>What the token is.</summary>
     public TextToken Kind { get; private set; }
 
-    /// <summary>Where it begins.</summary>
-    public int Start { get; private set; }
-
     /// <summary>Its bytes, with the quotes of a string.</summary>
-    public ReadOnlySpan<byte> Bytes => _text.Span[Start.._position];
+    public ReadOnlySpan<byte> Bytes => _window.Span[_start.._position];
 
     public string Text => Encoding.UTF8.GetString(Bytes);
 
     /// <summary>The line and column of the token.</summary>
-    public string Where => TextPosition.Of(_text.Span, Start);
+    public string Where => TextPosition.Of(_text, _tokenOffset);
+
+    // Whether the text goes on after the window.
+    private bool HasMore => _window.Length < _rest.Length;
+
+    private bool CanWiden => HasMore && _window.Length - _start < Array.MaxLength;
 
     public bool IsSymbol(char symbol) => Kind == TextToken.Symbol && Bytes[0] == symbol;
 
@@ -29,31 +49,81 @@ internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
     public string? Next()
     {
         SkipSpace();
-        Start = _position;
-        ReadOnlySpan<byte> rest = _text.Span[_position..];
+        _start = _position;
+        _tokenOffset = _windowOffset + _start;
+        string? problem = Scan(out bool isCut);
+        while (isCut && CanWiden)
+        {
+            Widen();
+            problem = Scan(out isCut);
+        }
+        return problem;
+    }
+
+    // A token is cut when what comes after the window may belong to it.
+    private string? Scan(out bool isCut)
+    {
+        isCut = false;
+        ReadOnlySpan<byte> rest = _window.Span[_start..];
         if (rest.IsEmpty)
         {
             Kind = TextToken.End;
             return null;
         }
+        string? problem = null;
         char first = (char)rest[0];
         if (char.IsAsciiLetter(first) || first == '_')
         {
             Kind = TextToken.Identifier;
             _position += LengthOf(rest, c => char.IsAsciiLetterOrDigit(c) || c == '_');
+        }
+        else if (char.IsAsciiDigit(first)
+            || (first == '.' && rest.Length > 1 && char.IsAsciiDigit((char)rest[1])))
+        {
+            problem = ReadNumber(rest);
+        }
+        else if (first is '"' or '\'')
+        {
+            return ReadString(rest, out isCut);
+        }
+        else
+        {
+            Kind = TextToken.Symbol;
+            _position++;
+            isCut = first == '.' && rest.Length == 1;
             return null;
         }
-        if (char.IsAsciiDigit(first) || (first == '.' && rest.Length > 1 && char.IsAsciiDigit((char)rest[1])))
+        isCut = _position == _window.Length;
+        return problem;
+    }
+
+    // Copies the token with as much again of what follows, so that all copies of a long one are in proportion
+    // to its length.
+    private void Widen()
+    {
+        int length = _window.Length - _start;
+        _rest = _rest.Slice(_start);
+        byte[] joined = new byte[(int)Math.Min(
+            Math.Min(_rest.Length, Array.MaxLength), Math.Max(MinJoined, length * 2L))];
+        _rest.Slice(0, joined.Length).CopyTo(joined);
+        _windowOffset += _start;
+        _window = joined;
+        _start = 0;
+        _position = 0;
+    }
+
+    // Looks at the next piece, so many bytes after the start of this one.
+    private void Move(int count)
+    {
+        _rest = _rest.Slice(count);
+        _windowOffset += count;
+        _window = default;
+        _position = 0;
+        SequencePosition next = _rest.Start;
+        while (_window.IsEmpty && _rest.TryGet(ref next, out _window))
         {
-            return ReadNumber(rest);
+            // Pieces may be empty.
         }
-        if (first is '"' or '\'')
-        {
-            return ReadString(rest);
-        }
-        Kind = TextToken.Symbol;
-        _position++;
-        return null;
     }
 
     /// <summary>Reads what stands up to the closing bracket, without white space and comments: the name of an
@@ -65,11 +135,11 @@ internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
         while (true)
         {
             SkipSpace();
-            if (_position >= _text.Length || _text.Span[_position] >= 0x80)
+            if (_position >= _window.Length || _window.Span[_position] >= 0x80)
             {
                 return null;
             }
-            char next = (char)_text.Span[_position++];
+            char next = (char)_window.Span[_position++];
             if (next == ']')
             {
                 return name.ToString();
@@ -84,13 +154,27 @@ internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
 
     private void SkipSpace()
     {
-        ReadOnlySpan<byte> all = _text.Span;
+        bool inComment = false;
+        while (true)
+        {
+            SkipSpace(_window.Span, ref inComment);
+            if (_position < _window.Length || !HasMore)
+            {
+                return;
+            }
+            Move(_window.Length);
+        }
+    }
+
+    private void SkipSpace(ReadOnlySpan<byte> all, ref bool inComment)
+    {
         while (_position < all.Length)
         {
-            if (all[_position] == '#')
+            if (inComment || all[_position] == '#')
             {
                 int length = all[_position..].IndexOf((byte)'\n');
-                _position = length < 0 ? all.Length : _position + length;
+                inComment = length < 0;
+                _position = inComment ? all.Length : _position + length;
             }
             else if (all[_position] is (byte)' ' or (>= 9 and <= 13))
             {
@@ -112,6 +196,7 @@ internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
             length = 2 + LengthOf(rest[2..], char.IsAsciiHexDigit);
             if (length == 2)
             {
+                _position += length;
                 return "0x stands without hexadecimal digits after it.";
             }
         }
@@ -133,6 +218,7 @@ internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
                 int digits = LengthOf(rest[length..], char.IsAsciiDigit);
                 if (digits == 0)
                 {
+                    _position += length;
                     return "an exponent has no digits.";
                 }
                 length += digits;
@@ -150,11 +236,13 @@ internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
             : null;
     }
 
-    private string? ReadString(ReadOnlySpan<byte> rest)
+    private string? ReadString(ReadOnlySpan<byte> rest, out bool isCut)
     {
         Kind = TextToken.String;
+        isCut = false;
         byte quote = rest[0];
-        for (int i = 1; i < rest.Length && rest[i] is not ((byte)'\n' or 0); i++)
+        int i = 1;
+        for (; i < rest.Length && rest[i] is not ((byte)'\n' or 0); i++)
         {
             if (rest[i] == quote)
             {
@@ -163,6 +251,7 @@ internal sealed class TextTokenizer(ReadOnlyMemory<byte> text)
             }
             i += rest[i] == '\\' ? 1 : 0;
         }
+        isCut = i >= rest.Length;
         return "a string does not end on its line; write \\n for a line break.";
     }
 
