@@ -7,7 +7,9 @@ using ProtoRpc.Benchmarks.Transfer;
 using ProtoRpc.Benchmarks.Transport;
 
 const string Usage = """
-    dotnet run -c Release --project tests/benchmarks -- transport|security|codec|http|grpc|all [options]
+    dotnet run -c Release --project tests/benchmarks -- COMMAND [options]
+
+    transport|security|codec|formats|http|grpc|all
 
       --transports ncalrpc,tcp   the transports to measure, of ncalrpc, np and tcp
       --records 0                records in each message, as 0,10,100,1000
@@ -40,6 +42,9 @@ try
             return 0;
         case "codec":
             CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "formats":
+            FormatBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
             return 0;
         case "http":
             HttpBenchmark.Run(BenchmarkOptions.Parse(args[1..]));

@@ -1,5 +1,6 @@
 using System.Buffers;
 using Google.Protobuf;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Formats;
@@ -7,6 +8,8 @@ namespace ProtoRpc.Formats;
 /// <summary>Protocol Buffers' binary format.</summary>
 internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
 {
+    private protected override bool TakesViews => false;
+
     internal override void WriteChecked(IMessage message, IBufferWriter<byte> output, FormatOptions options)
     {
         using EncodedMessage encoded = EncodedMessage.Of(message);
@@ -14,7 +17,7 @@ internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
     }
 
     private protected override void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options) =>
         WriteChecked(message, output, options);
 
     private protected override void ReadMessage(

@@ -1,12 +1,17 @@
+using Google.Protobuf;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.Formats;
 
 /// <summary>One run of writing a message as text: where it is, and how it fails.</summary>
-internal abstract class FormatWriter(RpcMessageInfo root, FormatOptions options)
+internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
 {
     protected FormatOptions Options { get; } = options;
+
+    /// <summary>Shows the messages in a generated one, which stand there as they are.</summary>
+    protected GeneratedViews Views => views!;
 
     protected ObjectPath Path { get; } = new(root.Name);
 
@@ -46,6 +51,11 @@ internal abstract class FormatWriter(RpcMessageInfo root, FormatOptions options)
                 return Convert.ToBase64String(bytes);
             case DynamicMessage message:
                 return TextOf(message);
+            case IMessage generated:
+                DynamicMessage view = Views.Load(field.Message, generated);
+                string shown = TextOf(view);
+                Views.Release(view);
+                return shown;
             default:
                 ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
                 return ScalarText.Of(field, bits);

@@ -2,13 +2,15 @@ using System.Buffers;
 using System.Text;
 using Google.Protobuf;
 using ProtoRpc.Formats;
+using ProtoRpc.Formats.Generated;
 
 namespace ProtoRpc;
 
 /// <summary>One way to write a message as bytes, and to read it.</summary>
 /// <remarks>
-/// Formats have no state and are safe for many threads. They work on <see cref="DynamicMessage"/>; a
-/// generated message is carried over by its binary form, so that both go one way.
+/// Formats have no state and are safe for many threads. They work on <see cref="DynamicMessage"/>. A
+/// generated message is shown as one, field by field; its binary form is only used if its class has other
+/// fields than the schema, or extensions.
 /// Every failure is an <see cref="RpcException"/> with InvalidArgument, which names the field
 /// (<see cref="RpcException.FieldPath"/>) and, where the bytes are at fault,
 /// the line and column or the offset.
@@ -52,9 +54,15 @@ public abstract class MessageFormat
         ArgumentNullException.ThrowIfNull(message);
         ArgumentNullException.ThrowIfNull(output);
         options ??= FormatOptions.Default;
+        if (message is not DynamicMessage && TakesViews
+            && GeneratedMessages.View(message, ShowsUnknown(options), options) is { } shown)
+        {
+            WriteMessage(shown.View, shown.Views, output, options);
+            return;
+        }
         DynamicMessage dynamic = GeneratedMessages.ToDynamic(message, options);
         dynamic.CheckRequired();
-        WriteMessage(dynamic, output, options);
+        WriteMessage(dynamic, null, output, options);
     }
 
     /// <summary>Writes a message to a stream as it is made, without a copy of the whole.</summary>
@@ -76,7 +84,7 @@ public abstract class MessageFormat
     {
         if (message is DynamicMessage dynamic)
         {
-            WriteMessage(dynamic, output, options);
+            WriteMessage(dynamic, null, output, options);
         }
         else
         {
@@ -117,7 +125,7 @@ public abstract class MessageFormat
         DynamicMessage message = GeneratedMessages.ReadTarget(target, options);
         ReadMessage(input, message, options);
         message.CheckRequired();
-        GeneratedMessages.Return(message, target);
+        GeneratedMessages.Return(message, target, TakesViews);
     }
 
     /// <summary>Reads a message.</summary>
@@ -144,8 +152,15 @@ public abstract class MessageFormat
     /// <summary>The name.</summary>
     public override string ToString() => Name;
 
+    /// <summary>Writes a message whose required fields were checked, or are as its views are made.</summary>
     private protected abstract void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options);
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options);
+
+    /// <summary>Whether messages of generated classes need not go through their binary form.</summary>
+    private protected virtual bool TakesViews => true;
+
+    /// <summary>Whether it writes the unknown fields of a message.</summary>
+    private protected virtual bool ShowsUnknown(FormatOptions options) => false;
 
     private protected abstract void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options);

@@ -28,6 +28,26 @@ internal static class RequiredFields
         };
     }
 
+    /// <summary>Whether the message's own required fields are set, not those of messages in it.</summary>
+    public static bool HasOwn(DynamicMessage message)
+    {
+        foreach ((int word, ulong bits) in message.Layout.RequiredBits)
+        {
+            if ((message.Scalars[word] & bits) != bits)
+            {
+                return false;
+            }
+        }
+        foreach (int slot in message.Layout.RequiredReferences)
+        {
+            if (message.References[slot] is null)
+            {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private static bool IsComplete(DynamicMessage message, int depth)
     {
         // Deeper ones are refused where they are read and written.
@@ -35,22 +55,11 @@ internal static class RequiredFields
         {
             return true;
         }
-        MessageLayout layout = message.Layout;
-        foreach ((int word, ulong bits) in layout.RequiredBits)
+        if (!HasOwn(message))
         {
-            if ((message.Scalars[word] & bits) != bits)
-            {
-                return false;
-            }
+            return false;
         }
-        foreach (int slot in layout.RequiredReferences)
-        {
-            if (message.References[slot] is null)
-            {
-                return false;
-            }
-        }
-        foreach (FieldLayout field in layout.ToRequired)
+        foreach (FieldLayout field in message.Layout.ToRequired)
         {
             switch (message.References[field.Slot])
             {

@@ -1,4 +1,5 @@
 using System.Buffers;
+using ProtoRpc.Formats.Generated;
 
 namespace ProtoRpc.Formats.Form;
 
@@ -10,8 +11,8 @@ namespace ProtoRpc.Formats.Form;
 internal sealed class FormFormat(FormatRow row) : MessageFormat(row)
 {
     private protected override void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>
-        new FormMessageWriter(output, message.Type, options).Write(message);
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options) =>
+        new FormMessageWriter(output, message.Type, views, options).Write(message);
 
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>

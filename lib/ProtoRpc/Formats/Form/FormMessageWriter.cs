@@ -2,14 +2,15 @@ using System.Buffers;
 using System.Collections;
 using System.Net;
 using System.Text;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Form;
 
 /// <summary>One run of writing a message as a form.</summary>
 internal sealed class FormMessageWriter(
-    IBufferWriter<byte> output, RpcMessageInfo root, FormatOptions options)
-    : FormatWriter(root, options)
+    IBufferWriter<byte> output, RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
+    : FormatWriter(root, views, options)
 {
     private bool _isFirst = true;
 

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Text.Encodings.Web;
 using System.Text.Json;
+using ProtoRpc.Formats.Generated;
 
 namespace ProtoRpc.Formats.Json;
 
@@ -10,7 +11,7 @@ namespace ProtoRpc.Formats.Json;
 internal sealed class JsonFormat(FormatRow row) : MessageFormat(row)
 {
     private protected override void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options)
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options)
     {
         JsonWriterOptions writing = new()
         {
@@ -22,7 +23,7 @@ internal sealed class JsonFormat(FormatRow row) : MessageFormat(row)
             MaxDepth = JsonMessageReader.MaxJsonDepth,
         };
         using Utf8JsonWriter writer = new(output, writing);
-        new JsonMessageWriter(writer, message.Type, options).Write(message, 0);
+        new JsonMessageWriter(writer, message.Type, views, options).Write(message, 0);
         writer.Flush();
     }
 

@@ -1,12 +1,15 @@
 using System.Runtime.InteropServices;
 using System.Text.Json;
+using Google.Protobuf;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Json;
 
 /// <summary>One run of writing a message as ProtoJSON.</summary>
-internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo root, FormatOptions options)
-    : FormatWriter(root, options)
+internal sealed class JsonMessageWriter(
+    Utf8JsonWriter writer, RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
+    : FormatWriter(root, views, options)
 {
     private const string NullValue = "google.protobuf.NullValue";
 
@@ -46,6 +49,13 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
                     : throw Invalid(problem));
                 break;
         }
+    }
+
+    private void WriteGenerated(MessageLayout layout, IMessage message, int depth)
+    {
+        DynamicMessage view = Views.Load(layout, message);
+        Write(view, depth);
+        Views.Release(view);
     }
 
     private void WriteFields(DynamicMessage message, int depth)
@@ -101,6 +111,9 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
                 break;
             case string text:
                 _writer.WriteStringValue(text);
+                break;
+            case IMessage generated:
+                WriteGenerated(field.Message, generated, depth + 1);
                 break;
             default:
                 _writer.WriteStringValue("");
@@ -235,6 +248,14 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
             case List<double> numbers:
                 WriteScalars(field, numbers, ScalarValue.Of);
                 break;
+            case IReadOnlyList<IMessage> generated:
+                for (int i = 0; i < generated.Count; i++)
+                {
+                    Path.PushIndex(i);
+                    WriteGenerated(field.Message, generated[i], depth + 1);
+                    Path.Pop();
+                }
+                break;
         }
         _writer.WriteEndArray();
     }
@@ -265,6 +286,9 @@ internal sealed class JsonMessageWriter(Utf8JsonWriter writer, RpcMessageInfo ro
                     break;
                 case byte[] bytes:
                     _writer.WriteBase64StringValue(bytes);
+                    break;
+                case IMessage generated:
+                    WriteGenerated(field.Value.Message, generated, depth + 2);
                     break;
                 default:
                     ScalarValue.TryUnbox(field.Value.Kind, value, out ulong bits);

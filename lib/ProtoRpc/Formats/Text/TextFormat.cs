@@ -1,4 +1,5 @@
 using System.Buffers;
+using ProtoRpc.Formats.Generated;
 
 namespace ProtoRpc.Formats.Text;
 
@@ -7,8 +8,10 @@ namespace ProtoRpc.Formats.Text;
 internal sealed class TextFormat(FormatRow row) : MessageFormat(row)
 {
     private protected override void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options) =>
-        new TextMessageWriter(output, message.Type, options).Write(message);
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options) =>
+        new TextMessageWriter(output, message.Type, views, options).Write(message);
+
+    private protected override bool ShowsUnknown(FormatOptions options) => options.PrintUnknownFields;
 
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>

@@ -2,6 +2,8 @@ using System.Buffers;
 using System.Collections;
 using System.Globalization;
 using System.Text;
+using Google.Protobuf;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 
@@ -9,8 +11,8 @@ namespace ProtoRpc.Formats.Text;
 
 /// <summary>One run of writing a message in the text format.</summary>
 internal sealed class TextMessageWriter(
-    IBufferWriter<byte> output, RpcMessageInfo root, FormatOptions options)
-    : FormatWriter(root, options)
+    IBufferWriter<byte> output, RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
+    : FormatWriter(root, views, options)
 {
     private const int FlushLength = 4096;
     private const int MaxUnknownDepth = 10;
@@ -94,6 +96,13 @@ internal sealed class TextMessageWriter(
             Open(name);
             WriteFields(child, depth + 1);
             Close();
+            return;
+        }
+        if (value is IMessage generated)
+        {
+            DynamicMessage view = Views.Load(field.Message, generated);
+            WriteValue(name, field, view, depth);
+            Views.Release(view);
             return;
         }
         StartLine(name).Append(": ");

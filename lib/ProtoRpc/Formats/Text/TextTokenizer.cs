@@ -18,6 +18,7 @@ internal sealed class TextTokenizer
     private long _tokenOffset;
     private int _start;
     private int _position;
+    private bool _isJoined;
 
     public TextTokenizer(in ReadOnlySequence<byte> text)
     {
@@ -48,6 +49,11 @@ internal sealed class TextTokenizer
     /// <returns>What is wrong with it, or null.</returns>
     public string? Next()
     {
+        if (_isJoined)
+        {
+            // What follows lies in one piece again, as a rule.
+            Move(_position);
+        }
         SkipSpace();
         _start = _position;
         _tokenOffset = _windowOffset + _start;
@@ -108,6 +114,7 @@ internal sealed class TextTokenizer
         _rest.Slice(0, joined.Length).CopyTo(joined);
         _windowOffset += _start;
         _window = joined;
+        _isJoined = true;
         _start = 0;
         _position = 0;
     }
@@ -118,6 +125,7 @@ internal sealed class TextTokenizer
         _rest = _rest.Slice(count);
         _windowOffset += count;
         _window = default;
+        _isJoined = false;
         _position = 0;
         SequencePosition next = _rest.Start;
         while (_window.IsEmpty && _rest.TryGet(ref next, out _window))

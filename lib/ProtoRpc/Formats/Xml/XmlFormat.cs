@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Text;
 using System.Xml;
+using ProtoRpc.Formats.Generated;
 
 namespace ProtoRpc.Formats.Xml;
 
@@ -22,7 +23,7 @@ internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
     };
 
     private protected override void WriteMessage(
-        DynamicMessage message, IBufferWriter<byte> output, FormatOptions options)
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options)
     {
         XmlWriterSettings writing = new()
         {
@@ -33,7 +34,7 @@ internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
             Indent = options.Indented,
         };
         using XmlWriter writer = XmlWriter.Create(new BufferWriterStream(output), writing);
-        new XmlMessageWriter(writer, message.Type, options).Write(message);
+        new XmlMessageWriter(writer, message.Type, views, options).Write(message);
     }
 
     private protected override void ReadMessage(

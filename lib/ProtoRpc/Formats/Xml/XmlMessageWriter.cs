@@ -1,13 +1,16 @@
 using System.Collections;
 using System.Text;
 using System.Xml;
+using Google.Protobuf;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Xml;
 
 /// <summary>One run of writing a message as XML.</summary>
-internal sealed class XmlMessageWriter(XmlWriter writer, RpcMessageInfo root, FormatOptions options)
-    : FormatWriter(root, options)
+internal sealed class XmlMessageWriter(
+    XmlWriter writer, RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
+    : FormatWriter(root, views, options)
 {
     public void Write(DynamicMessage message)
     {
@@ -111,6 +114,12 @@ internal sealed class XmlMessageWriter(XmlWriter writer, RpcMessageInfo root, Fo
         if (value is DynamicMessage message)
         {
             WriteContent(message, depth + 1);
+        }
+        else if (value is IMessage generated)
+        {
+            DynamicMessage view = Views.Load(field.Message, generated);
+            WriteContent(view, depth + 1);
+            Views.Release(view);
         }
         else
         {

@@ -1,0 +1,45 @@
+using Google.Protobuf;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Formats.Generated;
+
+/// <summary>A field of a generated class, and where it lies in a dynamic message of the same type.</summary>
+/// <remarks>Has no state; safe for many threads.</remarks>
+internal abstract class GeneratedField(FieldLayout layout)
+{
+    public FieldLayout Layout { get; } = layout;
+
+    /// <summary>Shows the field in an empty dynamic message: messages within it as they are, all else as a
+    /// dynamic message keeps it.</summary>
+    public abstract void Load(IMessage from, DynamicMessage to);
+
+    /// <summary>Gives an empty generated message what a dynamic one holds, if the field is set
+    /// there.</summary>
+    public abstract void Store(DynamicMessage from, IMessage to);
+
+    /// <summary>The bytes of a field, to read: its own array where it has one.</summary>
+    protected static byte[] BytesOf(ByteString bytes) =>
+        System.Runtime.InteropServices.MemoryMarshal.TryGetArray(bytes.Memory, out ArraySegment<byte> own)
+        && own.Array is { } array && array.Length == bytes.Length
+            ? array
+            : bytes.ToByteArray();
+
+    /// <summary>The text as its binary form has it, where half of a surrogate pair is U+FFFD.</summary>
+    protected static string TextOf(string text) =>
+        text.AsSpan().ContainsAnyInRange('\uD800', '\uDFFF') ? Whole(text) : text;
+
+    private static string Whole(string text)
+    {
+        System.Text.Encoding utf8 = System.Text.Encoding.UTF8;
+        return utf8.GetString(utf8.GetBytes(text));
+    }
+
+    /// <summary>The generated message of a dynamic one.</summary>
+    protected static IMessage Make(DynamicMessage message)
+    {
+        GeneratedType type = GeneratedType.Of(message.Layout)!;
+        IMessage made = type.New();
+        type.Store(message, made);
+        return made;
+    }
+}

@@ -1,0 +1,161 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Formats.Generated;
+
+/// <summary>How messages of a generated class are shown as dynamic ones and made of them, one message at a
+/// time, without their binary form.</summary>
+/// <remarks>Found once for each type; safe for many threads.</remarks>
+internal sealed class GeneratedType
+{
+    private static readonly ConditionalWeakTable<MessageLayout, GeneratedType> Known = [];
+
+    private readonly GeneratedField[]? _fields;
+    private readonly ConstructorInvoker? _new;
+    private readonly FieldInfo? _unknown;
+    private GeneratedType[]? _reached;
+
+    [UnconditionalSuppressMessage(
+        "Trimming", "IL2075", Justification = "A field that was trimmed away is as one that is not there.")]
+    private GeneratedType(MessageLayout layout, MessageDescriptor descriptor)
+    {
+        Layout = layout;
+        Descriptor = descriptor;
+        Type? type = descriptor.ClrType;
+        ConstructorInfo? constructor = type?.GetConstructor([]);
+        if (constructor is null || !RuntimeFeature.IsDynamicCodeSupported || !IsPlain(layout, descriptor))
+        {
+            return;
+        }
+        _new = ConstructorInvoker.Create(constructor);
+        FieldInfo? unknown = type!.GetField("_unknownFields", BindingFlags.Instance | BindingFlags.NonPublic);
+        _unknown = unknown?.FieldType == typeof(UnknownFieldSet) ? unknown : null;
+        HasClosedEnums = layout.Fields.Any(
+            field => (field.IsMap ? field.Value : field).ClosedNumbers is not null);
+        IsExtensible = descriptor.ToProto().ExtensionRange.Count > 0;
+
+        GeneratedField[] fields = [.. layout.Fields
+            .Select(field => GeneratedFields.Find(field, descriptor.FindFieldByNumber(field.Info.Number)))
+            .OfType<GeneratedField>()];
+        _fields = fields.Length == layout.Fields.Length ? fields : null;
+    }
+
+    public MessageLayout Layout { get; }
+
+    public MessageDescriptor Descriptor { get; }
+
+    /// <summary>Whether there is an enum some of whose numbers are unknown fields.</summary>
+    public bool HasClosedEnums { get; }
+
+    /// <summary>Whether there may be extensions that the schema does not have.</summary>
+    public bool IsExtensible { get; }
+
+    /// <summary>Whether unknown fields can be seen.</summary>
+    public bool ShowsUnknown => _unknown is not null;
+
+    // This type and all that are in it; empty where one of them cannot be gone through field by field.
+    private GeneratedType[] Reached => _reached ??= Reach();
+
+    /// <summary>Whether a message is of the class that its descriptor was made for.</summary>
+    public static bool IsGenerated(IMessage message) => message.Descriptor.ClrType == message.GetType();
+
+    /// <summary>The way for messages of a generated class with the fields of a layout.</summary>
+    /// <returns>Null where they, or messages in them, have other fields than the schema says, or may have
+    /// extensions that the schema has: their binary form is the way for these.</returns>
+    public static GeneratedType? For(MessageLayout layout, IMessage message)
+    {
+        GeneratedType type = At(layout, message.Descriptor);
+        return ReferenceEquals(type.Descriptor, message.Descriptor) && type.Reached.Length > 0 ? type : null;
+    }
+
+    /// <summary>A type within one that was found.</summary>
+    public static GeneratedType? Of(MessageLayout layout) =>
+        Known.TryGetValue(layout, out GeneratedType? type) ? type : null;
+
+    /// <summary>Whether messages of all types in it show all unknown fields that they have.</summary>
+    public bool ReachShowsUnknown => Array.TrueForAll(
+        Reached, type => type is { ShowsUnknown: true, HasClosedEnums: false, IsExtensible: false });
+
+    /// <summary>An empty generated message.</summary>
+    public IMessage New() => (IMessage)_new!.Invoke();
+
+    /// <summary>Shows a generated message in an empty dynamic one; messages within it stay as they
+    /// are.</summary>
+    public void Load(IMessage from, DynamicMessage to)
+    {
+        foreach (GeneratedField field in _fields!)
+        {
+            field.Load(from, to);
+        }
+    }
+
+    /// <summary>Adds the unknown fields of a generated message.</summary>
+    public void LoadUnknown(IMessage from, DynamicMessage to)
+    {
+        if (_unknown!.GetValue(from) is UnknownFieldSet fields)
+        {
+            byte[] bytes = new byte[fields.CalculateSize()];
+            using CodedOutputStream output = new(bytes);
+            fields.WriteTo(output);
+            output.Flush();
+            to.Unknown.Append(bytes);
+        }
+    }
+
+    /// <summary>Gives an empty generated message all that a dynamic one holds.</summary>
+    public void Store(DynamicMessage from, IMessage to)
+    {
+        foreach (GeneratedField field in _fields!)
+        {
+            field.Store(from, to);
+        }
+    }
+
+    private static GeneratedType At(MessageLayout layout, MessageDescriptor descriptor) =>
+        Known.TryGetValue(layout, out GeneratedType? type)
+            ? type
+            : Known.GetValue(layout, missing => new GeneratedType(missing, descriptor));
+
+    private static bool IsPlain(MessageLayout layout, MessageDescriptor descriptor) =>
+        !layout.IsMessageSet && layout.Extensions.Length == 0
+        && layout.Fields.Length == descriptor.Fields.InDeclarationOrder().Count
+        && Array.TrueForAll(
+            layout.Fields, field => descriptor.FindFieldByNumber(field.Info.Number) is not null);
+
+    private GeneratedType[] Reach()
+    {
+        HashSet<GeneratedType> seen = [this];
+        Queue<GeneratedType> next = new(seen);
+        while (next.TryDequeue(out GeneratedType? type))
+        {
+            if (type._fields is null)
+            {
+                return [];
+            }
+            foreach (FieldLayout field in type.Layout.Fields)
+            {
+                FieldLayout part = field.IsMap ? field.Value : field;
+                FieldDescriptor known = type.Descriptor.FindFieldByNumber(field.Info.Number);
+                known = field.IsMap ? known.MessageType.FindFieldByNumber(2) : known;
+                if (!part.IsMessage || GeneratedFields.IsWrapped(known))
+                {
+                    continue;
+                }
+                GeneratedType held = At(part.Message, known.MessageType);
+                if (!ReferenceEquals(held.Descriptor, known.MessageType))
+                {
+                    return [];
+                }
+                if (seen.Add(held))
+                {
+                    next.Enqueue(held);
+                }
+            }
+        }
+        return [.. seen];
+    }
+}
