@@ -116,6 +116,8 @@ public static class RpcErrorIds
     public const string ClosureFunctionNotSupported = nameof(ClosureFunctionNotSupported);
     public const string ClosureNotSupported = nameof(ClosureNotSupported);
     public const string ForeignSession = nameof(ForeignSession);
+    public const string GatewayCannotStream = nameof(GatewayCannotStream);
+    public const string GatewayLoop = nameof(GatewayLoop);
     public const string HandlerFailed = nameof(HandlerFailed);
     public const string HandlerLeft = nameof(HandlerLeft);
     public const string HandlerThrew = nameof(HandlerThrew);

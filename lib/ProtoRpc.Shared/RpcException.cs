@@ -78,6 +78,12 @@ public sealed class RpcException : Exception
     }
     = new Dictionary<string, string>();
 
+    /// <summary>Whether a server said it, and not something on the way to it.</summary>
+    internal bool IsAnswer { get; init; }
+
+    /// <summary>Whether another server said it to a gateway, which passes it on.</summary>
+    internal bool IsForwarded { get; init; }
+
     /// <summary>Whether <see cref="ErrorId"/> was set.</summary>
     internal bool HasOwnErrorId => _errorId is not null;
 

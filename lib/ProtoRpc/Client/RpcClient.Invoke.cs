@@ -114,12 +114,20 @@ public sealed partial class RpcClient
     /// requests that are too large for memory. Native endpoints send it in parts,
     /// and the timeout is that of each part.</summary>
     /// <inheritdoc cref="Upload"/>
-    public async Task<DynamicMessage> UploadAsync(
+    public Task<DynamicMessage> UploadAsync(
         RpcMethodInfo method, Stream request, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default)
     {
+        ArgumentNullException.ThrowIfNull(method);
+        return UploadAsync(method, request, DynamicReader(method), options, cancellationToken);
+    }
+
+    private async Task<TReply> UploadAsync<TReply>(
+        RpcMethodInfo method, Stream request, ReplyReader<TReply> read, RpcCallOptions? options,
+        CancellationToken cancellationToken)
+        where TReply : class, IMessage
+    {
         CallSpec call = BeginUpload(method, request, options, cancellationToken);
-        ReplyReader<DynamicMessage> read = DynamicReader(method);
         return await RunAsync(
             call.Method,
             () => _interceptors is { } chain
@@ -127,7 +135,7 @@ public sealed partial class RpcClient
                 : SendAsync(call),
             cancellationToken).ConfigureAwait(false);
 
-        Task<DynamicMessage> SendAsync(CallSpec spec) =>
+        Task<TReply> SendAsync(CallSpec spec) =>
             _channel.UploadAsync(Traced(spec), request, read, cancellationToken);
     }
 

@@ -1,3 +1,5 @@
+using ProtoRpc.Protocols.Headers;
+
 namespace ProtoRpc;
 
 /// <summary>What came beside a call's replies. Filled in while the call runs.</summary>
@@ -13,6 +15,9 @@ public sealed class RpcResponseInfo
     /// declares, as a <c>google.protobuf.rpc_messages.RpcResponseHeader</c>, once the call ended, with an
     /// error too. Null before, and on HTTP and gRPC endpoints, which have no such header.</summary>
     public DynamicMessage? Extensions { get; internal set; }
+
+    /// <summary>What came back on a side channel of the call alone; null for nothing.</summary>
+    internal RpcCallContext? Context { get; set; }
 
     /// <summary>Whether the latest reply came compressed.</summary>
     public bool IsCompressed { get; internal set; }

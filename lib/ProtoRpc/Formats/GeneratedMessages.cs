@@ -46,7 +46,7 @@ internal static class GeneratedMessages
 
         if (message is OpaqueMessage opaque)
         {
-            return opaque.ToDynamic();
+            return opaque.ToDynamic(options.MaxElements);
         }
 
         DynamicMessage copy = new(TypeOf(message, options));

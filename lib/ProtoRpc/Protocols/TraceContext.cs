@@ -15,6 +15,13 @@ internal static class TraceContext
     /// <summary>Whether the headers name an activity already.</summary>
     public static bool IsIn(RpcMetadata headers) => headers.Names.Contains(Parent);
 
+    /// <summary>Takes the activity that the headers name out of them.</summary>
+    public static void Remove(RpcMetadata headers)
+    {
+        headers.Remove(Parent);
+        headers.Remove(State);
+    }
+
     /// <summary>Adds an activity to the headers of a call.</summary>
     /// <remarks>An activity in another format than W3C's is not sent.</remarks>
     public static void Write(Activity activity, RpcMetadata headers)

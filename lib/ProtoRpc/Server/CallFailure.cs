@@ -21,15 +21,22 @@ internal sealed class CallFailure
             RpcErrorIds.HandlerThrew);
 
     private readonly RpcErrorDetail _detail;
+    private readonly RpcException? _forwarded;
 
     private CallFailure(Exception error, RpcStatusCode code, RpcErrorDetail detail, bool isForCaller)
     {
         Error = error;
         Code = code == RpcStatusCode.OK || !Enum.IsDefined(code) ? RpcStatusCode.Unknown : code;
         _detail = detail;
-        IsForCaller = isForCaller;
-        CorrelationId = isForCaller ? null : CorrelationIds.New();
-        Text = isForCaller || detail >= RpcErrorDetail.Message ? error.Message : Withheld();
+
+        // What another server did not write for its callers is not for those of a gateway either. That server
+        // may have told the gateway more than the gateway's callers may know.
+        _forwarded = error is RpcException { IsForwarded: true } rpc ? rpc : null;
+        IsForCaller = isForCaller && _forwarded?.CorrelationId is null;
+        CorrelationId = _forwarded is null
+            ? isForCaller ? null : CorrelationIds.New()
+            : _forwarded.CorrelationId;
+        Text = IsForCaller || detail >= RpcErrorDetail.Message ? error.Message : Withheld();
     }
 
     /// <summary>What failed.</summary>
@@ -87,6 +94,11 @@ internal sealed class CallFailure
     /// <summary>The failure as the original tells it.</summary>
     public RpcExceptionInfo ToExceptionInfo()
     {
+        if (_forwarded is { Remote: { } remote })
+        {
+            return ExceptionInfoCodec.Encode(remote, Text, _detail);
+        }
+
         Exception told =
             Error is RpcException { ErrorId: RpcErrorIds.HandlerThrew, InnerException: { } thrown }
             ? thrown
@@ -102,7 +114,7 @@ internal sealed class CallFailure
 
     private static bool IsWrittenForCaller(Exception error, RpcServerCallContext context) =>
         error is RpcException rpc
-            && (!rpc.IsByProtoRpc || ReferenceEquals(rpc, context.Refusal) || IsAboutTheCall(rpc, context));
+            && (rpc.IsForwarded || !rpc.IsByProtoRpc || ReferenceEquals(rpc, context.Refusal) || IsAboutTheCall(rpc, context));
 
     // Calls, schemas and messages that a handler works with fail with an endpoint,
     // a field or an id of their own:
@@ -112,8 +124,12 @@ internal sealed class CallFailure
             && (error.Endpoint is null || error.Endpoint.Equals(context.Endpoint))
             && (!error.HasOwnErrorId || AboutTheCall.Contains(error.ErrorId));
 
+    private string? TypeName => _forwarded?.Remote is { TypeName.Length: > 0 } remote
+        ? remote.TypeName
+        : Error.GetType().FullName;
+
     private string Withheld() => _detail == RpcErrorDetail.Type
-        ? $"The call failed on the server with {Error.GetType().FullName}. Its record has the reason "
+        ? $"The call failed on the server with {TypeName}. Its record has the reason "
             + $"under the id {CorrelationId}."
         : $"The call failed on the server. Its record has the reason under the id {CorrelationId}.";
 }

@@ -139,15 +139,7 @@ public sealed class RpcServer : IRpcServer
     public RpcServer HandleAll(RpcMethodHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
-        _endpoints.RequireNotStarted();
-        foreach (ServerService service in _services)
-        {
-            foreach (RpcMethodInfo method in service.Info.Methods.Where(m => !service.Has(m)))
-            {
-                service.Add(handler.Bind(method));
-            }
-        }
-
+        _services.ForEach(s => HandleRest(s.Info, handler));
         return this;
     }
 
@@ -239,6 +231,20 @@ public sealed class RpcServer : IRpcServer
 
         _services.Add(service);
         return this;
+    }
+
+    /// <summary>The service of that name, if the server has it.</summary>
+    internal RpcServiceInfo? FindService(string name) => _services.Find(s => s.Info.FullName == name)?.Info;
+
+    /// <summary>Handles every method of a service that has no handler of its own.</summary>
+    internal void HandleRest(RpcServiceInfo info, RpcMethodHandler handler)
+    {
+        _endpoints.RequireNotStarted();
+        ServerService service = _services.Find(s => s.Info == info)!;
+        foreach (RpcMethodInfo method in info.Methods.Where(m => !service.Has(m)))
+        {
+            service.Add(handler.Bind(method));
+        }
     }
 
     /// <summary>Ends the set-up. Endpoints that the server does not bind itself, as those of a web

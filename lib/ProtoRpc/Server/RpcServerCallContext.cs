@@ -102,6 +102,12 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>Whether the request that was read last came compressed, on gRPC endpoints.</summary>
     public bool IsRequestCompressed { get; internal set; }
 
+    /// <summary>The side channel as it came; null where the caller sent none.</summary>
+    internal RpcCallContext? ReceivedContext => _incoming;
+
+    /// <summary>The extensions of the request header that came with the call; null for none.</summary>
+    internal DynamicMessage? FoundExtensions => _requestExtensions;
+
     /// <summary>Elements that a request may have.</summary>
     internal int MaxElements => _host.Options.Limits.MaxMessageElements;
 
@@ -165,6 +171,14 @@ public sealed class RpcServerCallContext : RpcPeerContext
     }
 
     internal override string What => Method.FullName;
+
+    /// <summary>The session that the caller names, where there is one; none is made.</summary>
+    /// <exception cref="RpcException">PermissionDenied when the caller names somebody else's.</exception>
+    internal RpcSession? FindSession() =>
+        _session ?? (SessionId is { } id ? _session = _host.FindSession(id, Owner) : null);
+
+    /// <summary>Whether the server keeps sessions.</summary>
+    internal bool HasSessions => _host.Options.EnableSessions;
 
     /// <summary>What goes back to the caller, or null when nothing changed.</summary>
     internal RpcCallContext? ChangedContext()

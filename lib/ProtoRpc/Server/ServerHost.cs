@@ -36,6 +36,10 @@ internal sealed class ServerHost(
         ?? throw new RpcException(
             RpcStatusCode.FailedPrecondition, "This server keeps no sessions; enable them in its options.");
 
+    /// <summary>A caller's session for the length of a call, where there is one.</summary>
+    /// <exception cref="RpcException">PermissionDenied for a session of somebody else.</exception>
+    public RpcSession? FindSession(Guid id, string owner) => _sessions?.Find(id, owner);
+
     /// <summary>Ends the session that a caller names, if it is the caller's.</summary>
     public void CloseSession(RpcServerCallContext context)
     {

@@ -87,7 +87,8 @@ internal sealed class ServerMethod
     /// from <see cref="RpcServerCallContext.Body"/>.</summary>
     public bool TakesStream { get; init; }
 
-    /// <summary>Whether the handler passes requests on without reading them.</summary>
+    /// <summary>Whether the handler passes requests on without reading them. One that came in parts is then
+    /// in <see cref="RpcServerCallContext.Body"/>, and its message is empty.</summary>
     public bool TakesBytes { get; init; }
 
     /// <summary>Whether replies of the handler may be opaque.</summary>
@@ -140,6 +141,12 @@ internal sealed class ServerMethod
     /// <summary>The same for a request that is too large for memory, or was.</summary>
     public IMessage ReadRequest(Stream body, RpcServerCallContext context)
     {
+        if (IsOpaque)
+        {
+            context.Body = body;
+            return new OpaqueMessage(Info.RequestType, default);
+        }
+
         if (TakesStream)
         {
             context.Body = body;
@@ -209,8 +216,11 @@ internal sealed class ServerMethod
     // Interceptors read the messages that they see.
     private bool IsOpaque => TakesBytes && !_isSeen;
 
-    private async ValueTask<IMessage> ReadReplyAsync(RpcServerCallContext context, IMessage request) =>
-        OpaqueMessage.Readable(await _handler(context, request).ConfigureAwait(false));
+    private async ValueTask<IMessage> ReadReplyAsync(RpcServerCallContext context, IMessage request)
+    {
+        IMessage reply = await _handler(context, request).ConfigureAwait(false);
+        return reply is OpaqueMessage opaque ? opaque.ToDynamic(context.MaxElements) : reply;
+    }
 
     // One for all that a parser reads from; the lambdas capture nothing.
     private IMessage Parsed<TBody>(

@@ -12,7 +12,7 @@ internal static class HousePlan
     private static readonly string[] Transports = [.. Protocols, "Transports"];
     private static readonly string[] Server = [.. Transports, "Server"];
     private static readonly string[] Hosting = [.. Server, "Hosting"];
-    private static readonly string[] Library = [.. Hosting, "Client"];
+    private static readonly string[] Library = [.. Hosting, "Client", "Gateway"];
 
     private static readonly string[] Objects = [.. Library, "Loader", "cmdlets/Objects"];
     private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
@@ -21,7 +21,8 @@ internal static class HousePlan
     private static readonly string[] Completion = [.. Parameters, "cmdlets/Completion"];
     private static readonly string[] Cmdlets = [.. Completion, "cmdlets/Cmdlets"];
 
-    /// <summary>Each room with the rooms that it sees. Client and Server do not see each other.</summary>
+    /// <summary>Each room with the rooms that it sees. Client and Server do not see each other; Gateway alone
+    /// sees both.</summary>
     public static IReadOnlyDictionary<string, string[]> Sees { get; } = new Dictionary<string, string[]>
     {
         ["Shared"] = [],
@@ -33,6 +34,7 @@ internal static class HousePlan
         ["Transports"] = Protocols,
         ["Client"] = Transports,
         ["Server"] = Transports,
+        ["Gateway"] = [.. Server, "Client"],
         ["Hosting"] = Server,
         ["Tool"] = Library,
         ["Loader"] = Shared,

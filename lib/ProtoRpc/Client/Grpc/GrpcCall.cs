@@ -5,6 +5,7 @@ using System.Text;
 using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Grpc;
@@ -15,6 +16,7 @@ internal sealed class GrpcCall : IRpcStream
     private const int QuotedBytes = 200;
 
     private readonly GrpcChannel _channel;
+    private readonly RpcCallOptions? _options;
     private readonly RpcResponseInfo? _info;
     private readonly bool _compresses;
     private readonly CallClock _clock;
@@ -49,6 +51,7 @@ internal sealed class GrpcCall : IRpcStream
         clock.RequireTime(channel.Endpoint);
         _channel = channel;
         _clock = clock;
+        _options = options;
         _info = options?.Response;
         _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
         _request = channel.NewRequest(path);
@@ -63,10 +66,11 @@ internal sealed class GrpcCall : IRpcStream
         }
 
         GrpcHeaders.AddStandard(_request.Headers, clock.Left, _compresses);
-        if (channel.Context.CalculateSize() > 0)
+        RpcCallContext context = CallSideChannel.Of(channel, options);
+        if (context.CalculateSize() > 0)
         {
             _request.Headers.TryAddWithoutValidation(
-                GrpcCallContext.HeaderName, GrpcCallContext.Write(channel.Context));
+                GrpcCallContext.HeaderName, GrpcCallContext.Write(context));
         }
 
         if (!clock.IsEndless)
@@ -279,7 +283,7 @@ internal sealed class GrpcCall : IRpcStream
 
         if (GrpcCallContext.Read(GrpcHeaders.Find(trailing, GrpcCallContext.HeaderName)) is { } changed)
         {
-            _channel.Context = changed;
+            CallSideChannel.Keep(_channel, _options, changed);
         }
 
         if (GrpcStatus.Read(trailing, trailers) is { } failure)

@@ -44,6 +44,7 @@ internal static class GrpcStatus
         return new RpcException(
             code, message.Length > 0 ? message : $"The server answered {code}, and tells no more.")
         {
+            IsAnswer = true,
             MayHaveExecuted = code != RpcStatusCode.Unimplemented,
             Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
             CorrelationId = CorrelationIds.Accept(GrpcHeaders.Find(headers, GrpcHeaders.CorrelationId)),

@@ -176,9 +176,10 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             message.Headers.Add(HttpNames.Timeout, milliseconds.ToString(CultureInfo.InvariantCulture));
         }
 
-        if (Context.CalculateSize() > 0)
+        RpcCallContext context = CallSideChannel.Of(this, call.Options);
+        if (context.CalculateSize() > 0)
         {
-            message.Headers.Add(HttpNames.CallContext, Convert.ToBase64String(Context.ToByteArray()));
+            message.Headers.Add(HttpNames.CallContext, Convert.ToBase64String(context.ToByteArray()));
         }
 
         if (!call.Method.IsUnary)
@@ -285,7 +286,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     // What it says of the call, and the media type of its body.
     private string ReadHead(CallSpec call, HttpResponseMessage response)
     {
-        ReadContext(response);
+        ReadContext(call, response);
         if (call.Options?.Response is { } info)
         {
             info.Headers = HttpResponseMetadata.HeadersOf(response);
@@ -350,7 +351,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return reply is TReply wanted ? wanted : read(reply.ToByteArray());
     }
 
-    private void ReadContext(HttpResponseMessage response)
+    private void ReadContext(CallSpec call, HttpResponseMessage response)
     {
         if (!response.Headers.TryGetValues(HttpNames.CallContext, out IEnumerable<string>? values))
         {
@@ -359,7 +360,9 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
         try
         {
-            Context = RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(values.First()));
+            CallSideChannel.Keep(
+                this, call.Options,
+                RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(values.First())));
         }
         catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
         {

@@ -26,6 +26,7 @@ internal static class HttpErrorReader
         return new RpcException(
             ConnectCodes.CodeOf(error.Code) ?? RpcStatusTable.OfHttpStatus(httpStatus), error.ErrorText)
         {
+            IsAnswer = true,
             FieldPath = error.HasFieldPath ? error.FieldPath : null,
             CorrelationId = CorrelationIds.Accept(error.CorrelationId),
             Details = GrpcStatusDetails.Unpack(

@@ -222,7 +222,9 @@ internal sealed class InProcessStream : IRpcStream
         {
             _call = new InProcessCall(
                 service,
-                CallHeaders.Request(method, channel.Context, spec.Clock.Left, spec, channel.Options),
+                CallHeaders.Request(
+                    method, CallSideChannel.Of(channel, spec.Options), spec.Clock.Left, spec,
+                    channel.Options),
                 _end.Token);
             channel.Reach().Begin(_call);
         }
@@ -334,7 +336,7 @@ internal sealed class InProcessStream : IRpcStream
     {
         if (header.CallContext is { } context)
         {
-            _channel.Context = context;
+            CallSideChannel.Keep(_channel, _spec.Options, context);
         }
 
         if (CallHeaders.ReadResponse(header, _spec.Method.FullName, _spec, _channel.Options) is { } failure)

@@ -25,7 +25,8 @@ internal sealed partial class NativeChannel
         MessageChecks.RequireSize(body.Length, _limits.MaxMessageBytes, "request");
         Span<byte> id = stackalloc byte[MessageIdBytes];
         WriteNextId(id);
-        RpcRequestHeader header = CallHeaders.Request(method, Context, timeout, call, options);
+        RpcRequestHeader header = CallHeaders.Request(
+            method, CallSideChannel.Of(this, call?.Options), timeout, call, options);
         header.MessageId = ByteString.CopyFrom(id);
         NativeHeaders.Write(exchange.Request, header, body);
         body.Dispose();
@@ -66,7 +67,7 @@ internal sealed partial class NativeChannel
 
         if (header.CallContext is { } context)
         {
-            Context = context;
+            CallSideChannel.Keep(this, call?.Options, context);
         }
 
         return CallHeaders.ReadResponse(header, method, call, options) is { } failure

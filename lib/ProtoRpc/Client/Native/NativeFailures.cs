@@ -31,6 +31,7 @@ internal static class NativeFailures
         ByteString details = header.GetExtension(ProtorpcTransportExtensions.StatusDetails);
         return new RpcException(code, message, RemoteExceptionFactory.Create(remote, types))
         {
+            IsAnswer = true,
             Remote = remote,
             CorrelationId =
                 CorrelationIds.Accept(header.GetExtension(ProtorpcTransportExtensions.CorrelationId)),

@@ -20,17 +20,28 @@ internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> by
     /// <inheritdoc/>
     public MessageDescriptor Descriptor => type.Descriptor;
 
-    /// <summary>The message itself where it was read already, else what its bytes are.</summary>
-    /// <exception cref="RpcException">InvalidArgument: the bytes are no such message.</exception>
-    public static IMessage Readable(IMessage message) =>
-        message is OpaqueMessage opaque ? opaque.ToDynamic() : message;
-
     /// <summary>Reads the message.</summary>
     /// <param name="maxElements">The most elements that it may have.</param>
-    /// <exception cref="RpcException">InvalidArgument: the bytes are no such message; ResourceExhausted: of
-    /// more elements than the limit.</exception>
-    public DynamicMessage ToDynamic(int maxElements = int.MaxValue) =>
-        DynamicMessage.Parse(type, bytes.Span, maxElements);
+    /// <exception cref="RpcException">Internal: the server that sent it did not send such a message;
+    /// ResourceExhausted: of more elements than the limit.</exception>
+    public DynamicMessage ToDynamic(int maxElements = int.MaxValue)
+    {
+        try
+        {
+            return DynamicMessage.Parse(type, bytes.Span, maxElements);
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(
+                e.Code == RpcStatusCode.ResourceExhausted ? e.Code : RpcStatusCode.Internal,
+                $"The message that was passed on is not a {type.FullName}: {e.Message}",
+                e)
+            {
+                ErrorId = RpcErrorIds.BadReply,
+                MayHaveExecuted = true,
+            };
+        }
+    }
 
     /// <inheritdoc/>
     public int CalculateSize() => bytes.Length;

@@ -22,6 +22,17 @@ internal static class ExceptionInfoCodec
     public static RpcExceptionInfo Encode(Exception error, RpcErrorDetail detail) =>
         Encode(error, detail, MaxInner);
 
+    /// <summary>Tells of another server's exception at a level of detail.</summary>
+    /// <param name="remote">What that server told.</param>
+    /// <param name="text">What the caller reads.</param>
+    /// <param name="detail">What else the caller is told.</param>
+    public static RpcExceptionInfo Encode(RpcRemoteException remote, string text, RpcErrorDetail detail)
+    {
+        RpcExceptionInfo info = Encode(remote, detail, MaxInner);
+        info.Message = text;
+        return info;
+    }
+
     /// <summary>The status of an exception: its own,
     /// or Unknown for one that knows nothing of statuses.</summary>
     public static RpcStatusCode StatusOf(Exception error) => error switch
@@ -77,6 +88,45 @@ internal static class ExceptionInfoCodec
         else if (detail == RpcErrorDetail.Full)
         {
             AddEverything(info, error, depth);
+        }
+
+        return info;
+    }
+
+    private static RpcExceptionInfo Encode(RpcRemoteException remote, RpcErrorDetail detail, int depth)
+    {
+        RpcExceptionInfo info = new() { Message = remote.Message };
+        if (detail == RpcErrorDetail.None || remote.TypeName.Length == 0)
+        {
+            return info;
+        }
+
+        info.FullTypeName = remote.TypeName;
+        info.AssemblyName = remote.AssemblyName;
+        if (detail != RpcErrorDetail.Full)
+        {
+            return info;
+        }
+
+        info.HasFullDetails = true;
+        info.ClassName = remote.TypeName;
+        info.HResult = remote.HResult;
+        info.HelpUrl = remote.HelpLink;
+        info.StackTraceString = remote.StackTrace;
+        info.Source = remote.Source;
+        foreach ((string name, string value) in remote.Data)
+        {
+            info.ExceptionData.Add(new RpcExceptionInfo.Types.RpcExceptionData
+            {
+                Member = name,
+                Type = typeof(string).FullName,
+                Value = value,
+            });
+        }
+
+        if (remote.Inner is { } inner && depth > 0)
+        {
+            info.InnerException = Encode(inner, detail, depth - 1);
         }
 
         return info;

@@ -48,6 +48,23 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         }
     }
 
+    /// <summary>The session of that id for the length of a call; null where there is none.</summary>
+    /// <exception cref="RpcException">PermissionDenied for a session of somebody else.</exception>
+    public RpcSession? Find(Guid id, string owner)
+    {
+        lock (_gate)
+        {
+            if (!_sessions.TryGetValue(id, out RpcSession? session))
+            {
+                return null;
+            }
+
+            RequireOwner(session, owner);
+            session.Uses++;
+            return session;
+        }
+    }
+
     /// <summary>Ends the use of a session by a call.</summary>
     public void Release(RpcSession session)
     {

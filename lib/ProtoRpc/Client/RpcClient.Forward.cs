@@ -1,0 +1,45 @@
+using Google.Protobuf;
+using ProtoRpc.Client;
+using ProtoRpc.Messages.Binary;
+
+namespace ProtoRpc;
+
+// Calls of a gateway: messages go through as they are, unless an interceptor of the client looks at them.
+public sealed partial class RpcClient
+{
+    /// <summary>Another for each client.</summary>
+    internal Guid Key { get; } = Guid.NewGuid();
+
+    /// <summary>The largest message.</summary>
+    internal int MaxMessageBytes => _limits.MaxMessageBytes;
+
+    /// <summary>Passes a call on, and holds the thread until its reply is there.</summary>
+    internal IMessage Forward(
+        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation) =>
+        Call(method, Passed(request), ForwardReader(method), options, cancellation);
+
+    /// <summary>Passes a call on.</summary>
+    internal Task<IMessage> ForwardAsync(
+        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation) =>
+        CallAsync(method, Passed(request), ForwardReader(method), options, cancellation);
+
+    /// <summary>Passes a call on whose request comes from a stream.</summary>
+    internal Task<IMessage> ForwardAsync(
+        RpcMethodInfo method, Stream request, RpcCallOptions options, CancellationToken cancellation) =>
+        UploadAsync(method, request, ForwardReader(method), options, cancellation);
+
+    /// <summary>Begins to pass on a call of any kind of method.</summary>
+    internal async Task<RpcStreamingCall<object, IMessage>> OpenForwardAsync(
+        RpcMethodInfo method, RpcCallOptions options, CancellationToken cancellation) =>
+        new(await BeginAsync(method, ForwardReader(method), options, cancellation).ConfigureAwait(false));
+
+    /// <summary>A request as this client sends it on.</summary>
+    internal IMessage Passed(IMessage request) =>
+        _interceptors is null || request is not OpaqueMessage opaque
+            ? request
+            : DynamicMessage.Parse(opaque.Type, opaque.Bytes.Span, _limits.MaxMessageElements);
+
+    private ReplyReader<IMessage> ForwardReader(RpcMethodInfo method) => _interceptors is null
+        ? body => new OpaqueMessage(method.ReplyType, body.ToArray())
+        : DynamicReader(method);
+}

@@ -1,0 +1,43 @@
+namespace ProtoRpc.Gateway;
+
+/// <summary>What a gateway's caller is told of a call that failed behind the gateway.</summary>
+internal static class ForwardedFailure
+{
+    /// <summary>The failure for the caller: what the other server said as it said it, and of what went wrong
+    /// on the way to it, where.</summary>
+    public static RpcException Of(Exception error, RpcClient client, RpcMethodInfo method) => error switch
+    {
+        RpcException { IsAnswer: true } answer => new RpcException(answer.Code, answer.Message, answer)
+        {
+            IsForwarded = true,
+            Endpoint = client.Endpoint,
+            MethodName = method.FullName,
+            Remote = answer.Remote,
+            CorrelationId = answer.CorrelationId,
+            FieldPath = answer.FieldPath,
+            MayHaveExecuted = answer.MayHaveExecuted,
+            Details = answer.Details,
+            Extensions = answer.Extensions,
+        },
+        RpcException { ErrorId: not RpcErrorIds.ClientClosed } failure => OnTheWay(
+            failure.Code, failure.Message, failure, client, method, failure.MayHaveExecuted),
+        _ => OnTheWay(
+            RpcStatusCode.Unavailable, "its connection was closed here. Start the gateway again.", error,
+            client, method, mayHaveExecuted: true),
+    };
+
+    /// <summary>Whether a failure is about the connection behind the gateway.</summary>
+    public static bool IsOfClient(Exception error, RpcClient client) =>
+        error is RpcException || (error is ObjectDisposedException && !client.IsOpen);
+
+    private static RpcException OnTheWay(
+        RpcStatusCode code, string why, Exception error, RpcClient client, RpcMethodInfo method,
+        bool mayHaveExecuted) => new(
+        code, $"The gateway got no reply to {method.FullName} from '{client.Endpoint}': {why}", error)
+        {
+            IsForwarded = true,
+            Endpoint = client.Endpoint,
+            MethodName = method.FullName,
+            MayHaveExecuted = mayHaveExecuted,
+        };
+}
