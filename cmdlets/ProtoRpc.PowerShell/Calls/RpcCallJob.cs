@@ -1,7 +1,7 @@
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
-using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Calls;
+using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc;
 

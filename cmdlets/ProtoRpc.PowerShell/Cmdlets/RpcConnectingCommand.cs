@@ -123,8 +123,9 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         Headers = HeaderMapping.ToMetadata(Takes(nameof(Header)) ? Header : null),
     };
 
-    /// <summary>How the server of a schema is contacted. A credential is for the hosts that are called; another
-    /// host, which only has the schema, gets nothing of it. The authorities of TLS are for both.</summary>
+    /// <summary>How the server of a schema is contacted. A credential is for the hosts that are called;
+    /// another host, which only has the schema, gets nothing of it.
+    /// The authorities of TLS are for both.</summary>
     /// <param name="endpoint">The server of the schema.</param>
     /// <param name="all">The endpoints that are called.</param>
     /// <exception cref="RpcException">InvalidArgument.</exception>

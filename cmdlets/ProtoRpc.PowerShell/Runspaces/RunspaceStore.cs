@@ -67,7 +67,8 @@ internal sealed class RunspaceStore
         }
     }
 
-    /// <summary>The schemas of an endpoint, as its connections, kept or not, and listeners know them.</summary>
+    /// <summary>The schemas of an endpoint, as its connections, kept or not,
+    /// and listeners know them.</summary>
     public IEnumerable<RpcSchema> SchemasOf(RpcEndpoint endpoint) => Connections
         .Where(connection => connection.Endpoint.Equals(endpoint))
         .Select(connection => connection.Schema)

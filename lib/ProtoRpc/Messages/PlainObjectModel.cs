@@ -9,8 +9,8 @@ namespace ProtoRpc;
 
 /// <summary>Plain .NET objects: dictionaries and public properties in, ordered dictionaries out.</summary>
 /// <remarks>The dictionaries compare names without regard to case, except for a message that has two names
-/// which differ in nothing else. In a program that is trimmed or compiled ahead of time, only dictionaries are
-/// read: other objects are an error (<see cref="RpcErrorIds.TrimmedType"/>).</remarks>
+/// which differ in nothing else. In a program that is trimmed or compiled ahead of time,
+/// only dictionaries are read: other objects are an error (<see cref="RpcErrorIds.TrimmedType"/>).</remarks>
 public sealed class PlainObjectModel : IObjectModel
 {
     private const string OfAnyType = "Reads the properties of an object whose type is not known.";

@@ -67,7 +67,8 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
         }
     }
 
-    /// <summary>Closes the clients that nobody uses; the others are closed when they are given back.</summary>
+    /// <summary>Closes the clients that nobody uses;
+    /// the others are closed when they are given back.</summary>
     public void Clear()
     {
         List<Entry> idle = [];

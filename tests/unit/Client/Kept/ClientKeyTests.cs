@@ -159,7 +159,7 @@ public sealed class ClientKeyTests
         public ValueTask<IMessage> InvokeAsync(
             RpcClientCallContext context, IMessage request, RpcClientHandler next) => next(context, request);
 
-        public ValueTask<RpcClientStream> OpenAsync(RpcClientCallContext context, RpcClientStreamHandler next) =>
-            next(context);
+        public ValueTask<RpcClientStream> OpenAsync(
+            RpcClientCallContext context, RpcClientStreamHandler next) => next(context);
     }
 }

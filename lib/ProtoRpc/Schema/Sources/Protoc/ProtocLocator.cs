@@ -17,7 +17,8 @@ internal static partial class ProtocLocator
     // X_OK of access(2).
     private const int ExecuteAccess = 1;
 
-    /// <summary>The folder of this assembly; the program's if the assembly is part of a single file.</summary>
+    /// <summary>The folder of this assembly;
+    /// the program's if the assembly is part of a single file.</summary>
     [UnconditionalSuppressMessage(
         "SingleFile", "IL3000",
         Justification = "The location is empty in a single file, for which the program's folder is used.")]
