@@ -31,8 +31,8 @@ public sealed record RpcCallOptions
     /// <summary>How requests are compressed; null as the client is set.</summary>
     public RpcCompression? Compression { get; set; }
 
-    /// <summary>The side channel of this call alone: the client's is neither sent nor replaced, and what comes
-    /// back is in <see cref="Response"/>. Null for the client's.</summary>
+    /// <summary>The side channel of this call alone: the client's is neither sent nor replaced,
+    /// and what comes back is in <see cref="Response"/>. Null for the client's.</summary>
     internal RpcCallContext? Context { get; init; }
 
     /// <summary>Told how far a large request has come that goes in parts.</summary>

@@ -154,7 +154,8 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
     private RpcException Refusal(RpcMethodInfo method) => new(
         RpcStatusCode.Unimplemented,
         $"{method.FullName} streams, and the gateway's connection to '{client.Endpoint}' cannot carry that. "
-        + $"Connect to a {EndpointKinds.SchemesWith(EndpointFeatures.RequestStreams)} endpoint of the service.")
+        + $"Connect to a {EndpointKinds.SchemesWith(EndpointFeatures.RequestStreams)} "
+        + "endpoint of the service.")
     {
         ErrorId = RpcErrorIds.GatewayCannotStream,
         Endpoint = client.Endpoint,

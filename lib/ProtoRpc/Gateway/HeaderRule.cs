@@ -24,16 +24,17 @@ internal sealed class HeaderRule(RpcGatewayOptions options)
     // gets a caller's password could use it elsewhere.
     private static readonly FrozenSet<string> OfIdentity = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase,
-        "authorization", "cookie", "set-cookie", "www-authenticate", "authentication-info", "forwarded", "via",
-        "x-real-ip", "api-key", "x-api-key", "apikey", "x-auth-token", "x-access-token", "x-csrf-token",
-        "x-xsrf-token", "x-client-cert", "x-amz-security-token", "x-goog-iam-authorization-token",
+        "authorization", "cookie", "set-cookie", "www-authenticate", "authentication-info", "forwarded",
+        "via", "x-real-ip", "api-key", "x-api-key", "apikey", "x-auth-token", "x-access-token",
+        "x-csrf-token", "x-xsrf-token", "x-client-cert", "x-amz-security-token",
+        "x-goog-iam-authorization-token",
         "x-ms-client-principal");
 
     // What browsers and caches say to the server that they see.
     private static readonly FrozenSet<string> OfBrowsers = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase,
-        "origin", "referer", "user-agent", "cache-control", "pragma", "expires", "etag", "vary", "age", "range",
-        "last-modified", "dnt", "priority", "upgrade-insecure-requests", "strict-transport-security",
+        "origin", "referer", "user-agent", "cache-control", "pragma", "expires", "etag", "vary", "age",
+        "range", "last-modified", "dnt", "priority", "upgrade-insecure-requests", "strict-transport-security",
         "x-content-type-options", "x-accel-buffering", "x-frame-options", "x-powered-by", "location",
         "retry-after", "allow");
 

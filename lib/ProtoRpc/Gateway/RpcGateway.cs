@@ -28,7 +28,8 @@ public static class RpcGateway
         new RpcServer((serverOptions ?? new RpcServerOptions()).Copy()).Forward(client, options);
 
     /// <summary>Passes on the calls of all methods of services that have no handler of their own.</summary>
-    /// <param name="server">The server, before it listens. Services that it does not have yet are added.</param>
+    /// <param name="server">The server, before it listens.
+    /// Services that it does not have yet are added.</param>
     /// <param name="client">Who calls the other server.</param>
     /// <param name="services">Names of services, bare or full; none for all of the client's schema, but for
     /// those of gRPC itself.</param>
@@ -39,7 +40,8 @@ public static class RpcGateway
         server.Forward(client, options: null, services);
 
     /// <inheritdoc cref="Forward(RpcServer, RpcClient, IReadOnlyList{string})"/>
-    /// <param name="server">The server, before it listens. Services that it does not have yet are added.</param>
+    /// <param name="server">The server, before it listens.
+    /// Services that it does not have yet are added.</param>
     /// <param name="client">Who calls the other server.</param>
     /// <param name="options">What passes; null for the defaults.</param>
     /// <param name="services">Names of services, bare or full; none for all of the client's schema, but for
@@ -68,8 +70,8 @@ public static class RpcGateway
     }
 
     /// <summary>A handler that passes the calls of a method on.</summary>
-    /// <param name="client">Who calls the other server. Where it has a schema, that must have the method, with
-    /// messages of the same names.</param>
+    /// <param name="client">Who calls the other server. Where it has a schema, that must have the method,
+    /// with messages of the same names.</param>
     /// <param name="options">What passes; null for the defaults.</param>
     /// <remarks>A server refuses the handler for a method that streams where the client's endpoint carries no
     /// streams.</remarks>
@@ -85,8 +87,8 @@ public static class RpcGateway
     {
         RpcSchema schema = client.Schema ?? throw new RpcException(
             RpcStatusCode.FailedPrecondition,
-            $"The connection to '{client.Endpoint}' has no schema, so its services are not known. Connect with "
-            + "a schema.")
+            $"The connection to '{client.Endpoint}' has no schema, so its services are not known. "
+            + "Connect with a schema.")
         {
             ErrorId = RpcErrorIds.NoSchema,
             Endpoint = client.Endpoint,

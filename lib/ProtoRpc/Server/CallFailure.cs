@@ -114,7 +114,10 @@ internal sealed class CallFailure
 
     private static bool IsWrittenForCaller(Exception error, RpcServerCallContext context) =>
         error is RpcException rpc
-            && (rpc.IsForwarded || !rpc.IsByProtoRpc || ReferenceEquals(rpc, context.Refusal) || IsAboutTheCall(rpc, context));
+            && (rpc.IsForwarded
+                || !rpc.IsByProtoRpc
+                || ReferenceEquals(rpc, context.Refusal)
+                || IsAboutTheCall(rpc, context));
 
     // Calls, schemas and messages that a handler works with fail with an endpoint,
     // a field or an id of their own:

@@ -24,7 +24,11 @@ public static class GatewayHeaderTests
     [Fact]
     public static async Task Patterns_name_several()
     {
-        RpcGatewayOptions options = new() { ForwardHeaders = ["x-forwarded-*"], BlockHeaders = ["x-internal-?"] };
+        RpcGatewayOptions options = new()
+        {
+            ForwardHeaders = ["x-forwarded-*"],
+            BlockHeaders = ["x-internal-?"],
+        };
 
         Assert.Equal("secret", await PassedAsync("x-forwarded-proto", options));
         Assert.Null(await PassedAsync("x-internal-a", options));

@@ -153,7 +153,11 @@ public static class GeneratedFormatTests
     {
         Everything.Proto2.Required message = new()
         {
-            Id = 1, Name = "", Place = new() { X = 1 }, Leaf = new(), Color = Everything.Proto2.Color.Red,
+            Id = 1,
+            Name = "",
+            Place = new() { X = 1 },
+            Leaf = new(),
+            Color = Everything.Proto2.Color.Red,
             More = { new Everything.Proto2.Required { Id = 2 }, new Everything.Proto2.Required() },
         };
         DynamicMessage dynamic = new(TestMessages.Type("proto2.Required"));
@@ -230,7 +234,8 @@ public static class GeneratedFormatTests
     {
         Everything.Proto3.WellKnown message = new()
         {
-            Timestamps = { new Google.Protobuf.WellKnownTypes.Timestamp() }, Int32Value = 5,
+            Timestamps = { new Google.Protobuf.WellKnownTypes.Timestamp() },
+            Int32Value = 5,
         };
         for (int i = 0; i < 20; i++)
         {

@@ -126,7 +126,8 @@ public static class GatewayTests
         {
             Interceptors =
             [
-                RpcAuthorization.FromRules(new Dictionary<string, string> { ["calls.Echo/Say"] = "anonymous" }),
+                RpcAuthorization.FromRules(
+                    new Dictionary<string, string> { ["calls.Echo/Say"] = "anonymous" }),
             ],
         });
         using RawCaller caller = new(gateway);
