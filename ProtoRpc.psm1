@@ -37,6 +37,7 @@ foreach ($type in [ProtoRpc.ModuleLoadContext]::AddImport()) {
 }
 
 $ExecutionContext.SessionState.Module.OnRemove = {
+    Disable-RpcCompletion
     Get-RpcConnection | Disconnect-RpcEndpoint
     Disconnect-RpcEndpoint -Kept
     Get-RpcListener | Stop-RpcListener

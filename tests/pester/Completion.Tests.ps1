@@ -126,6 +126,7 @@ service Others {
         $line = $Command
         if ($given.ContainsKey('Schema') -and $Parameter -notin 'Schema', 'Connection') { $line += ' -Schema $completionSchema' }
         if ($given.ContainsKey('Method') -and $Parameter -ne 'Method') { $line += ' -Method hostile.Things/exit' }
+        if ($Command -like 'ConvertTo-*' -and $Parameter -eq 'InputObject') { $line += ' -Type hostile.Request' }
 
         $offered = Complete "$line -$Parameter "
 
@@ -194,5 +195,24 @@ service Others {
 
     It 'offers methods after a connection in the pipeline' {
         (Complete '$rpc | Invoke-RpcMethod ex').CompletionText | Should -Contain 'hostile.Things/exit'
+    }
+
+    It 'offers nothing but constants inside <_>' -ForEach @(
+        '@{ ', '@{ i', '@{ kind = ', '@{ kinds = @{ x = ', '@{ itself = ', '@{ flag = '
+    ) {
+        Enable-RpcCompletion
+        try {
+            $line = "Invoke-RpcMethod -Connection `$rpc hostile.Things/exit $_"
+            $offered = (TabExpansion2 $line $line.Length).CompletionMatches
+        } finally {
+            Disable-RpcCompletion
+        }
+
+        $offered | Should -Not -BeNullOrEmpty
+        foreach ($one in $offered) {
+            # Keys such as if and function stand before an equals sign.
+            ShouldBeInert ($one.ResultType -eq 'Property' ? "@{ $($one.CompletionText) = 1 }" : $one.CompletionText)
+            "$($one.ListItemText)$($one.ToolTip)" | Should -Not -Match '[\x00-\x1f\x7f-\x9f\u202e]'
+        }
     }
 }

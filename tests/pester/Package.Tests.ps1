@@ -118,6 +118,7 @@ Stop-RpcListener `$listener
         'bin/protoc/linux-x64/protoc'
         'bin/protoc/include/google/protobuf/timestamp.proto'
         'bin/protos/google/protobuf/csharp_rpc_messages.proto'
+        'en-US/about_ProtoRpc_Completion.help.txt'
         'en-US/about_ProtoRpc_Context.help.txt'
         'en-US/ProtoRpc.PowerShell.dll-Help.xml'
     ) {

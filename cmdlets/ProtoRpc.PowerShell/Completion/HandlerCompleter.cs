@@ -1,4 +1,5 @@
 using System.Collections;
+using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
@@ -10,22 +11,33 @@ public sealed class HandlerCompleter : RpcCompleter
 
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)
     {
-        List<string> wanted = [.. (Unwrap(bound["Service"]) as IEnumerable ?? Array.Empty<object>())
-            .Cast<object>().Select(name => $"{name}")];
-        if (Unwrap(bound["Service"]) is string one)
+        foreach (List<RpcServiceInfo> services in
+            SchemasOf(bound).Select(schema => ServicesOf(schema, bound)))
         {
-            wanted = [one];
-        }
-
-        foreach (RpcSchema schema in SchemasOf(bound))
-        {
-            List<RpcServiceInfo> services = [.. schema.Services.Where(service =>
-                wanted.Count == 0 || wanted.Contains(service.FullName) || wanted.Contains(service.Name))];
             bool bare = services.Count == 1;
             yield return Candidate.OfScript(
                 ScriptLiteral.Table(services.SelectMany(service => service.Methods).Select(method =>
                     KeyValuePair.Create<object, string>(bare ? method.Name : method.FullName, Handler))),
                 "A handler for each method");
         }
+    }
+
+    internal override TableShape? TableOf(IDictionary bound) =>
+        TableShape.OfReplies(SchemasOf(bound).SelectMany(schema => ServicesOf(schema, bound)));
+
+    private static List<RpcServiceInfo> ServicesOf(RpcSchema schema, IDictionary bound)
+    {
+        string[] wanted = Unwrap(bound["Service"]) switch
+        {
+            null => [],
+            string one => [one],
+            IEnumerable several => [.. several.Cast<object>().Select(name => $"{name}")],
+            object other => [$"{other}"],
+        };
+        return
+        [
+            .. schema.Services.Where(service =>
+                wanted.Length == 0 || wanted.Contains(service.FullName) || wanted.Contains(service.Name)),
+        ];
     }
 }

@@ -1,4 +1,5 @@
 using System.Collections;
+using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Objects;
 
@@ -7,20 +8,24 @@ namespace ProtoRpc;
 /// <summary>Offers the method's whole request as a hashtable, ready to be filled in.</summary>
 public sealed class MessageCompleter : RpcCompleter
 {
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
-    {
-        if (Unwrap(bound["Method"]) is not string name)
-        {
-            return [];
-        }
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => RequestTypes(bound)
+        .Select(type => Candidate.OfScript(
+            ScriptLiteral.Of(ShellMapper.Create(asHashtable: true).Template(type)), type.FullName));
 
-        return SchemasOf(bound)
-            .SelectMany(schema => schema.Services)
-            .SelectMany(service => service.Methods)
-            .Where(method => name.Equals(method.Name, StringComparison.OrdinalIgnoreCase)
-                || name.Equals(method.FullName, StringComparison.OrdinalIgnoreCase))
-            .Select(method => Candidate.OfScript(
-                ScriptLiteral.Of(ShellMapper.Create(asHashtable: true).Template(method.RequestType)),
-                method.RequestType.FullName));
-    }
+    internal override TableShape? TableOf(IDictionary bound) => TableShape.OfMessage(RequestTypes(bound));
+
+    private static IEnumerable<RpcMessageInfo> RequestTypes(IDictionary bound) =>
+        Unwrap(bound["Method"]) is string name
+            ? SchemasOf(bound)
+                .SelectMany(schema => schema.Services)
+                .SelectMany(service => service.Methods)
+                .Where(method => IsNamed(method, name.TrimStart('/', '.')))
+                .Select(method => method.RequestType)
+            : [];
+
+    private static bool IsNamed(RpcMethodInfo method, string name) =>
+        name.Equals(method.Name, StringComparison.OrdinalIgnoreCase)
+        || name.Equals(method.FullName, StringComparison.OrdinalIgnoreCase)
+        || name.Equals($"{method.Service.Name}/{method.Name}", StringComparison.OrdinalIgnoreCase)
+        || name.Equals($"{method.Service.FullName}.{method.Name}", StringComparison.OrdinalIgnoreCase);
 }

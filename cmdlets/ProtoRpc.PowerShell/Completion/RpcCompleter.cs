@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Management.Automation.Language;
+using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Runspaces;
 
@@ -17,7 +18,7 @@ public abstract class RpcCompleter : IArgumentCompleter
     private const int MaxShownLength = 1000;
 
     // The quotes of PowerShell.
-    private static readonly char[] Quotes =
+    internal static readonly char[] Quotes =
         ['\'', '\u2018', '\u2019', '\u201A', '\u201B', '"', '\u201C', '\u201D', '\u201E'];
 
     public IEnumerable<CompletionResult> CompleteArgument(
@@ -27,12 +28,20 @@ public abstract class RpcCompleter : IArgumentCompleter
         CommandAst commandAst,
         IDictionary fakeBoundParameters)
     {
+        IDictionary bound = WithSplatted(fakeBoundParameters, commandAst);
+        if (RunspaceStore.Current.Completion.Asked is { } asked)
+        {
+            asked(this, bound);
+            // Without a result, the shell would offer files.
+            return [new CompletionResult("@{}")];
+        }
+
         string word = wordToComplete.Trim(Quotes);
         try
         {
-            return [.. Candidates(fakeBoundParameters)
+            return [.. Candidates(bound)
                 .Where(candidate => Matches(candidate, word) && candidate.Text.Length <= MaxTextLength)
-                .Select(ToResult)];
+                .Select(candidate => candidate.ToResult(CompletionResultType.ParameterValue))];
         }
         catch (RpcException)
         {
@@ -43,6 +52,9 @@ public abstract class RpcCompleter : IArgumentCompleter
 
     /// <summary>All that could be written here.</summary>
     internal abstract IEnumerable<Candidate> Candidates(IDictionary bound);
+
+    /// <summary>What a hashtable holds that is written here; null where the schema does not say.</summary>
+    internal virtual TableShape? TableOf(IDictionary bound) => null;
 
     /// <summary>The schemas that are meant: the given one, the given connection's,
     /// else those of all connections.</summary>
@@ -59,20 +71,14 @@ public abstract class RpcCompleter : IArgumentCompleter
             RpcSchemaSource source = LanguagePrimitives.ConvertTo<RpcSchemaSource>(given);
             // A key that is pressed contacts no server.
             return source.Schema is not null ? [source.Schema]
-                : source.Import is not null || source.Paths.Any(RpcSchemaLoader.IsAddress) ? []
-                : [RpcSchemaLoader.Load(source.Paths.SelectMany(FilesOf))];
+                : source.Import is not null || source.Paths.Count == 0 ? []
+                : source.Paths.Any(RpcSchemaLoader.IsAddress) ? KnownSchemasOf(source.Paths)
+                : SchemasOfFiles([.. source.Paths.SelectMany(FilesOf)]);
         }
 
         if (bound["Endpoint"] is not null)
         {
-            return
-            [
-                .. LanguagePrimitives.ConvertTo<string[]>(bound["Endpoint"])
-                    .Select(text => RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint) ? endpoint : null)
-                    .OfType<RpcEndpoint>()
-                    .SelectMany(RunspaceStore.Current.SchemasOf)
-                    .Distinct(),
-            ];
+            return KnownSchemasOf(LanguagePrimitives.ConvertTo<string[]>(bound["Endpoint"]));
         }
 
         IReadOnlyList<RpcConnection> connections = Unwrap(bound["Connection"]) is RpcConnection connection
@@ -81,15 +87,53 @@ public abstract class RpcCompleter : IArgumentCompleter
         return [.. connections.Select(c => c.Schema).OfType<RpcSchema>().Distinct()];
     }
 
+    private static IReadOnlyList<RpcSchema> KnownSchemasOf(IEnumerable<string> endpoints) =>
+    [
+        .. endpoints
+            .Select(text => RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint) ? endpoint : null)
+            .OfType<RpcEndpoint>()
+            .SelectMany(RunspaceStore.Current.SchemasOf)
+            .Distinct(),
+    ];
+
+    // Read again only where a file changed: protoc takes longer than a user waits for Tab.
+    private static IReadOnlyList<RpcSchema> SchemasOfFiles(string[] files) => files.Length == 0
+        ? []
+        : [RunspaceStore.Current.Schemas.Find(files, () => RpcSchemaLoader.Load(files))];
+
+    // The shell leaves out what @variable stands for.
+    private static IDictionary WithSplatted(IDictionary bound, CommandAst? command)
+    {
+        IEnumerable<VariableExpressionAst> splatted = command?.CommandElements
+            .OfType<VariableExpressionAst>().Where(variable => variable.Splatted) ?? [];
+        foreach (VariableExpressionAst variable in splatted)
+        {
+            using System.Management.Automation.PowerShell shell =
+                System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
+            object? value = shell.AddCommand(@"Microsoft.PowerShell.Utility\Get-Variable")
+                .AddParameter("Name", WildcardPattern.Escape(variable.VariablePath.UserPath))
+                .AddParameter("ValueOnly")
+                .AddParameter("ErrorAction", ActionPreference.Ignore)
+                .Invoke()
+                .FirstOrDefault();
+            foreach (DictionaryEntry entry in Unwrap(value) as IDictionary ?? new Hashtable())
+            {
+                if (!bound.Contains(entry.Key))
+                {
+                    bound[entry.Key] = entry.Value;
+                }
+            }
+        }
+
+        return bound;
+    }
+
     /// <summary>An id that is a number.</summary>
     private protected static Candidate OfId(int id, string toolTip) =>
         Candidate.OfScript(ScriptLiteral.Of(id), toolTip);
 
     private protected static object? Unwrap(object? value) =>
         value is PSObject wrapped ? wrapped.BaseObject : value;
-
-    private static CompletionResult ToResult(Candidate candidate) => new(
-        candidate.Text, Shown(candidate.Name), CompletionResultType.ParameterValue, Shown(candidate.ToolTip));
 
     // Both may not be empty, and a terminal shows them:
     // in one line, or a comment could look like more candidates.
@@ -123,7 +167,11 @@ public abstract class RpcCompleter : IArgumentCompleter
 
         /// <summary>A piece of script, in which <see cref="ScriptLiteral"/> wrote whatever a schema or a peer
         /// says.</summary>
-        public static Candidate OfScript(string script, string toolTip) =>
-            new(script, toolTip) { Text = script };
+        public static Candidate OfScript(string script, string toolTip, string? name = null) =>
+            new(name ?? script, toolTip) { Text = script };
+
+        /// <summary>The candidate as the shell lists it.</summary>
+        public CompletionResult ToResult(CompletionResultType kind) =>
+            new(Text, Shown(Name), kind, Shown(ToolTip));
     }
 }

@@ -50,7 +50,8 @@ internal static class ScriptLiteral
         }
     }
 
-    private static string Key(object key) => key is string name && IsWord(name) ? name : Of(key);
+    /// <summary>A key of a hashtable: bare where it is a plain word.</summary>
+    public static string Key(object key) => key is string name && IsWord(name) ? name : Of(key);
 
     private static bool IsWord(string text) => text.Length > 0 && !char.IsAsciiDigit(text[0])
         && text.All(c => char.IsAsciiLetterOrDigit(c) || c == '_');

@@ -13,7 +13,7 @@ public abstract class RpcConvertCommand : RpcCmdlet
     [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
     [AllowNull]
     [AllowEmptyCollection]
-    public object? InputObject { get; set; }
+    public virtual object? InputObject { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [ValidateNotNull]

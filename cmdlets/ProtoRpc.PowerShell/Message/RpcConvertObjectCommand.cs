@@ -16,6 +16,16 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
     [ArgumentCompleter(typeof(MessageTypeCompleter))]
     public string? Type { get; set; }
 
+    [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
+    [AllowNull]
+    [AllowEmptyCollection]
+    [ArgumentCompleter(typeof(TypedMessageCompleter))]
+    public override object? InputObject
+    {
+        get => base.InputObject;
+        set => base.InputObject = value;
+    }
+
     private protected override object? RowObject => MyInvocation.ExpectingInput ? InputObject : null;
 
     /// <summary>The message of the pipeline object.</summary>

@@ -35,6 +35,9 @@ internal sealed class RunspaceStore
     /// <summary>What clients have to say to Debug, until a cmdlet writes it.</summary>
     public PendingDebug DebugLog { get; } = new();
 
+    /// <summary>What Enable-RpcCompletion changed.</summary>
+    public ShellCompletion Completion { get; } = new();
+
     /// <summary>Clients of calls without a connection, kept for the next ones.</summary>
     public KeptClients Clients { get; } =
         new(KeptClients.DefaultIdleTimeout, KeptClients.DefaultMaxIdle, TimeProvider.System);

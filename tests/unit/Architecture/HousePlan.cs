@@ -44,6 +44,7 @@ internal static class HousePlan
         ["cmdlets/Parameters"] = Runspaces,
         ["cmdlets/Completion"] = Parameters,
         ["cmdlets/Cmdlets"] = Completion,
+        ["cmdlets/Completing"] = Cmdlets,
         ["cmdlets/Schema"] = Cmdlets,
         ["cmdlets/Endpoint"] = Cmdlets,
         ["cmdlets/Listener"] = Cmdlets,

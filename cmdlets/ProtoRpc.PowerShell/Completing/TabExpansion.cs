@@ -1,0 +1,95 @@
+using System.Management.Automation;
+using System.Management.Automation.Runspaces;
+using ProtoRpc.PowerShell.Runspaces;
+
+namespace ProtoRpc.PowerShell.Completing;
+
+/// <summary>Replaces the function TabExpansion2, which editors and PSReadLine call for each Tab, and puts
+/// the former one back.</summary>
+/// <remarks>PowerShell 7.6 completes the keys of a hashtable by the properties of the parameter's type, and
+/// calls no argument completer there (CompletionCompleters.CompleteHashtableKey). So there is no other
+/// seam.</remarks>
+internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
+{
+    private const string Name = "TabExpansion2";
+
+    // The shell's own parameters, and no variable beside them: a user could complete it.
+    // Another function can have captured this one, so it works without the module's accelerators.
+    private const string Body = """
+        [CmdletBinding(DefaultParameterSetName = 'ScriptInputSet')]
+        [OutputType([System.Management.Automation.CommandCompletion])]
+        param(
+            [Parameter(ParameterSetName = 'ScriptInputSet', Mandatory = $true, Position = 0)]
+            [AllowEmptyString()]
+            [string] $inputScript,
+
+            [Parameter(ParameterSetName = 'ScriptInputSet', Position = 1)]
+            [int] $cursorColumn = $inputScript.Length,
+
+            [Parameter(ParameterSetName = 'AstInputSet', Mandatory = $true, Position = 0)]
+            [System.Management.Automation.Language.Ast] $ast,
+
+            [Parameter(ParameterSetName = 'AstInputSet', Mandatory = $true, Position = 1)]
+            [System.Management.Automation.Language.Token[]] $tokens,
+
+            [Parameter(ParameterSetName = 'AstInputSet', Mandatory = $true, Position = 2)]
+            [System.Management.Automation.Language.IScriptPosition] $positionOfCursor,
+
+            [Parameter(ParameterSetName = 'ScriptInputSet', Position = 2)]
+            [Parameter(ParameterSetName = 'AstInputSet', Position = 3)]
+            [Hashtable] $options = $null
+        )
+        end {
+            [ProtoRpc.ModuleLoadContext]::LoadCmdlets().GetType(
+                'ProtoRpc.RpcCompletion')::Complete($PSBoundParameters) ??
+                (& ([ProtoRpc.ModuleLoadContext]::LoadCmdlets().GetType(
+                    'ProtoRpc.RpcCompletion')::Previous) @PSBoundParameters)
+        }
+        """;
+
+    /// <summary>Completes hashtables from now on.</summary>
+    public void Enable()
+    {
+        state.IsEnabled = true;
+        ScriptBlock? current = Current;
+        // Where another function calls ours, a second one around it would only take time.
+        if (state.Own is null || (current is null && state.Previous is not null))
+        {
+            state.Previous = current;
+            state.IsPreviousOfShell = current is null || IsOfShell(current);
+            Set(ScriptBlock.Create(Body));
+            state.Own = Current;
+        }
+    }
+
+    /// <summary>Completes as before. A function that others put around ours stays,
+    /// and ours then calls the former one.</summary>
+    public void Disable()
+    {
+        state.IsEnabled = false;
+        if (state.Own is not { } own || !ReferenceEquals(Current, own))
+        {
+            return;
+        }
+
+        if (state.Previous is { } previous)
+        {
+            Set(previous);
+        }
+        else
+        {
+            cmdlet.InvokeProvider.Item.Remove($"function:{Name}", recurse: false);
+        }
+
+        state.Own = state.Previous = null;
+    }
+
+    private ScriptBlock? Current =>
+        (cmdlet.InvokeCommand.GetCommand(Name, CommandTypes.Function) as FunctionInfo)?.ScriptBlock;
+
+    private void Set(ScriptBlock body) => cmdlet.InvokeProvider.Item.Set($"function:global:{Name}", body);
+
+    private static bool IsOfShell(ScriptBlock body) => InitialSessionState.CreateDefault2().Commands[Name]
+        .OfType<SessionStateFunctionEntry>()
+        .Any(entry => entry.Definition.Trim() == body.ToString().Trim());
+}

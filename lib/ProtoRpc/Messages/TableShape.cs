@@ -1,0 +1,136 @@
+namespace ProtoRpc.Messages;
+
+/// <summary>What can be written into a hashtable at its place in a call: its keys, and their
+/// values.</summary>
+internal abstract class TableShape
+{
+    /// <summary>The keys that can still be written, in declared order.</summary>
+    /// <param name="given">The keys that are there already. Of a oneof with one of them no other member is
+    /// left.</param>
+    public abstract IEnumerable<TableKey> Keys(IReadOnlyCollection<string> given);
+
+    /// <summary>What a hashtable holds that is the value of a key, or an element of it; null where the schema
+    /// does not say, or where the value is no hashtable.</summary>
+    public abstract TableShape? Inside(string key);
+
+    /// <summary>The values that the schema knows for a key: those of enums and bools, and messages.</summary>
+    public abstract IEnumerable<TableValue> Values(string key);
+
+    /// <summary>What a hashtable of a message holds.</summary>
+    public static TableShape OfMessage(params IEnumerable<RpcMessageInfo> types) =>
+        new MessageShape([.. types]);
+
+    /// <summary>What a hashtable with something for each method holds, such as its reply.</summary>
+    /// <param name="services">A method's bare name is enough where there is one service.</param>
+    public static TableShape OfReplies(params IEnumerable<RpcServiceInfo> services) =>
+        new ReplyShape([.. services]);
+
+    private static TableShape? InsideField(RpcFieldInfo field) => field switch
+    {
+        { IsMap: true } => new MapShape(field.MessageType!.Fields[1]),
+        { MessageType: { } type } => OfMessage(type),
+        _ => null,
+    };
+
+    private static IEnumerable<TableValue> ValuesOfField(RpcFieldInfo field) => field switch
+    {
+        { IsMap: true } => [],
+        { EnumType: { } type } => type.Values.Select(
+            value => new TableValue(
+                value.Key, $"{type.FullName} = {value.Value}", type.GetValueComment(value.Key))),
+        { Kind: RpcFieldKind.Bool } => Bools("bool"),
+        { MessageType: { } type } => WellKnownTypes.Of(type) switch
+        {
+            WellKnownType.None => [new TableValue(type, type.FullName, type.Comment)],
+            WellKnownType.Wrapper when type.Fields[0].Kind == RpcFieldKind.Bool => Bools(type.FullName),
+            _ => [],
+        },
+        _ => [],
+    };
+
+    private static TableValue[] Bools(string type) => [new(true, type, ""), new(false, type, "")];
+
+    private sealed class MessageShape(IReadOnlyList<RpcMessageInfo> types) : TableShape
+    {
+        private const string TypeKey = "@type";
+
+        private IEnumerable<RpcMessageInfo> Tables => types.Where(
+            type => WellKnownTypes.Of(type) is WellKnownType.None);
+
+        private IEnumerable<RpcMessageInfo> Anys => types.Where(
+            type => WellKnownTypes.Of(type) is WellKnownType.Any);
+
+        public override IEnumerable<TableKey> Keys(IReadOnlyCollection<string> given) => Tables
+            .SelectMany(type => FieldsOf(type, given))
+            .Select(field => new TableKey(
+                field.Name,
+                field.IsMap ? field.TypeName : $"{field.Label} {field.TypeName}".TrimStart(),
+                field.Comment))
+            .Concat(Anys.Where(_ => !given.Contains(TypeKey))
+                .Select(type => new TableKey(TypeKey, type.FullName, type.Comment)))
+            .DistinctBy(key => key.Name);
+
+        public override TableShape? Inside(string key) => Fields(key).Select(InsideField).FirstOrDefault();
+
+        public override IEnumerable<TableValue> Values(string key) => Fields(key).SelectMany(ValuesOfField)
+            .Concat(Anys.Where(_ => key == TypeKey).SelectMany(type => type.Schema.Messages)
+                .Select(message => new TableValue(message.FullName, "message", message.Comment)));
+
+        private IEnumerable<RpcFieldInfo> Fields(string key) =>
+            Tables.Select(type => type.FindField(key)).OfType<RpcFieldInfo>();
+
+        private static IEnumerable<RpcFieldInfo> FieldsOf(
+            RpcMessageInfo type, IReadOnlyCollection<string> given)
+        {
+            HashSet<RpcFieldInfo> known = [.. given.Select(type.FindField).OfType<RpcFieldInfo>()];
+            HashSet<RpcOneofInfo> decided = [.. known.Select(field => field.Oneof).OfType<RpcOneofInfo>()];
+            return type.Fields.Concat(type.Extensions).Where(field =>
+                !known.Contains(field) && (field.Oneof is not { } oneof || !decided.Contains(oneof)));
+        }
+    }
+
+    private sealed class MapShape(RpcFieldInfo value) : TableShape
+    {
+        // The caller makes them up.
+        public override IEnumerable<TableKey> Keys(IReadOnlyCollection<string> given) => [];
+
+        public override TableShape? Inside(string key) => InsideField(value);
+
+        public override IEnumerable<TableValue> Values(string key) => ValuesOfField(value);
+    }
+
+    private sealed class ReplyShape(IReadOnlyList<RpcServiceInfo> services) : TableShape
+    {
+        public override IEnumerable<TableKey> Keys(IReadOnlyCollection<string> given) => services
+            .SelectMany(service => service.Methods)
+            .Where(method => !given.Any(name => Matches(method, name)))
+            .Select(method => new TableKey(
+                services.Count == 1 ? method.Name : method.FullName, method.Signature, method.Comment));
+
+        public override TableShape? Inside(string key) =>
+            Find(key).Select(method => OfMessage(method.ReplyType)).FirstOrDefault();
+
+        public override IEnumerable<TableValue> Values(string key) => Find(key)
+            .Select(method => method.ReplyType)
+            .Select(type => new TableValue(type, type.FullName, type.Comment));
+
+        private IEnumerable<RpcMethodInfo> Find(string name) =>
+            services.SelectMany(service => service.Methods).Where(method => Matches(method, name));
+
+        private static bool Matches(RpcMethodInfo method, string name) =>
+            name.Equals(method.Name, StringComparison.OrdinalIgnoreCase)
+            || name.Equals(method.FullName, StringComparison.OrdinalIgnoreCase);
+    }
+}
+
+/// <summary>A key of a hashtable.</summary>
+/// <param name="Name">The key.</param>
+/// <param name="Type">What its value is.</param>
+/// <param name="Comment">What the schema says of it, or empty.</param>
+internal sealed record TableKey(string Name, string Type, string Comment);
+
+/// <summary>A value of a key.</summary>
+/// <param name="Value">A text, a bool, or the message type of a hashtable.</param>
+/// <param name="Type">What it is.</param>
+/// <param name="Comment">What the schema says of it, or empty.</param>
+internal sealed record TableValue(object Value, string Type, string Comment);
