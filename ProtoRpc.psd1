@@ -25,6 +25,7 @@
         'Get-RpcService'
         'Get-RpcSession'
         'Import-RpcSchema'
+        'Import-RpcService'
         'Invoke-RpcMethod'
         'New-RpcMessage'
         'Receive-RpcListener'

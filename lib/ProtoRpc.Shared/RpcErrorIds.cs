@@ -112,6 +112,11 @@ public static class RpcErrorIds
     public const string TooManyParts = nameof(TooManyParts);
     public const string UnknownGrpcEncoding = nameof(UnknownGrpcEncoding);
 
+    // Commands of services
+    public const string InvalidPrefix = nameof(InvalidPrefix);
+    public const string NoMethods = nameof(NoMethods);
+    public const string TooManyMethods = nameof(TooManyMethods);
+
     // Listeners and handlers
     public const string ClosureFunctionNotSupported = nameof(ClosureFunctionNotSupported);
     public const string ClosureNotSupported = nameof(ClosureNotSupported);

@@ -5,8 +5,8 @@ param(
     [double] $Seconds = 2,
     [int] $Rounds = 5,
     [int] $Imports = 11,
-    [ValidateSet('calls', 'handler', 'grpc', 'stream', 'import')]
-    [string[]] $Only = ('calls', 'handler', 'grpc', 'stream', 'import')
+    [ValidateSet('calls', 'handler', 'grpc', 'stream', 'service', 'import')]
+    [string[]] $Only = ('calls', 'handler', 'grpc', 'stream', 'service', 'import')
 )
 
 $ErrorActionPreference = 'Stop'
@@ -163,6 +163,39 @@ function Measure-Stream {
     }
 }
 
+# What the commands of a service cost over Invoke-RpcMethod: single calls, and pipelines of 10,000 objects.
+function Measure-Service {
+    $server = Start-Peer ProtoRpc.Benchmarks server, search, "ncalrpc:[ProtoRpcBenchService$PID]"
+    try {
+        $rpc = Connect-RpcEndpoint $server.Address -Schema (Import-RpcSchema (Join-Path $root protos/search.proto))
+        $rpc | Import-RpcService -Prefix Bench
+        $message = @{ query = 'words'; page_number = 1; result_per_page = 0 }
+        $invoke = { foreach ($i in 1..200) { $null = Invoke-RpcMethod Search $message -Connection $rpc } }
+        $command = {
+            foreach ($i in 1..200) { $null = Search-Bench -Query words -PageNumber 1 -ResultPerPage 0 }
+        }
+        $rows = foreach ($i in 1..10000) { [pscustomobject]$message }
+        $invokeRows = { $rows | Invoke-RpcMethod Search -Connection $rpc | Out-Null }
+        $commandRows = { $rows | Search-Bench | Out-Null }
+        $null = Measure-Loop $WarmUp $invoke 200
+        $null = Measure-Loop $WarmUp $command 200
+        foreach ($case in ('Single calls', $invoke, $command, 200), ('Pipelines', $invokeRows, $commandRows, 10000)) {
+            $times = foreach ($i in 1..$Rounds) {
+                $bare = 1e6 / (Measure-Loop $Seconds $case[1] $case[3])
+                $ours = 1e6 / (Measure-Loop $Seconds $case[2] $case[3])
+                [pscustomobject]@{ Bare = $bare; Ours = $ours; Ratio = $ours / $bare }
+            }
+            Add-Result "$($case[0]) of a service's command, ncalrpc, us a call" ('{0:N0}' -f (Get-Median $times.Ours)) `
+                ('{0:N0} Invoke-RpcMethod' -f (Get-Median $times.Bare)) `
+                ('{0:N2}' -f (Get-Median $times.Ratio)) '<= 1.3'
+        }
+        $rpc | Disconnect-RpcEndpoint
+    }
+    finally {
+        Stop-Peer $server
+    }
+}
+
 function Measure-Import {
     $manifest = Join-Path $root ProtoRpc.psd1
     $empty = { & $pwsh -NoProfile -NonInteractive -Command 'exit' }
@@ -191,6 +224,7 @@ switch ($Only) {
     'handler' { Measure-Handler }
     'grpc' { Measure-Grpc }
     'stream' { Measure-Stream }
+    'service' { Measure-Service }
     'import' { Measure-Import }
 }
 $results | Format-Table -AutoSize | Out-String -Width 200

@@ -15,7 +15,7 @@ public sealed partial class InvokeRpcMethodCommand
 
     // Several calls at the same time; without, each waits for the one before.
     private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Endpoint.Length > 1
-        || MyInvocation.BoundParameters.ContainsKey(nameof(ThrottleLimit));
+        || IsGiven(nameof(ThrottleLimit));
 
     private void StartCalls()
     {
@@ -50,6 +50,11 @@ public sealed partial class InvokeRpcMethodCommand
     // Of lazy connections, at the same time as well; what fails is told when the connection's turn comes.
     private void FetchSchemas()
     {
+        if (MethodOfCommand is not null)
+        {
+            return;
+        }
+
         RpcConnection[] unknown =
         [
             .. (Connection ?? []).Distinct().Where(
@@ -116,8 +121,9 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (AsJob)
         {
-            RpcCallJob job = new(MyInvocation.Line.Trim(), Title("Calling"), _jobCalls, Tagged, CompleteRows);
-            JobRepository.Add(job);
+            RpcCallJob job = new(
+                Caller.MyInvocation.Line.Trim(), Title("Calling"), _jobCalls, Tagged, CompleteRows);
+            Caller.JobRepository.Add(job);
             job.Start(ThrottleLimit);
             WriteObject(job);
             return;

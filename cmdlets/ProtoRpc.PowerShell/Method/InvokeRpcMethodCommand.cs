@@ -4,7 +4,6 @@ using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Method;
 using ProtoRpc.PowerShell.Objects;
-using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -22,7 +21,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private const string ByInput = "InputObject";
     private const string ByBytes = "Bytes";
 
-    private readonly Dictionary<RpcConnection, (RpcSchema Schema, RpcMethodInfo Method)> _methods = [];
     private MessageMapper? _mapper;
     private StreamingInvocation? _stream;
     private RpcResponseInfo? _info;
@@ -123,16 +121,17 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     // and make a call each of other methods.
     // Without -Connection the shell does not decide between the parameter sets: the object is a message where
     // it is no connection.
-    private bool IsFed => ParameterSetName != ByBytes && MyInvocation.ExpectingInput
+    private bool IsFed => ParameterSetName != ByBytes && Caller.MyInvocation.ExpectingInput
         && (_connectionIsGiven || Connection is null);
 
     private protected override object? RowObject => IsFed ? Request : null;
 
-    private object? Request => Message ?? InputObject;
+    // The connection that comes from the pipeline is bound to both, as long as the parameter set is open.
+    private object? Request =>
+        Message ?? (_connectionIsGiven || Connection is null ? InputObject : null);
 
     // The pipeline binds its objects later.
-    protected override void Begin() =>
-        _connectionIsGiven = MyInvocation.BoundParameters.ContainsKey(nameof(Connection));
+    protected override void Begin() => _connectionIsGiven = IsGiven(nameof(Connection));
 
     protected override void Process()
     {
@@ -171,7 +170,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
             return;
         }
 
-        if (ParameterSetName != ByBytes && _stream is null && !_sawInput && MyInvocation.ExpectingInput
+        if (ParameterSetName != ByBytes && _stream is null && !_sawInput
+            && Caller.MyInvocation.ExpectingInput
             && FindMethod(out RpcClient client) is { IsClientStreaming: true } method)
         {
             OpenStream(client, method);
@@ -185,6 +185,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         if (disposing)
         {
             _disposing = true;
+            _stopping.Dispose();
             EndStream();
             _fanOut?.Dispose();
             _kept?.Dispose();
@@ -307,46 +308,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private RpcConnection Resolve(RpcConnection? given) => ParameterSetName == ByEndpoint
         ? KeepConnection()
         : RunspaceStore.Current.Resolve(given, "-Endpoint or -Connection");
-
-    private RpcMethodInfo FindMethod(out RpcClient client) => FindMethod(Resolve(Connection?[0]), out client);
-
-    private RpcMethodInfo FindMethod(RpcConnection connection, out RpcClient client)
-    {
-        client = connection.Client;
-
-        // The same for all objects of a pipeline, but for headers: a script may change them between two.
-        bool isKnown = _methods.TryGetValue(connection, out (RpcSchema Schema, RpcMethodInfo Method) found)
-            && ReferenceEquals(found.Schema, client.Schema);
-        if (!isKnown && ParameterSetName != ByEndpoint)
-        {
-            EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
-        }
-
-        HeaderMapping.CheckSecrets(Header, connection.Endpoint);
-        if (!isKnown)
-        {
-            FetchSchema(client);
-            RpcSchema schema = client.Schema ?? throw (ParameterSetName == ByEndpoint
-                ? NoSchemaOf(connection.Endpoint)
-                : RpcErrors.NoSchema(connection));
-            _methods[connection] = found = (schema, client.GetMethod(Method));
-            WriteVerbose($"Calling {found.Method.FullName} on {connection.Endpoint}");
-        }
-
-        return found.Method;
-    }
-
-    // A lazy connection to a gRPC server asks for the schema with its first call.
-    private void FetchSchema(RpcClient client)
-    {
-        if (client.Schema is null && client.Endpoint.Has(EndpointFeatures.Reflection))
-        {
-            foreach (string warning in client.FetchSchema(Options(info: null), Cancellation).Warnings)
-            {
-                WriteWarning(warning);
-            }
-        }
-    }
 
     // A list is a message each where the method takes a stream.
     private List<DynamicMessage> RequestsOf(RpcMethodInfo method, object? request)

@@ -20,6 +20,8 @@ internal static class HousePlan
     private static readonly string[] Parameters = [.. Runspaces, "cmdlets/Parameters"];
     private static readonly string[] Completion = [.. Parameters, "cmdlets/Completion"];
     private static readonly string[] Cmdlets = [.. Completion, "cmdlets/Cmdlets"];
+    private static readonly string[] Service =
+        [.. Cmdlets, "Commands", "cmdlets/Endpoint", "cmdlets/Method"];
 
     /// <summary>Each room with the rooms that it sees. Client and Server do not see each other; Gateway alone
     /// sees both.</summary>
@@ -28,6 +30,7 @@ internal static class HousePlan
         ["Shared"] = [],
         ["Schema"] = Shared,
         ["Messages"] = Schema,
+        ["Commands"] = Messages,
         ["Formats"] = Messages,
         ["Security"] = Shared,
         ["Protocols"] = [.. Formats, "Security"],
@@ -52,6 +55,7 @@ internal static class HousePlan
         ["cmdlets/Method"] = [.. Cmdlets, "cmdlets/Calls"],
         ["cmdlets/Message"] = Cmdlets,
         ["cmdlets/Session"] = Cmdlets,
+        ["cmdlets/Service"] = Service,
     };
 
     /// <summary>Types that open something outside of the process: a socket, a pipe, a file, a program, a

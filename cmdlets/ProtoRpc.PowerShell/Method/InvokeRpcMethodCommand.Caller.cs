@@ -1,0 +1,72 @@
+using System.Management.Automation;
+using System.Runtime.CompilerServices;
+
+namespace ProtoRpc;
+
+// The cmdlet as a part of a command of a service: the command's parameters make the messages, and what the
+// cmdlet writes goes to the command's output and error stream.
+public sealed partial class InvokeRpcMethodCommand
+{
+    private PSCmdlet? _command;
+    private IReadOnlySet<string>? _givenToCommand;
+    private CancellationTokenRegistration _stopping;
+
+    /// <summary>The method that the command calls, whatever schema a connection has; null outside of a
+    /// command.</summary>
+    internal RpcMethodInfo? MethodOfCommand { get; private init; }
+
+    // Whose invocation and jobs they are. Of the cmdlet alone, that is itself.
+    private PSCmdlet Caller => _command ?? this;
+
+    private IEnumerable<string> Given =>
+        _givenToCommand ?? (IEnumerable<string>)MyInvocation.BoundParameters.Keys;
+
+    /// <summary>The cmdlet for a command that is running.</summary>
+    /// <param name="command">The command.</param>
+    /// <param name="method">The method that it calls.</param>
+    /// <param name="given">The parameters of this cmdlet that were given to the command.</param>
+    internal static InvokeRpcMethodCommand For(
+        PSCmdlet command, RpcMethodInfo method, IReadOnlySet<string> given)
+    {
+        InvokeRpcMethodCommand cmdlet = new()
+        {
+            CommandRuntime = command.CommandRuntime,
+            Method = method.FullName,
+            MethodOfCommand = method,
+            _command = command,
+            _givenToCommand = given,
+        };
+        cmdlet._stopping = StopTokenOf(command).UnsafeRegister(
+            static state => ((InvokeRpcMethodCommand)state!).StopProcessing(), cmdlet);
+        return cmdlet;
+    }
+
+    /// <summary>The begin block of the command.</summary>
+    internal void BeginCommand() => BeginProcessing();
+
+    /// <summary>The process block of the command.</summary>
+    /// <param name="message">Makes the message, or for a stream the messages.</param>
+    internal void ProcessCommand(Func<object?> message)
+    {
+        if (Guard(Method, () => InputObject = message()))
+        {
+            ProcessRecord();
+        }
+    }
+
+    /// <summary>The end block of the command.</summary>
+    internal void EndCommand() => EndProcessing();
+
+    /// <summary>Ends the command with an error.</summary>
+    internal void FailCommand(RpcException error) => Fail(error, Method);
+
+    /// <summary>Cancelled when the command is stopped.</summary>
+    internal CancellationToken CancellationOfCommand => Cancellation;
+
+    private bool IsGiven(string parameter) =>
+        _givenToCommand?.Contains(parameter) ?? MyInvocation.BoundParameters.ContainsKey(parameter);
+
+    // Public since PowerShell 7.6, but newer than the reference assembly.
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "get_PipelineStopToken")]
+    private static extern CancellationToken StopTokenOf(Cmdlet command);
+}

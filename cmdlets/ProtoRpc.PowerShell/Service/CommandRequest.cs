@@ -1,0 +1,160 @@
+using System.Collections;
+using System.Collections.Specialized;
+using System.Management.Automation;
+using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Objects;
+
+namespace ProtoRpc.PowerShell.Service;
+
+/// <summary>Makes the requests of a command of its parameters and the objects of the pipeline.</summary>
+internal sealed class CommandRequest
+{
+    private const string InputObject = "InputObject";
+
+    private readonly ServiceCommand _command;
+    private readonly bool _takesInput;
+
+    // Of the command line: the same for all objects, and before what these have.
+    private readonly List<KeyValuePair<string, object?>> _given = [];
+
+    /// <param name="command">The command.</param>
+    /// <param name="bound">The parameters before the first object of the pipeline.</param>
+    /// <param name="takesInput">Whether there is a pipeline.</param>
+    public CommandRequest(ServiceCommand command, IDictionary<string, object?> bound, bool takesInput)
+    {
+        _command = command;
+        _takesInput = takesInput;
+        foreach ((string name, object? value) in bound)
+        {
+            if (command.FindByName(name) is { } parameter && !IsNothing(value))
+            {
+                _given.Add(new(parameter.Field.Name, value is SwitchParameter flag ? flag.ToBool() : value));
+            }
+        }
+    }
+
+    /// <summary>The next request.</summary>
+    /// <param name="bound">The parameters now. Of the fields, those of the command line and of earlier
+    /// objects are among them, too: the shell does not take them away.</param>
+    /// <returns>Null for none: a method that takes a stream is called without a message.</returns>
+    /// <exception cref="RpcException">InvalidArgument: the object has nothing of a request.</exception>
+    public object? Next(IDictionary<string, object?> bound)
+    {
+        bound.TryGetValue(InputObject, out object? input);
+        object? value = input is PSObject { BaseObject: not PSCustomObject } wrapped
+            ? wrapped.BaseObject
+            : input;
+        if (value is null)
+        {
+            return _given.Count > 0 || !_command.Method.IsClientStreaming ? Given() : null;
+        }
+
+        return value switch
+        {
+            DynamicMessage message when _given.Count > 0 =>
+                With((IDictionary)ShellMapper.Create(asHashtable: true).ToObject(message)),
+            DynamicMessage => input,
+            IDictionary dictionary => _given.Count > 0 ? With(dictionary) : dictionary,
+            IList when !_takesInput && _given.Count == 0 => input,
+            _ => OfProperties(PSObject.AsPSObject(input)),
+        };
+    }
+
+    private static bool IsNothing(object? value) => value is null
+        || value.Equals(RpcFieldTextAttribute.NoTime) || value.Equals(RpcFieldTextAttribute.NoDuration);
+
+    private OrderedDictionary Given()
+    {
+        OrderedDictionary request = new(_given.Count, StringComparer.Ordinal);
+        foreach ((string name, object? value) in _given)
+        {
+            request.Add(name, value);
+        }
+
+        return request;
+    }
+
+    // Keys may be other names of the fields that were given.
+    private OrderedDictionary With(IDictionary dictionary)
+    {
+        OrderedDictionary request = Given();
+        foreach (DictionaryEntry entry in dictionary)
+        {
+            string key = LanguagePrimitives.ConvertTo<string>(entry.Key);
+            string name = _command.Method.RequestType.FindField(key)?.Name ?? key;
+            if (!request.Contains(name))
+            {
+                request.Add(name, entry.Value);
+            }
+        }
+
+        return request;
+    }
+
+    // The values as they are, and not as the shell converted them: the mapper of messages leaves empty cells
+    // of a table out, and reads lists in them.
+    private object OfProperties(PSObject input)
+    {
+        RpcMessageInfo type = _command.Method.RequestType;
+        Dictionary<string, object?> found = new(StringComparer.Ordinal);
+        bool isWhole = _given.Count == 0;
+        foreach (PSPropertyInfo property in input.Properties)
+        {
+            string? name = _command.FindParameter(property.Name)?.Field.Name ?? NestedName(property.Name);
+            isWhole = isWhole && name is not null && type.FindField(property.Name)?.Name == name;
+            if (name is not null)
+            {
+                found.TryAdd(name, property.Value);
+            }
+        }
+
+        if (found.Count == 0 && type.Fields.Count > 0)
+        {
+            throw NothingOf(input, type);
+        }
+
+        // As it is, so that what it has beside its properties is kept: unknown fields of a reply.
+        return isWhole ? input : ToRow(found);
+    }
+
+    // No dictionary, or empty texts would be values; but properties of the shell do not differ by case alone.
+    private object ToRow(Dictionary<string, object?> found)
+    {
+        foreach ((string name, object? value) in _given)
+        {
+            found[name] = value;
+        }
+
+        if (_command.HasNamesOfOtherCase)
+        {
+            return found;
+        }
+
+        PSObject row = new();
+        foreach ((string name, object? value) in found)
+        {
+            row.Properties.Add(new PSNoteProperty(name, value));
+        }
+
+        return row;
+    }
+
+    // Columns of nested messages, address.city, and extensions, [shop.note].
+    private string? NestedName(string name)
+    {
+        int dot = name.IndexOf('.', StringComparison.Ordinal);
+        return dot > 0 && name[0] != '[' && _command.Method.RequestType.FindField(name[..dot]) is not null
+            || name.StartsWith('[') && _command.Method.RequestType.FindField(name) is not null
+            ? name
+            : null;
+    }
+
+    private RpcException NothingOf(PSObject input, RpcMessageInfo type) => new(
+        RpcStatusCode.InvalidArgument,
+        $"An object of the type {input.BaseObject.GetType().Name} has no property that is a field of "
+        + $"{type.FullName}. Its fields are {string.Join(", ", type.Fields.Take(10).Select(f => f.Name))}"
+        + $"{(type.Fields.Count > 10 ? ", ..." : "")}. Pipe in objects with such properties, or hashtables.")
+    {
+        ErrorId = RpcErrorIds.InvalidInputObject,
+    };
+}

@@ -1,0 +1,183 @@
+using System.Management.Automation;
+using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Service;
+
+namespace ProtoRpc;
+
+[Cmdlet(VerbsData.Import, "RpcService", DefaultParameterSetName = BySchema)]
+[OutputType(typeof(PSModuleInfo))]
+public sealed class ImportRpcServiceCommand : RpcConnectingCommand
+{
+    private const string ByEndpoint = "Endpoint";
+    private const string ByConnection = "Connection";
+    private const string BySchema = "Schema";
+
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(EndpointCompleter))]
+    public string Endpoint { get; set; } = "";
+
+    [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection? Connection { get; set; }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(Mandatory = true, ParameterSetName = BySchema)]
+    public RpcSchemaSource? Schema { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(ServiceCompleter))]
+    public string[] Service { get; set; } = [];
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string Prefix { get; set; } = "";
+
+    [Parameter]
+    public SwitchParameter Force { get; set; }
+
+    [Parameter]
+    public SwitchParameter PassThru { get; set; }
+
+    protected override void Process() => Guard(
+        ParameterSetName == ByEndpoint ? Endpoint : Connection,
+        () =>
+        {
+            if (ParameterSetName == ByEndpoint)
+            {
+                ImportEndpoint();
+            }
+            else
+            {
+                CheckNothingToConnect();
+                RpcSchema schema = Schema is not null ? Resolve(Schema) : SchemaOf(Connection!);
+                Import(schema, Connection, connect: null);
+            }
+        });
+
+    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
+        endpoint.Host.Equals(RpcEndpoint.Parse(Endpoint).Host, StringComparison.OrdinalIgnoreCase)
+            ? CreateOptions()
+            : base.SchemaOptionsOf(endpoint);
+
+    private void ImportEndpoint()
+    {
+        RpcEndpoint endpoint = RpcEndpoint.Parse(Endpoint);
+        CheckParameters(endpoint, [endpoint]);
+        RpcSchema? schema = Schema is not null ? Resolve(Schema)
+            : !endpoint.Has(EndpointFeatures.Reflection) && RpcSchemaLoader.IsAddress(Endpoint)
+                ? LoadSchema([Endpoint])
+            : null;
+        RpcClientOptions options = CreateOptions();
+        RpcClient client = RpcClient.Connect(endpoint, schema, options, Cancellation);
+        RpcConnection connection = new(RunspaceStore.Current.NextId(), client);
+        try
+        {
+            RpcSchema known = schema ?? SchemaOf(connection);
+            Import(known, connection, cancellation => new RpcConnection(
+                RunspaceStore.Current.NextId(), RpcClient.Connect(endpoint, known, options, cancellation)));
+        }
+        catch
+        {
+            connection.Dispose();
+            throw;
+        }
+
+        RunspaceStore.Current.Add(connection);
+    }
+
+    private RpcSchema SchemaOf(RpcConnection connection)
+    {
+        if (connection is not { Schema: null, InterfaceId: null }
+            || !connection.Endpoint.Has(EndpointFeatures.Reflection))
+        {
+            return connection.Schema ?? throw NoSchema(connection);
+        }
+
+        RpcSchema schema = connection.Client.FetchSchema(null, Cancellation);
+        foreach (string warning in schema.Warnings)
+        {
+            WriteWarning(warning);
+        }
+
+        return schema;
+    }
+
+    private static RpcException NoSchema(RpcConnection connection) => new(
+        RpcStatusCode.FailedPrecondition,
+        $"'{connection}' does not say what it offers. Give the service's .proto files with -Schema.")
+    {
+        ErrorId = RpcErrorIds.NoSchema,
+        Endpoint = connection.Endpoint,
+    };
+
+    private void Import(
+        RpcSchema schema, RpcConnection? connection, Func<CancellationToken, RpcConnection>? connect)
+    {
+        string[] services = Service.Length > 0 ? Service
+            : connection?.Service is { Length: > 0 } only ? [only]
+            : [];
+        ServicePlan plan = ServicePlan.Create(schema, services, Prefix);
+        SessionModules session = new(this);
+        PSModuleInfo? earlier = session.FindImported(plan.ModuleName);
+        HashSet<string> left = Force ? [] : LeaveOthers(session, plan, earlier);
+        WarnOfWholeRequests(plan);
+
+        RpcServiceModule service = new(plan, connection, connect);
+        string script = ServiceScript.Write(plan, command => !left.Contains(command.Name));
+        session.Remove(earlier);
+        PSModuleInfo module = session.Import(plan.ModuleName, script, service);
+        WriteVerbose($"The module {module.Name} has {plan.Commands.Count - left.Count} commands.");
+        if (PassThru)
+        {
+            WriteObject(module);
+        }
+    }
+
+    private HashSet<string> LeaveOthers(SessionModules session, ServicePlan plan, PSModuleInfo? earlier)
+    {
+        List<string> names = [.. plan.Commands.Select(command => command.Name)];
+        List<CommandInfo> others = session.FindCommands(names, earlier);
+        if (others.Count > 0)
+        {
+            string shown = string.Join(", ", others.Take(10).Select(command =>
+                command.ModuleName is { Length: > 0 } module ? $"{command.Name} ({module})" : command.Name));
+            WriteWarning(
+                $"{others.Count} commands of the service are not imported, because commands with their names "
+                + $"exist: {shown}{(others.Count > 10 ? ", ..." : "")}. Use -Prefix to give them other "
+                + "names, or -Force to import them all the same.");
+        }
+
+        return new(others.Select(command => command.Name), StringComparer.OrdinalIgnoreCase);
+    }
+
+    private void WarnOfWholeRequests(ServicePlan plan)
+    {
+        List<ServiceCommand> whole = [.. plan.WithoutParameters];
+        if (whole.Count > 0)
+        {
+            WriteWarning(
+                $"{whole.Count} commands have no parameters for the fields of their requests, which are too "
+                + $"many: {string.Join(", ", whole.Take(5).Select(command => command.Name))}"
+                + $"{(whole.Count > 5 ? ", ..." : "")}. Pass the request as a hashtable with -InputObject.");
+        }
+    }
+
+    private void CheckNothingToConnect()
+    {
+        if (GivenForConnecting.FirstOrDefault() is { } name)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"-{name} is for -Endpoint: a connection that is open takes no parameters of connecting. "
+                + "Give them to Connect-RpcEndpoint, or use -Endpoint.")
+            {
+                ErrorId = RpcErrorIds.ParameterNotSupported,
+            };
+        }
+    }
+}

@@ -1,0 +1,108 @@
+using System.Globalization;
+using System.Management.Automation;
+using System.Text.Json;
+using ProtoRpc.Commands;
+using ProtoRpc.Messages.Mapping;
+using ProtoRpc.PowerShell.Objects;
+
+namespace ProtoRpc;
+
+/// <summary>Lets a parameter of a service's command take text as the field of a message does: cells of a
+/// table, dates in UTC, durations in seconds, base64.</summary>
+/// <param name="kind">The name of a kind of text.</param>
+[AttributeUsage(AttributeTargets.Property | AttributeTargets.Field)]
+public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationAttribute
+{
+    private readonly ArgumentText _kind = Enum.Parse<ArgumentText>(kind);
+
+    /// <summary>Stands for no time: the shell converts null to neither type.</summary>
+    internal static DateTimeOffset NoTime { get; } = default;
+
+    /// <summary>Stands for no duration.</summary>
+    internal static TimeSpan NoDuration { get; } = TimeSpan.MinValue;
+
+    /// <inheritdoc/>
+    public override bool TransformNullOptionalParameters => true;
+
+    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData)
+    {
+        object? value = inputData is PSObject wrapped ? wrapped.BaseObject : inputData;
+        return value switch
+        {
+            null => Read("", inputData),
+            string text => Read(text.Trim(), inputData),
+            // A number with the suffix of seconds, 5s, is a number for the shell, which keeps its text.
+            IConvertible when _kind == ArgumentText.Duration =>
+                ReadDuration(inputData!.ToString()!) ?? throw Invalid(inputData),
+            _ => inputData,
+        };
+    }
+
+    private object? Read(string text, object? given) => _kind switch
+    {
+        ArgumentText.Bool => ReadBool(text) ?? given,
+        ArgumentText.List => ReadList(text) ?? given,
+        ArgumentText.Timestamp when text.Length == 0 => NoTime,
+        ArgumentText.Duration when text.Length == 0 => NoDuration,
+        _ when text.Length == 0 => null,
+        ArgumentText.Bytes => BytesReader.Read(text, PSObjectModel.Instance, out byte[] bytes) is null
+            ? bytes
+            : throw Invalid(given),
+        ArgumentText.Timestamp => ReadTime(text) ?? throw Invalid(given),
+        ArgumentText.Duration => ReadDuration(text) ?? throw Invalid(given),
+        _ => given,
+    };
+
+    private static object? ReadBool(string text) => text switch
+    {
+        "" or "0" => false,
+        "1" => true,
+        _ => bool.TryParse(text, out bool flag) ? flag : null,
+    };
+
+    private static object? ReadTime(string text) =>
+        WellKnownTime.TryParseTimestamp(text, out long seconds, out int nanos)
+        || WellKnownTime.TryParsePlainDate(text, out seconds, out nanos)
+            ? WellKnownTime.ToDate(seconds, nanos)
+            : null;
+
+    private static object? ReadDuration(string text) =>
+        text.Contains(':') && TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan span) ? span
+        : WellKnownTime.TryParseDuration(text, out long seconds, out int nanos)
+            ? WellKnownTime.ToTimeSpan(seconds, nanos)
+        : null;
+
+    private static object[]? ReadList(string text)
+    {
+        if (text.Length == 0)
+        {
+            return [];
+        }
+
+        if (text[0] != '[')
+        {
+            return null;
+        }
+
+        try
+        {
+            using JsonDocument document = JsonDocument.Parse(text);
+            return [.. document.RootElement.EnumerateArray().Select(element =>
+                element.ValueKind == JsonValueKind.String ? element.GetString()! : element.GetRawText())];
+        }
+        catch (JsonException)
+        {
+            // Other text, which the shell converts or refuses.
+            return null;
+        }
+    }
+
+    private ArgumentTransformationMetadataException Invalid(object? value) => new(
+        $"'{value}' " + _kind switch
+        {
+            ArgumentText.Bytes => "is not base64. Give base64 text or a byte array.",
+            ArgumentText.Timestamp => "is not a time. Give a DateTime, a DateTimeOffset, or text such as "
+                + "'2024-02-29' or '2024-02-29T12:30:00Z'.",
+            _ => "is not a duration. Give a TimeSpan, or text such as '1.5s' or '00:00:01.5'.",
+        });
+}

@@ -1,0 +1,79 @@
+using System.Management.Automation;
+using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Runspaces;
+
+namespace ProtoRpc;
+
+/// <summary>What the commands of a service share: the schema and the connection. Each module that
+/// Import-RpcService or Export-RpcService makes has one.</summary>
+/// <remarks>The functions of the module call it, and nobody else has to.</remarks>
+public sealed class RpcServiceModule : IDisposable
+{
+    private readonly Dictionary<string, ServiceCommand> _byMethod;
+    private readonly Lock _gate = new();
+    private readonly Func<CancellationToken, RpcConnection>? _connect;
+    private RpcConnection? _connection;
+
+    /// <param name="plan">The commands.</param>
+    /// <param name="connection">The connection that they use; null for the only open one.</param>
+    /// <param name="connect">Opens a connection of the module's own, which is closed with it; null where
+    /// there is none.</param>
+    internal RpcServiceModule(
+        ServicePlan plan, RpcConnection? connection, Func<CancellationToken, RpcConnection>? connect)
+    {
+        Plan = plan;
+        _connection = connection;
+        _connect = connect;
+        _byMethod = plan.Commands.ToDictionary(command => command.Method.FullName, StringComparer.Ordinal);
+    }
+
+    /// <summary>The connection that the commands use without -Connection; null for the only open one of the
+    /// session.</summary>
+    public RpcConnection? Connection
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _connection;
+            }
+        }
+    }
+
+    internal ServicePlan Plan { get; }
+
+    /// <summary>Begins a call; the module's functions use it.</summary>
+    /// <param name="method">The full name of the method.</param>
+    /// <param name="command">The function.</param>
+    /// <param name="bound">Its parameters.</param>
+    public RpcServiceCall Begin(string method, PSCmdlet command, IDictionary<string, object?> bound) =>
+        new(this, _byMethod[method], command, bound);
+
+    /// <summary>Closes the connection that the module opened itself.</summary>
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            if (_connect is not null)
+            {
+                _connection?.Dispose();
+            }
+        }
+    }
+
+    /// <summary>The connection of a call, opened when it is not, or not any more.</summary>
+    /// <exception cref="RpcException">It cannot be opened.</exception>
+    internal RpcConnection? ConnectionFor(CancellationToken cancellation)
+    {
+        lock (_gate)
+        {
+            if (_connect is not null && _connection is not { IsOpen: true })
+            {
+                _connection = _connect(cancellation);
+                RunspaceStore.Current.Add(_connection);
+            }
+
+            return _connection;
+        }
+    }
+}

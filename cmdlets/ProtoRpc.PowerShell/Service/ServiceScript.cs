@@ -1,0 +1,176 @@
+using System.Text;
+using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Completion;
+
+namespace ProtoRpc.PowerShell.Service;
+
+/// <summary>Writes the script of a module: a function for each command.</summary>
+/// <remarks>What a schema says enters the script as identifiers, which the schema's reader has checked, as
+/// quoted text (<see cref="ScriptLiteral"/>) or as comments (<see cref="CommandHelp"/>). The functions only
+/// pass on what they get: <see cref="RpcServiceModule"/> makes the calls.</remarks>
+internal static class ServiceScript
+{
+    /// <summary>The variable of the module that has the service. No parameter has underscores in its
+    /// name.</summary>
+    public const string Service = "__rpcService";
+
+    private const string Call = "$__rpcCall";
+    private const int MaxSuggestions = 20_000;
+    private const int MaxSuggestedFields = 30;
+
+    private static readonly Dictionary<Type, string> Types = new()
+    {
+        [typeof(object)] = "object",
+        [typeof(string)] = "string",
+        [typeof(bool)] = "bool",
+        [typeof(int)] = "int",
+        [typeof(long)] = "long",
+        [typeof(uint)] = "uint",
+        [typeof(ulong)] = "ulong",
+        [typeof(float)] = "float",
+        [typeof(double)] = "double",
+        [typeof(byte)] = "byte",
+        [typeof(TimeSpan)] = "timespan",
+        [typeof(DateTimeOffset)] = "System.DateTimeOffset",
+    };
+
+    /// <summary>The functions of a plan.</summary>
+    /// <param name="plan">The plan.</param>
+    /// <param name="isWanted">Whether a command gets its function; null for all.</param>
+    public static string Write(ServicePlan plan, Predicate<ServiceCommand>? isWanted = null)
+    {
+        StringBuilder script = new();
+        TextBudget budget = new();
+        foreach (ServiceCommand command in plan.Commands)
+        {
+            if (isWanted?.Invoke(command) != false)
+            {
+                Write(script, command, budget);
+            }
+        }
+
+        return script.ToString();
+    }
+
+    private static void Write(StringBuilder script, ServiceCommand command, TextBudget budget)
+    {
+        script.Append("function ").Append(command.Name).Append(" {\n");
+        new CommandHelp(script, budget).Write(command);
+        script.Append("    [CmdletBinding(PositionalBinding = $false)]\n")
+            .Append("    [OutputType('").Append(command.Method.ReplyType.FullName).Append("')]\n")
+            .Append("    param(\n");
+        foreach (CommandParameter parameter in command.Parameters)
+        {
+            Write(script, parameter, budget);
+        }
+
+        string method = ScriptLiteral.Of(command.Method.FullName);
+        script.Append(
+            $$"""
+                    [Parameter(ValueFromPipeline)]
+                    [object] $InputObject,
+
+                    [ValidateNotNullOrEmpty()]
+                    [ArgumentCompleter([ProtoRpc.ConnectionCompleter])]
+                    [ProtoRpc.RpcConnection[]] $Connection,
+
+                    [ProtoRpc.DeadlineAttribute()]
+                    [timespan] $Deadline,
+
+                    [ValidateNotNull()]
+                    [System.Collections.IDictionary] $Header,
+
+                    [switch] $AsHashtable,
+
+                    [ValidateRange(1, 10000)]
+                    [int] $ThrottleLimit,
+
+                    [switch] $AsJob
+                )
+
+                begin {
+                    {{Call}} = $null
+                    {{Call}} = ${{Service}}.Begin({{method}}, $PSCmdlet, $PSBoundParameters)
+                }
+
+                process { {{Call}}.Process($PSBoundParameters) }
+
+                end { {{Call}}.End() }
+
+                clean { if ($null -ne {{Call}}) { {{Call}}.Dispose() } }
+            }
+
+
+            """.ReplaceLineEndings("\n"));
+    }
+
+    private static void Write(StringBuilder script, CommandParameter parameter, TextBudget budget)
+    {
+        script.Append(parameter.IsMandatory
+            ? "        [Parameter(Mandatory, ValueFromPipelineByPropertyName)]\n"
+            : "        [Parameter(ValueFromPipelineByPropertyName)]\n");
+        if (parameter.Aliases.Count > 0)
+        {
+            script.Append("        [Alias(").AppendJoin(", ", parameter.Aliases.Select(ScriptLiteral.Of))
+                .Append(")]\n");
+        }
+
+        if (parameter.Text != ArgumentText.Plain)
+        {
+            script.Append("        [ProtoRpc.RpcFieldTextAttribute('").Append(parameter.Text).Append("')]\n");
+        }
+
+        AppendSuggestions(script, parameter, budget);
+        if (!parameter.IsMandatory)
+        {
+            // Rows of a table and replies have a property for each field, also for those that are absent.
+            script.Append("        [AllowNull()]\n        [AllowEmptyString()]\n")
+                .Append(parameter.Type.IsArray ? "        [AllowEmptyCollection()]\n" : "");
+        }
+        else if (parameter.Type.IsArray || parameter.Type == typeof(string))
+        {
+            script.Append(parameter.Type.IsArray
+                ? "        [AllowEmptyCollection()]\n"
+                : "        [AllowEmptyString()]\n");
+        }
+
+        script.Append("        [").Append(parameter.IsSwitch ? "switch" : TypeName(parameter.Type))
+            .Append("] $").Append(parameter.Name).Append(",\n\n");
+    }
+
+    private static void AppendSuggestions(StringBuilder script, CommandParameter parameter, TextBudget budget)
+    {
+        IEnumerable<string> values = parameter.Field switch
+        {
+            { IsMap: true } => [],
+            { EnumType: not null } => parameter.EnumNames,
+            { MessageType: { } type } when parameter.Type == typeof(object)
+                || parameter.Type == typeof(object[]) => [TemplateOf(type)],
+            _ => [],
+        };
+        string text = string.Join(", ", values.Where(value => value.Length > 0).Select(ScriptLiteral.Of));
+        if (text.Length is > 0 and <= MaxSuggestions && budget.Take(text, MaxSuggestions) is { Length: > 0 })
+        {
+            script.Append("        [ArgumentCompletions(").Append(text).Append(")]\n");
+        }
+    }
+
+    // The nested message as a hashtable to be filled in; its own messages are empty ones.
+    private static string TemplateOf(RpcMessageInfo type) => ScriptLiteral.Table(
+        type.Fields.Take(MaxSuggestedFields).Select(field =>
+            KeyValuePair.Create<object, string>(field.Name, EmptyOf(field))));
+
+    private static string EmptyOf(RpcFieldInfo field) => field switch
+    {
+        { IsMap: true } => "@{}",
+        { IsRepeated: true } => "@()",
+        { Kind: RpcFieldKind.Message or RpcFieldKind.Group } => "@{}",
+        { Kind: RpcFieldKind.String or RpcFieldKind.Bytes } => "''",
+        { Kind: RpcFieldKind.Bool } => "$false",
+        { EnumType: { Values: [var first, ..] } } => ScriptLiteral.Of(first.Key),
+        _ => "0",
+    };
+
+    private static string TypeName(Type type) =>
+        type.IsArray ? $"{TypeName(type.GetElementType()!)}[]" : Types[type];
+}

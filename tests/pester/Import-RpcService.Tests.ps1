@@ -1,0 +1,361 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Import-RpcService' {
+    BeforeAll {
+        $Global:ShopProto = Join-Path $TestProtos shop.proto
+        $Global:ShopHandlers = @{
+            GetOrder = { param($Request)
+                if ($Request.id -lt 0) {
+                    throw [ProtoRpc.RpcException]::new('NotFound', "no order $($Request.id)")
+                }
+                @{ id = $Request.id; customer = 'Ann'; card = $RpcContext.RequestHeaders['x-note'] }
+            }
+            CreateOrder = { param($Request) $Request }
+            Search = { param($Request) foreach ($i in 1..1000) { @{ id = $Request.id + $i } } }
+            AddOrders = { param($Request)
+                $count = $sum = 0
+                foreach ($order in $Request) { $count++; $sum += $order.id }
+                @{ count = $count; sum = $sum }
+            }
+            ConnectOrders = { param($Request) foreach ($id in $Request) { @{ id = 2 * $id.id } } }
+            SayHello = { param($Request) @{ sum = $Request.id } }
+        }
+        $shop = Start-RpcListener "inproc://$(New-TestName)" -Schema $ShopProto -Handler $ShopHandlers
+        $rpc = Connect-RpcEndpoint $shop.Endpoint[0] -Schema $shop.Schema
+        $module = $rpc | Import-RpcService -Prefix Test -PassThru
+    }
+
+    AfterAll {
+        Remove-Module Test -ErrorAction Ignore
+        Clear-Test
+    }
+
+    Context 'commands' {
+        It 'makes one of each method, with approved verbs' {
+            (Get-Command -Module Test).Name | Sort-Object | Should -Be @(
+                'Add-TestOrders', 'Connect-TestOrders', 'Get-TestOrder', 'Invoke-TestSayHello', 'New-TestOrder'
+                'Search-Test')
+            $approved = (Get-Verb).Verb
+            (Get-Command -Module Test).Verb.Where{ $_ -notin $approved } | Should -BeNullOrEmpty
+            $module.Name | Should -Be 'Test'
+        }
+
+        It 'gives each field a parameter with the type of the field' {
+            $parameters = (Get-Command New-TestOrder).Parameters
+
+            $parameters.Id.ParameterType | Should -Be ([long])
+            $parameters.Customer.ParameterType | Should -Be ([string])
+            $parameters.Tags.ParameterType | Should -Be ([string[]])
+            $parameters.Lines.ParameterType | Should -Be ([int[]])
+            $parameters.PlacedAt.ParameterType | Should -Be ([DateTimeOffset])
+            $parameters.Wait.ParameterType | Should -Be ([timespan])
+            $parameters.Photo.ParameterType | Should -Be ([byte[]])
+            $parameters.Gift.SwitchParameter | Should -BeTrue
+            $parameters.PageSize.Aliases | Should -Be 'page_size'
+            $fields = $parameters.Keys.Where{ $_ -notin [System.Management.Automation.Cmdlet]::CommonParameters }
+            $fields.Count | Should -Be (18 + 7)
+            foreach ($name in $fields.Where{
+                    $_ -notin 'InputObject', 'Connection', 'Deadline', 'Header', 'AsHashtable', 'ThrottleLimit', 'AsJob' }) {
+                $parameters[$name].Attributes.ValueFromPipelineByPropertyName | Should -Contain $true -Because $name
+            }
+        }
+
+        It 'gives fields named as other parameters the suffix Field' {
+            $parameters = (Get-Command New-TestOrder).Parameters
+
+            $order = New-TestOrder -VerboseField a -HostField b -ConnectionField c
+            $order.verbose, $order.host, $order.connection | Should -Be 'a', 'b', 'c'
+            (New-TestOrder -Host x).host | Should -Be 'x'
+            $parameters.Verbose.ParameterType | Should -Be ([switch])
+        }
+
+        It 'makes a parameter mandatory where proto2 requires the field' {
+            Import-RpcService -Schema (Join-Path $RepositoryRoot protos/search.proto) -Prefix Two
+            (Get-Command Search-Two).Parameters.Query.Attributes.Mandatory | Should -Contain $true
+            (Get-Command Search-Two).Parameters.PageNumber.Attributes.Mandatory | Should -Not -Contain $true
+            Remove-Module Two
+        }
+
+        It 'has the reply as its output type' {
+            (Get-Command Get-TestOrder).OutputType.Name | Should -Be 'shop.Order'
+        }
+    }
+
+    Context 'calls' {
+        It 'sends what the parameters say' {
+            $order = New-TestOrder -Id 3 -Status status_open -Address @{ city = 'Bonn' } -Tags a, b -Gift `
+                -PageSize 0 -Wait 5s -PlacedAt 2024-02-29 -Photo AQID -Stock @{ lamp = 1 } -Lines 1, 2 `
+                -Others @{ city = 'Rome' }, ([pscustomobject]@{ city = 'Oslo' })
+
+            $order.id | Should -Be 3
+            $order.status | Should -Be STATUS_OPEN
+            $order.address.city | Should -Be Bonn
+            $order.tags | Should -Be a, b
+            $order.gift | Should -BeTrue
+            $order.page_size | Should -Be 0
+            $order.wait | Should -Be ([timespan]'00:00:05')
+            $order.placed_at.UtcDateTime.ToString('o') | Should -Be '2024-02-29T00:00:00.0000000Z'
+            $order.photo | Should -Be 1, 2, 3
+            $order.stock['lamp'] | Should -Be 1
+            $order.lines | Should -Be 1, 2
+            $order.others.city | Should -Be Rome, Oslo
+            $order.pstypenames[0] | Should -Be 'shop.Order'
+        }
+
+        It 'leaves out what is not given' {
+            (New-TestOrder).page_size | Should -BeNullOrEmpty
+            (New-TestOrder -Gift:$false).gift | Should -BeFalse
+            (New-TestOrder -PlacedAt $null -Wait '').placed_at | Should -BeNullOrEmpty
+        }
+
+        It 'takes numbers of an open enum' {
+            (New-TestOrder -Status 2).status | Should -Be STATUS_SENT
+            (New-TestOrder -Status 99).status | Should -Be 99
+        }
+
+        It 'refuses two fields of a oneof, and says which' {
+            { New-TestOrder -Card a -Iban b -ErrorAction Stop } |
+                Should -Throw -ErrorId 'OneofConflict,New-TestOrder' -ExpectedMessage '*iban*payment*card*'
+        }
+
+        It 'refuses a value that does not fit, and names the enum' {
+            { New-TestOrder -Status STATUS_OPN -ErrorAction Stop } | Should -Throw '*shop.Status*STATUS_OPEN*'
+            { New-TestOrder -Wait 5 -ErrorAction Stop } | Should -Throw '*duration*'
+            { New-TestOrder -Photo '?' -ErrorAction Stop } | Should -Throw '*base64*'
+        }
+
+        It 'makes a call for each object of the pipeline, with columns as fields' {
+            $orders = "id,customer,tags,gift,page_size,lines,placed_at,address.city,verbose,other
+                1,Ann,`"[`"`"a`"`",`"`"b`"`"]`",true,,,2024-01-01,Bonn,v,x
+                2,Bob,,false,3,`"[1,2]`",,,," -replace '(?m)^ +' | ConvertFrom-Csv | New-TestOrder
+
+            $orders.id | Should -Be 1, 2
+            $orders[0].tags | Should -Be a, b
+            $orders[0].address.city | Should -Be Bonn
+            $orders[0].verbose | Should -Be v
+            $orders.gift | Should -Be $true, $false
+            $orders[0].page_size | Should -BeNullOrEmpty
+            $orders[1].page_size | Should -Be 3
+            $orders[1].lines | Should -Be 1, 2
+            $orders[1].tags | Should -BeNullOrEmpty
+            $orders[1].placed_at | Should -BeNullOrEmpty
+        }
+
+        It 'takes nothing of an object over to the next' {
+            $orders = [pscustomobject]@{ id = 1; customer = 'Ann' }, [pscustomobject]@{ id = 2 }, @{ id = 3 } |
+                New-TestOrder -Tags x
+
+            $orders.customer | Should -Be 'Ann', '', ''
+            $orders.tags | Should -Be x, x, x
+        }
+
+        It 'takes replies and hashtables from the pipeline' {
+            (Get-TestOrder -Id 7 | New-TestOrder).customer | Should -Be Ann
+            (New-TestOrder -Card c -Gift | New-TestOrder -Id 5).card | Should -Be c
+            (@{ id = 8; address = @{ city = 'Bonn' } } | New-TestOrder -Customer Eve).customer | Should -Be Eve
+            (New-TestOrder -InputObject @{ id = 9 }).id | Should -Be 9
+        }
+
+        It 'goes on after an object that fails, and says which it was' {
+            $found = 1, -2, 3 | ForEach-Object { @{ id = $_ } } |
+                Get-TestOrder -ErrorAction SilentlyContinue -ErrorVariable failed
+
+            $found.id | Should -Be 1, 3
+            $failed.FullyQualifiedErrorId | Should -Be 'RpcStatus.NotFound,Get-TestOrder'
+            $failed[0].ToString() | Should -BeLike 'Row 2:*no order -2*'
+        }
+
+        It 'refuses objects that have nothing of a request' {
+            7 | Get-TestOrder -ErrorAction SilentlyContinue -ErrorVariable failed
+            $failed.FullyQualifiedErrorId | Should -Be 'InvalidInputObject,Get-TestOrder'
+            @{ idd = 7 } | Get-TestOrder -ErrorAction SilentlyContinue -ErrorVariable failed
+            $failed.FullyQualifiedErrorId | Should -Be 'UnknownField,Get-TestOrder'
+        }
+
+        It 'has the parameters of a call' {
+            Get-TestOrder -Id 1 -AsHashtable | Should -BeOfType System.Collections.Specialized.OrderedDictionary
+            (Get-TestOrder -Id 1 -Header @{ 'x-note' = 'n' } -Deadline 5).card | Should -Be n
+            (Get-TestOrder -Id 1 -Connection $rpc).id | Should -Be 1
+            (1..20 | ForEach-Object { @{ id = $_ } } | Get-TestOrder -ThrottleLimit 4).id | Sort-Object |
+                Should -Be (1..20)
+        }
+
+        It 'runs as a job' {
+            $job = Get-TestOrder -Id 4 -AsJob
+            ($job | Receive-Job -Wait -AutoRemoveJob).id | Should -Be 4
+        }
+
+        It 'calls several connections, and says which replied' {
+            $replies = Get-TestOrder -Id 1 -Connection $rpc, $rpc
+            $replies.PSRpcEndpoint | Should -Be $shop.Endpoint[0].ToString(), $shop.Endpoint[0].ToString()
+        }
+
+        It 'works under Set-StrictMode -Version Latest' {
+            & { Set-StrictMode -Version Latest; (Get-TestOrder -Id 6).id } | Should -Be 6
+        }
+    }
+
+    Context 'streams' {
+        It 'writes replies as they come, and cancels the call when nobody takes more' {
+            (Search-Test -Id 10 | Select-Object -First 3).id | Should -Be 11, 12, 13
+            Wait-Until { $shop.InFlight -eq 0 } | Should -BeTrue
+        }
+
+        It 'takes the pipeline as the messages of a stream' {
+            $summary = 1..4 | ForEach-Object { [pscustomobject]@{ id = $_ } } | Add-TestOrders
+            $summary.count, $summary.sum | Should -Be 4, 10
+            (Add-TestOrders -Id 5).sum | Should -Be 5
+            (@() | Add-TestOrders).count | Should -Be 0
+            (Add-TestOrders).count | Should -Be 0
+        }
+
+        It 'sends and receives at the same time' {
+            (1..3 | ForEach-Object { @{ id = $_ } } | Connect-TestOrders).id | Should -Be 2, 4, 6
+        }
+    }
+
+    Context 'help' {
+        It 'is that of the .proto' {
+            $help = Get-Help Get-TestOrder -Full
+
+            $help.Synopsis | Should -Be 'Gets an order.'
+            ($help.description.Text -join "`n") | Should -Match 'The order must exist\.'
+            (Get-Help New-TestOrder -Parameter Customer).description.Text | Should -Match 'Who ordered\.'
+            (Get-Help New-TestOrder -Parameter Status).description.Text | Should -Match 'STATUS_OPEN'
+            $help.examples.example.code | Should -Be 'Get-TestOrder -Id 1'
+        }
+    }
+
+    Context 'completion' {
+        It 'offers the names of an enum' {
+            (Complete 'New-TestOrder -Status STATUS_O').CompletionText | Should -Be 'STATUS_OPEN'
+        }
+
+        It 'offers a nested message as a hashtable' {
+            $text = (Complete 'New-TestOrder -Address ').CompletionText
+            $text | Should -Be "@{ street = ''; city = '' }"
+            (& ([scriptblock]::Create("New-TestOrder -Address $text"))).address.city | Should -Be ''
+        }
+    }
+
+    Context 'the module' {
+        It 'is replaced by the next import of the same name' {
+            $rpc | Import-RpcService -Prefix Test
+            @(Get-Module Test).Count | Should -Be 1
+            (Get-TestOrder -Id 1).id | Should -Be 1
+        }
+
+        It 'does not shadow commands of others, unless told' {
+            function Global:Get-OtherOrder { 'mine' }
+            $rpc | Import-RpcService -Prefix Other -WarningVariable warnings -WarningAction SilentlyContinue
+            $warnings | Should -BeLike '*Get-OtherOrder*-Prefix*-Force*'
+            Get-OtherOrder | Should -Be 'mine'
+            (New-OtherOrder -Id 1).id | Should -Be 1
+
+            $rpc | Import-RpcService -Prefix Other -Force
+            (Get-OtherOrder -Id 2).id | Should -Be 2
+            Remove-Module Other
+            Remove-Item Function:\Get-OtherOrder -ErrorAction Ignore
+        }
+
+        It 'opens a connection for an endpoint, and closes it when it is removed' {
+            $before = @(Get-RpcConnection).Count
+            Import-RpcService $shop.Endpoint[0] -Schema $shop.Schema -Prefix Own
+            @(Get-RpcConnection).Count | Should -Be ($before + 1)
+            (Get-OwnOrder -Id 3).id | Should -Be 3
+
+            Remove-Module Own
+            @(Get-RpcConnection).Count | Should -Be $before
+            Get-Command Get-OwnOrder -ErrorAction Ignore | Should -BeNullOrEmpty
+        }
+
+        It 'leaves a connection open that it did not open' {
+            $rpc | Import-RpcService -Prefix Lent
+            Remove-Module Lent
+            $rpc.State | Should -Be Open
+        }
+
+        It 'opens its connection again when somebody closed it' {
+            Import-RpcService $shop.Endpoint[0] -Schema $shop.Schema -Prefix Own
+            Get-RpcConnection | Where-Object Id -NE $rpc.Id | Disconnect-RpcEndpoint
+            (Get-OwnOrder -Id 3).id | Should -Be 3
+            Remove-Module Own
+        }
+
+        It 'survives a listener that comes back' {
+            $endpoint = "ncalrpc:[$(New-TestName)]"
+            $first = Start-RpcListener $endpoint -Schema $ShopProto -Handler @{ GetOrder = { @{ id = 1 } } }
+            Import-RpcService $endpoint -Schema $ShopProto -Prefix Back
+            (Get-BackOrder).id | Should -Be 1
+            $first | Stop-RpcListener -DrainTimeout 0
+            { Get-BackOrder -ErrorAction Stop } | Should -Throw
+            $second = Start-RpcListener $endpoint -Schema $ShopProto -Handler @{ GetOrder = { @{ id = 2 } } }
+            (Get-BackOrder).id | Should -Be 2
+            Remove-Module Back
+            $second | Stop-RpcListener
+        }
+
+        It 'uses the only open connection without one of its own' {
+            $result = Invoke-Pwsh @"
+Import-Module '$ModuleManifest'
+`$shop = Start-RpcListener 'inproc://$(New-TestName)' -Schema '$ShopProto' -Handler @{ GetOrder = { @{ id = 5 } } }
+Import-RpcService -Schema '$ShopProto'
+try { Get-Order -ErrorAction Stop } catch { `$_.FullyQualifiedErrorId }
+`$null = Connect-RpcEndpoint `$shop.Endpoint[0] -Schema '$ShopProto'
+(Get-Order).id
+Remove-Module ProtoRpc -Force
+"@
+            $result.Error | Should -BeNullOrEmpty
+            $result.Output.Trim() -split '\r?\n' | Should -Be 'NoConnection,Get-Order', '5'
+        }
+
+        It 'works in ForEach-Object -Parallel' {
+            $ids = 1..6 | ForEach-Object -ThrottleLimit 3 -Parallel {
+                Import-Module $using:ModuleManifest
+                $using:rpc | Import-RpcService -Prefix Test
+                (Get-TestOrder -Id $_).id
+            }
+            $ids | Sort-Object | Should -Be (1..6)
+        }
+
+        It 'can be mocked' {
+            Mock Get-TestOrder { @{ id = 42 } } -ParameterFilter { $Id -eq 7 }
+            (Get-TestOrder -Id 7).id | Should -Be 42
+            (Get-TestOrder -Id 8).id | Should -Be 8
+            Should -Invoke Get-TestOrder -Times 1 -Exactly -ParameterFilter { $Id -eq 7 }
+        }
+    }
+
+    Context 'errors' {
+        It 'needs a schema that the endpoint does not tell' {
+            $listener = Start-TestListener { @{} }
+            { Import-RpcService $listener.Endpoint[0] -ErrorAction Stop } | Should -Throw -ErrorId 'NoSchema,*'
+            @(Get-RpcConnection).Count | Should -Be 1
+            $listener | Stop-RpcListener
+        }
+
+        It 'refuses prefixes, services and parameters that mean nothing' {
+            { $rpc | Import-RpcService -Prefix '$(x)' -ErrorAction Stop } | Should -Throw -ErrorId 'InvalidPrefix,*'
+            { $rpc | Import-RpcService -Service None -ErrorAction Stop } | Should -Throw -ErrorId 'ServiceNotFound,*'
+            { $rpc | Import-RpcService -Tls -ErrorAction Stop } | Should -Throw -ErrorId 'ParameterNotSupported,*'
+        }
+
+        It 'says that a connection that it was given is closed' {
+            $other = Connect-RpcEndpoint $shop.Endpoint[0] -Schema $shop.Schema
+            $other | Import-RpcService -Prefix Gone
+            $other | Disconnect-RpcEndpoint
+            { Get-GoneOrder -ErrorAction Stop } | Should -Throw -ErrorId 'ConnectionClosed,*'
+            Remove-Module Gone
+        }
+    }
+
+    It 'imports the services of a gRPC server from its reflection' {
+        $port = Start-RpcListener grpc://127.0.0.1:0 -Schema $ShopProto -Handler $ShopHandlers
+        Import-RpcService $port.Endpoint[0] -Prefix Net
+        (Get-Command -Module Net).Count | Should -Be 6
+        (Get-NetOrder -Id 3).id | Should -Be 3
+        (Search-Net -Id 0 | Select-Object -First 2).id | Should -Be 1, 2
+        Remove-Module Net
+        $port | Stop-RpcListener -DrainTimeout 0
+    }
+}
