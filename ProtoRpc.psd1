@@ -18,6 +18,7 @@
         'Disconnect-RpcEndpoint'
         'Enable-RpcCompletion'
         'Export-RpcSchema'
+        'Export-RpcService'
         'Get-RpcConnection'
         'Get-RpcListener'
         'Get-RpcMessageType'

@@ -113,6 +113,7 @@ public static class RpcErrorIds
     public const string UnknownGrpcEncoding = nameof(UnknownGrpcEncoding);
 
     // Commands of services
+    public const string InvalidModuleName = nameof(InvalidModuleName);
     public const string InvalidPrefix = nameof(InvalidPrefix);
     public const string NoMethods = nameof(NoMethods);
     public const string TooManyMethods = nameof(TooManyMethods);

@@ -307,7 +307,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     private RpcConnection Resolve(RpcConnection? given) => ParameterSetName == ByEndpoint
         ? KeepConnection()
-        : RunspaceStore.Current.Resolve(given, "-Endpoint or -Connection");
+        : RunspaceStore.Current.Resolve(
+            given, _command is null ? "-Endpoint or -Connection" : "-Connection");
 
     // A list is a message each where the method takes a stream.
     private List<DynamicMessage> RequestsOf(RpcMethodInfo method, object? request)

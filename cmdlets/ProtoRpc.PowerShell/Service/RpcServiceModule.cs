@@ -7,12 +7,16 @@ namespace ProtoRpc;
 /// <summary>What the commands of a service share: the schema and the connection. Each module that
 /// Import-RpcService or Export-RpcService makes has one.</summary>
 /// <remarks>The functions of the module call it, and nobody else has to.</remarks>
-public sealed class RpcServiceModule : IDisposable
+public sealed partial class RpcServiceModule : IDisposable
 {
     private readonly Dictionary<string, ServiceCommand> _byMethod;
     private readonly Lock _gate = new();
     private readonly Func<CancellationToken, RpcConnection>? _connect;
     private RpcConnection? _connection;
+    private RpcEndpoint? _endpoint;
+
+    // Whether the connection is closed with the module.
+    private bool _isOwn;
 
     /// <param name="plan">The commands.</param>
     /// <param name="connection">The connection that they use; null for the only open one.</param>
@@ -24,6 +28,7 @@ public sealed class RpcServiceModule : IDisposable
         Plan = plan;
         _connection = connection;
         _connect = connect;
+        _isOwn = connect is not null;
         _byMethod = plan.Commands.ToDictionary(command => command.Method.FullName, StringComparer.Ordinal);
     }
 
@@ -54,7 +59,7 @@ public sealed class RpcServiceModule : IDisposable
     {
         lock (_gate)
         {
-            if (_connect is not null)
+            if (_isOwn)
             {
                 _connection?.Dispose();
             }
@@ -67,13 +72,18 @@ public sealed class RpcServiceModule : IDisposable
     {
         lock (_gate)
         {
-            if (_connect is not null && _connection is not { IsOpen: true })
+            if (_connection is { IsOpen: true } || (_connect is null && _endpoint is null))
             {
-                _connection = _connect(cancellation);
-                RunspaceStore.Current.Add(_connection);
+                return _connection;
             }
 
+            _connection = _connect?.Invoke(cancellation) ?? Connect(_endpoint!, cancellation);
+            _isOwn = true;
+            RunspaceStore.Current.Add(_connection);
             return _connection;
         }
     }
+    private RpcConnection Connect(RpcEndpoint endpoint, CancellationToken cancellation) => new(
+        RunspaceStore.Current.NextId(),
+        RpcClient.Connect(endpoint, Plan.Schema, new RpcClientOptions(), cancellation));
 }

@@ -52,6 +52,47 @@ internal static class ServiceScript
         return script.ToString();
     }
 
+    /// <summary>The function that connects the module of a folder.</summary>
+    /// <param name="name">Its name.</param>
+    /// <param name="endpoint">The endpoint when none is given; null for none.</param>
+    public static string WriteConnect(string name, RpcEndpoint? endpoint)
+    {
+        string isMandatory = endpoint is null ? "Mandatory, " : "";
+        return
+            $$"""
+            function {{name}} {
+                # .SYNOPSIS
+                # Connects the commands of this module to a service.
+                # .DESCRIPTION
+                # The commands call over this connection, which is closed with the module. The command also
+                # takes the parameters of Connect-RpcEndpoint that say who calls and which server to trust.
+                # .PARAMETER Endpoint
+                # The service, as a string binding or a URI.
+                # .PARAMETER PassThru
+                # Returns the connection.
+                # .EXAMPLE
+                # PS> {{name}} grpc://localhost:50051
+                [CmdletBinding()]
+                [OutputType([ProtoRpc.RpcConnection])]
+                param(
+                    [Parameter({{isMandatory}}Position = 0)]
+                    [ValidateNotNullOrEmpty()]
+                    [string] $Endpoint,
+
+                    [switch] $PassThru
+                )
+
+                dynamicparam { ${{Service}}.ConnectParameters($PSCmdlet) }
+
+                end {
+                    $connection = ${{Service}}.Connect($PSCmdlet, $PSBoundParameters)
+                    if ($PassThru) { $connection }
+                }
+            }
+
+            """.ReplaceLineEndings("\n");
+    }
+
     private static void Write(StringBuilder script, ServiceCommand command, TextBudget budget)
     {
         script.Append("function ").Append(command.Name).Append(" {\n");

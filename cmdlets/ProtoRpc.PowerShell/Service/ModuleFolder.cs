@@ -1,0 +1,103 @@
+using System.Text;
+using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.PowerShell.Service;
+
+/// <summary>The files of a module that a team can publish: manifest, script with help, and the schema as a
+/// descriptor set. It needs ProtoRpc and nothing else.</summary>
+internal sealed class ModuleFolder
+{
+    private const string SchemaFile = "schema.pb";
+
+    private readonly string _name;
+    private readonly ServicePlan _plan;
+    private readonly RpcEndpoint? _endpoint;
+    private readonly Version _protoRpc;
+
+    /// <param name="name">The module's name.</param>
+    /// <param name="plan">The commands.</param>
+    /// <param name="endpoint">Where they connect to by themselves; null for nowhere.</param>
+    /// <param name="protoRpc">The version of ProtoRpc that the module needs.</param>
+    public ModuleFolder(string name, ServicePlan plan, RpcEndpoint? endpoint, Version protoRpc)
+    {
+        _name = name;
+        _plan = plan;
+        _endpoint = endpoint;
+        _protoRpc = protoRpc;
+    }
+
+    /// <summary>The command that connects the module: Connect and the prefix, or else the module's
+    /// name.</summary>
+    public static string ConnectName(string prefix, string moduleName) => "Connect-"
+        + (prefix.Length > 0 ? prefix : NameWords.Pascal(moduleName.Replace('.', '_').Replace('-', '_')));
+
+    /// <summary>Name and content of each file.</summary>
+    public IReadOnlyList<KeyValuePair<string, byte[]>> Files() =>
+    [
+        new(SchemaFile, _plan.Schema.ToDescriptorSet()),
+        new($"{_name}.psm1", Text(Script())),
+        // The last one: a folder without a manifest is no module that is half there.
+        new($"{_name}.psd1", Text(Manifest())),
+    ];
+
+    private static byte[] Text(string text) => Encoding.UTF8.GetBytes(text);
+
+    private string Script()
+    {
+        string services = string.Join(
+            ", ",
+            _plan.Commands.Select(command => command.Method.Service.FullName).Distinct()
+                .Select(ScriptLiteral.Of));
+        return
+            $$"""
+            # Commands for the methods of {{services}}.
+            # Made by Export-RpcService of ProtoRpc. Changes are lost when the module is made again.
+
+            ${{ServiceScript.Service}} = [ProtoRpc.RpcServiceModule]::Load(
+                [System.IO.Path]::Combine($PSScriptRoot, '{{SchemaFile}}'),
+                @({{services}}),
+                {{ScriptLiteral.Of(_plan.Prefix)}},
+                {{ScriptLiteral.Of(ConnectName(_plan.Prefix, _name))}},
+                {{(_endpoint is null ? "$null" : ScriptLiteral.Of(_endpoint.ToString()))}})
+            $ExecutionContext.SessionState.Module.OnRemove = { ${{ServiceScript.Service}}.Dispose() }
+
+            {{ServiceScript.WriteConnect(ConnectName(_plan.Prefix, _name), _endpoint)}}
+            {{ServiceScript.Write(_plan)}}
+            """.ReplaceLineEndings("\n");
+    }
+
+    private string Manifest()
+    {
+        IEnumerable<string> functions = _plan.Commands.Select(command => command.Name)
+            .Prepend(ConnectName(_plan.Prefix, _name))
+            .Order(StringComparer.OrdinalIgnoreCase)
+            .Select(name => $"        {ScriptLiteral.Of(name)}\n");
+        string services = string.Join(
+            ", ", _plan.Commands.Select(command => command.Method.Service.FullName).Distinct().Take(20));
+
+        // The same module gets the same id, so that making it again is an update of it.
+        Guid id = InterfaceIds.OfName(InterfaceIds.Namespace, $"module:{_name}:{services}");
+        return
+            $$"""
+            @{
+                RootModule = {{ScriptLiteral.Of($"{_name}.psm1")}}
+                ModuleVersion = '1.0.0'
+                GUID = '{{id}}'
+                Author = ''
+                Description = {{ScriptLiteral.Of($"Commands for the methods of {services}.")}}
+                PowerShellVersion = '7.6'
+                CompatiblePSEditions = @('Core')
+                RequiredModules = @(@{ ModuleName = 'ProtoRpc'; ModuleVersion = '{{_protoRpc.ToString(3)}}' })
+                FunctionsToExport = @(
+            {{string.Concat(functions)}}    )
+                CmdletsToExport = @()
+                VariablesToExport = @()
+                AliasesToExport = @()
+                PrivateData = @{ PSData = @{ Tags = @('protobuf', 'rpc') } }
+            }
+
+            """.ReplaceLineEndings("\n");
+    }
+}

@@ -1,0 +1,113 @@
+using System.Collections.ObjectModel;
+using System.Management.Automation;
+using ProtoRpc.Commands;
+
+namespace ProtoRpc;
+
+// The module of a folder, which Export-RpcService made: it is imported without a connection, and connects
+// when it is told to, or by its first call where it has an endpoint.
+public sealed partial class RpcServiceModule
+{
+    // The module says what is called; the others say how to connect.
+    private static readonly HashSet<string> NotOfModule = new(StringComparer.OrdinalIgnoreCase)
+    {
+        "Endpoint", "Listener", "Schema", "Service", "InterfaceId", "Lazy", "Reflection",
+    };
+
+    /// <summary>Reads the schema of a module's folder; the module's script uses it.</summary>
+    /// <param name="path">The descriptor set.</param>
+    /// <param name="services">The services.</param>
+    /// <param name="prefix">What each noun begins with.</param>
+    /// <param name="connectName">The command that connects.</param>
+    /// <param name="endpoint">Where the first call connects to; null for nowhere.</param>
+    /// <exception cref="RpcException">The file is missing, or not what was exported.</exception>
+    public static RpcServiceModule Load(
+        string path, string[] services, string prefix, string connectName, string? endpoint)
+    {
+        RpcSchema schema = RpcSchemaLoader.Load([path], new RpcSchemaLoadOptions());
+        ServicePlan plan = ServicePlan.Create(schema, services, prefix, connectName);
+        return new RpcServiceModule(plan, connection: null, connect: null)
+        {
+            _endpoint = string.IsNullOrEmpty(endpoint) ? null : RpcEndpoint.Parse(endpoint),
+        };
+    }
+
+    /// <summary>The parameters of Connect-RpcEndpoint that the module's command for connecting
+    /// takes.</summary>
+    /// <param name="command">The command.</param>
+    public RuntimeDefinedParameterDictionary ConnectParameters(PSCmdlet command)
+    {
+        ArgumentNullException.ThrowIfNull(command);
+        RuntimeDefinedParameterDictionary parameters = [];
+        CommandInfo connect =
+            command.InvokeCommand.GetCommand(@"ProtoRpc\Connect-RpcEndpoint", CommandTypes.Cmdlet);
+        foreach (ParameterMetadata parameter in connect.Parameters.Values)
+        {
+            if (!NotOfModule.Contains(parameter.Name) && !Cmdlet.CommonParameters.Contains(parameter.Name))
+            {
+                // Of one parameter set, whatever sets the cmdlet has.
+                Collection<Attribute> attributes =
+                [
+                    .. parameter.Attributes.Where(attribute => attribute is not ParameterAttribute),
+                    new ParameterAttribute(),
+                ];
+                parameters.Add(
+                    parameter.Name, new(parameter.Name, parameter.ParameterType, attributes));
+            }
+        }
+
+        return parameters;
+    }
+
+    /// <summary>Connects the commands of the module, and closes the connection that it opened
+    /// before.</summary>
+    /// <param name="command">The command for connecting.</param>
+    /// <param name="bound">Its parameters, those of Connect-RpcEndpoint among them.</param>
+    /// <returns>The connection.</returns>
+    public RpcConnection Connect(PSCmdlet command, IDictionary<string, object?> bound)
+    {
+        ArgumentNullException.ThrowIfNull(command);
+        ArgumentNullException.ThrowIfNull(bound);
+        using System.Management.Automation.PowerShell shell =
+            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
+        shell.AddCommand(@"ProtoRpc\Connect-RpcEndpoint").AddParameter("Schema", Plan.Schema);
+        foreach ((string name, object? value) in bound)
+        {
+            if (name != "PassThru")
+            {
+                shell.AddParameter(name, value);
+            }
+        }
+
+        if (!bound.ContainsKey("Endpoint") && _endpoint is not null)
+        {
+            shell.AddParameter("Endpoint", _endpoint.ToString());
+        }
+
+        RpcConnection connection;
+        try
+        {
+            // An error ends the command: without a connection there is nothing to go on with.
+            shell.AddParameter("ErrorAction", ActionPreference.Stop);
+            connection = shell.Invoke<RpcConnection>()[0];
+        }
+        catch (RuntimeException e)
+        {
+            command.ThrowTerminatingError(e.ErrorRecord);
+            throw;
+        }
+
+        lock (_gate)
+        {
+            if (_isOwn)
+            {
+                _connection?.Dispose();
+            }
+
+            _connection = connection;
+            _isOwn = true;
+        }
+
+        return connection;
+    }
+}

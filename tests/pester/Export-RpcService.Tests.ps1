@@ -1,0 +1,126 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Export-RpcService' {
+    BeforeAll {
+        $proto = Join-Path $TestProtos shop.proto
+        $folder = Join-Path $TestDrive Shop
+        $shop = Start-RpcListener "inproc://$(New-TestName)" -Schema $proto -Handler @{
+            GetOrder = { param($Request) @{ id = $Request.id; customer = 'Ann' } }
+            Search = { param($Request) foreach ($i in 1..100) { @{ id = $Request.id + $i } } }
+        }
+        $endpoint = $shop.Endpoint[0].ToString()
+    }
+
+    AfterEach { Remove-Module Shop, Other -ErrorAction Ignore }
+
+    AfterAll { Clear-Test }
+
+    It 'writes a module that needs ProtoRpc and nothing else' {
+        $files = Export-RpcService -OutputModule $folder -Schema $proto -Prefix Shop -PassThru
+        $files.Name | Sort-Object | Should -Be 'schema.pb', 'Shop.psd1', 'Shop.psm1'
+
+        $manifest = Import-PowerShellDataFile (Join-Path $folder Shop.psd1)
+        $manifest.RequiredModules.ModuleName | Should -Be ProtoRpc
+        $manifest.FunctionsToExport | Sort-Object | Should -Be @(
+            'Add-ShopOrders', 'Connect-Shop', 'Connect-ShopOrders', 'Get-ShopOrder', 'Invoke-ShopSayHello'
+            'New-ShopOrder', 'Search-Shop')
+        $path = $env:PSModulePath
+        try {
+            $env:PSModulePath = "$(Split-Path (Split-Path $ModuleManifest))$([IO.Path]::PathSeparator)$path"
+            Import-Module $folder -PassThru | Should -Not -BeNullOrEmpty
+        }
+        finally { $env:PSModulePath = $path }
+        (Get-Command -Module Shop).Name | Sort-Object | Should -Be ($manifest.FunctionsToExport | Sort-Object)
+    }
+
+    It 'makes the same commands as Import-RpcService' {
+        Export-RpcService $folder $proto -Prefix Shop -Force
+        Import-Module $folder
+        Import-RpcService -Schema $proto -Prefix Other
+        foreach ($name in 'Get-ShopOrder', 'New-ShopOrder', 'Search-Shop') {
+            $same = $name -replace 'Shop', 'Other'
+            (Get-Command $name).Parameters.Keys | Sort-Object |
+                Should -Be ((Get-Command $same).Parameters.Keys | Sort-Object)
+            (Get-Help $name).Synopsis | Should -Be (Get-Help $same).Synopsis
+        }
+        (Get-Help New-ShopOrder -Parameter Customer).description.Text | Should -Match 'Who ordered\.'
+    }
+
+    It 'connects by a command of its own' {
+        Export-RpcService $folder $proto -Prefix Shop -Force
+        Import-Module $folder
+        $before = @(Get-RpcConnection).Count
+        Connect-Shop $endpoint | Should -BeNullOrEmpty
+        (Get-ShopOrder -Id 3).id | Should -Be 3
+        (Search-Shop -Id 0 | Select-Object -First 2).id | Should -Be 1, 2
+        (Connect-Shop $endpoint -PassThru -RetryCount 2) | Should -BeOfType ([ProtoRpc.RpcConnection])
+        @(Get-RpcConnection).Count | Should -Be ($before + 1)
+
+        Remove-Module Shop
+        @(Get-RpcConnection).Count | Should -Be $before
+    }
+
+    It 'says which command failed to connect, and why' {
+        Export-RpcService $folder $proto -Prefix Shop -Force
+        Import-Module $folder
+        { Connect-Shop "inproc://$(New-TestName)" } | Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
+        { Get-ShopOrder -Id 1 -ErrorAction Stop } | Should -Throw -ErrorId 'NoConnection,Get-ShopOrder'
+    }
+
+    It 'takes a connection without a schema' {
+        Export-RpcService $folder $proto -Prefix Shop -Force
+        Import-Module $folder
+        $rpc = Connect-RpcEndpoint $endpoint -Schema (Join-Path $TestProtos greeter.proto)
+        (Get-ShopOrder -Id 4 -Connection $rpc).id | Should -Be 4
+        (Get-ShopOrder -Id 5).id | Should -Be 5
+        $rpc | Disconnect-RpcEndpoint
+    }
+
+    It 'connects by itself to the endpoint that it was given' {
+        Export-RpcService $folder $proto -Prefix Shop -Endpoint $endpoint -Force
+        Import-Module $folder
+        @(Get-RpcConnection).Count | Should -Be 0
+        (Get-ShopOrder -Id 6).id | Should -Be 6
+        Connect-Shop
+        (Get-ShopOrder -Id 7).id | Should -Be 7
+        Remove-Module Shop
+        @(Get-RpcConnection).Count | Should -Be 0
+    }
+
+    It 'works in ForEach-Object -Parallel' {
+        Export-RpcService $folder $proto -Prefix Shop -Endpoint $endpoint -Force
+        $ids = 1..4 | ForEach-Object -ThrottleLimit 2 -Parallel {
+            Import-Module $using:ModuleManifest, $using:folder
+            (Get-ShopOrder -Id $_).id
+        }
+        $ids | Sort-Object | Should -Be (1..4)
+    }
+
+    It 'writes what a connection offers' {
+        $rpc = Connect-RpcEndpoint $endpoint -Schema $shop.Schema
+        $rpc | Export-RpcService $folder -Force
+        $rpc | Disconnect-RpcEndpoint
+        (Import-PowerShellDataFile (Join-Path $folder Shop.psd1)).FunctionsToExport | Should -Contain 'Get-Order'
+    }
+
+    It 'gives the module the same id when it is made again' {
+        $ids = foreach ($i in 1, 2) {
+            Export-RpcService $folder $proto -Force
+            (Import-PowerShellDataFile (Join-Path $folder Shop.psd1)).GUID
+        }
+        $ids[0] | Should -Not -BeNullOrEmpty
+        $ids[1] | Should -Be $ids[0]
+    }
+
+    It 'replaces nothing unless told' {
+        Export-RpcService $folder $proto -Force
+        { Export-RpcService $folder $proto -ErrorAction Stop } | Should -Throw -ErrorId 'FileExists,*'
+        Export-RpcService (Join-Path $TestDrive Never) $proto -WhatIf
+        Test-Path (Join-Path $TestDrive Never) | Should -BeFalse
+    }
+
+    It 'refuses names that no module can have: <_>' -ForEach 'a b', '$(x)', '1st', "x'y" {
+        { Export-RpcService (Join-Path $TestDrive $_) $proto -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidModuleName,*'
+    }
+}
