@@ -115,6 +115,7 @@ public static class RpcErrorIds
     // Commands of services
     public const string InvalidModuleName = nameof(InvalidModuleName);
     public const string InvalidPrefix = nameof(InvalidPrefix);
+    public const string ModuleRemoved = nameof(ModuleRemoved);
     public const string NoMethods = nameof(NoMethods);
     public const string TooManyMethods = nameof(TooManyMethods);
 

@@ -318,6 +318,45 @@ Remove-Module ProtoRpc -Force
             $ids | Sort-Object | Should -Be (1..6)
         }
 
+        It 'can be imported into other runspaces as it is' {
+            $shared = $rpc | Import-RpcService -Prefix Shared -PassThru
+            $ids = 1..4 | ForEach-Object -ThrottleLimit 4 -Parallel {
+                Import-Module $using:shared
+                foreach ($i in 1..50) { (Get-SharedOrder -Id (1000 * $_ + $i)).id }
+            }
+            ($ids | Select-Object -Unique).Count | Should -Be 200
+            Remove-Module Shared
+        }
+
+        It 'says that it was removed' {
+            $kept = ($rpc | Import-RpcService -Prefix Kept -PassThru).ExportedFunctions['Get-KeptOrder']
+            Remove-Module Kept
+            { & $kept -Id 1 -ErrorAction Stop } | Should -Throw '*Run Import-RpcService again*'
+        }
+
+        It 'stops with its pipeline: <_>' -ForEach 'Wait-StopOrders', 'Wait-StopStream -Id 1' {
+            $path = Join-Path $TestDrive stop.proto
+            Set-Content $path "syntax = 'proto3'; message M { int32 id = 1; } service S { rpc WaitOrders (M) returns (M); rpc WaitStream (M) returns (stream M); }"
+            $listener = Start-RpcListener "inproc://$(New-TestName)" -Schema $path -Handler @{
+                WaitOrders = { [Threading.Thread]::Sleep(20000); @{} }
+                WaitStream = { @{ id = 1 }; [Threading.Thread]::Sleep(20000) }
+            }
+            $shell = [powershell]::Create()
+            try {
+                $null = $shell.AddScript('Import-Module $args[0]; Import-RpcService $args[1] -Schema $args[2] -Prefix Stop; & ([scriptblock]::Create($args[3]))').
+                    AddArgument($ModuleManifest).AddArgument($listener.Endpoint[0].ToString()).AddArgument($path).AddArgument($_)
+                $null = $shell.BeginInvoke()
+                Wait-Until { $listener.InFlight -gt 0 } | Should -BeTrue
+                $watch = [Diagnostics.Stopwatch]::StartNew()
+                $shell.Stop()
+                $watch.Elapsed.TotalSeconds | Should -BeLessThan 10
+            }
+            finally {
+                $shell.Dispose()
+                $listener | Stop-RpcListener -DrainTimeout 0
+            }
+        }
+
         It 'can be mocked' {
             Mock Get-TestOrder { @{ id = 42 } } -ParameterFilter { $Id -eq 7 }
             (Get-TestOrder -Id 7).id | Should -Be 42

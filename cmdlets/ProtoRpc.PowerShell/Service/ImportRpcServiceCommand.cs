@@ -128,9 +128,13 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         WarnOfWholeRequests(plan);
 
         RpcServiceModule service = new(plan, connection, connect);
-        string script = ServiceScript.Write(plan, command => !left.Contains(command.Name));
         session.Remove(earlier);
-        PSModuleInfo module = session.Import(plan.ModuleName, script, service);
+        PSModuleInfo module = session.Import(
+            plan.ModuleName,
+            ServiceScript.Write(
+                plan.Commands.Where(command => !left.Contains(command.Name)),
+                $"[ProtoRpc.RpcServiceModule]::Find('{service.Id}')"),
+            service);
         WriteVerbose($"The module {module.Name} has {plan.Commands.Count - left.Count} commands.");
         if (PassThru)
         {

@@ -50,21 +50,23 @@ internal sealed class ModuleFolder
             ", ",
             _plan.Commands.Select(command => command.Method.Service.FullName).Distinct()
                 .Select(ScriptLiteral.Of));
+        IEnumerable<string> functions = ServiceScript.Write(_plan.Commands, ServiceScript.Service)
+            .Select(function => $"function {function.Key} {{\n{function.Value}}}\n\n");
         return
             $$"""
             # Commands for the methods of {{services}}.
             # Made by Export-RpcService of ProtoRpc. Changes are lost when the module is made again.
 
-            ${{ServiceScript.Service}} = [ProtoRpc.RpcServiceModule]::Load(
+            {{ServiceScript.Service}} = [ProtoRpc.RpcServiceModule]::Load(
                 [System.IO.Path]::Combine($PSScriptRoot, '{{SchemaFile}}'),
                 @({{services}}),
                 {{ScriptLiteral.Of(_plan.Prefix)}},
                 {{ScriptLiteral.Of(ConnectName(_plan.Prefix, _name))}},
                 {{(_endpoint is null ? "$null" : ScriptLiteral.Of(_endpoint.ToString()))}})
-            $ExecutionContext.SessionState.Module.OnRemove = { ${{ServiceScript.Service}}.Dispose() }
+            $ExecutionContext.SessionState.Module.OnRemove = { {{ServiceScript.Service}}.Dispose() }
 
             {{ServiceScript.WriteConnect(ConnectName(_plan.Prefix, _name), _endpoint)}}
-            {{ServiceScript.Write(_plan)}}
+            {{string.Concat(functions)}}
             """.ReplaceLineEndings("\n");
     }
 

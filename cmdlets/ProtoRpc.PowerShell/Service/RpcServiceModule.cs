@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Management.Automation;
 using ProtoRpc.Commands;
 using ProtoRpc.PowerShell.Runspaces;
@@ -9,6 +10,9 @@ namespace ProtoRpc;
 /// <remarks>The functions of the module call it, and nobody else has to.</remarks>
 public sealed partial class RpcServiceModule : IDisposable
 {
+    // Functions find their module by its id, in every runspace. It lives as long as the shell's module.
+    private static readonly ConcurrentDictionary<Guid, WeakReference<RpcServiceModule>> Modules = new();
+
     private readonly Dictionary<string, ServiceCommand> _byMethod;
     private readonly Lock _gate = new();
     private readonly Func<CancellationToken, RpcConnection>? _connect;
@@ -30,7 +34,11 @@ public sealed partial class RpcServiceModule : IDisposable
         _connect = connect;
         _isOwn = connect is not null;
         _byMethod = plan.Commands.ToDictionary(command => command.Method.FullName, StringComparer.Ordinal);
+        Modules[Id] = new(this);
     }
+
+    /// <summary>Forgets the module.</summary>
+    ~RpcServiceModule() => Modules.TryRemove(Id, out _);
 
     /// <summary>The connection that the commands use without -Connection; null for the only open one of the
     /// session.</summary>
@@ -47,6 +55,22 @@ public sealed partial class RpcServiceModule : IDisposable
 
     internal ServicePlan Plan { get; }
 
+    /// <summary>The name of the module in this process.</summary>
+    internal Guid Id { get; } = Guid.NewGuid();
+
+    /// <summary>The module with an id; functions of Import-RpcService use it.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: it was removed.</exception>
+    public static RpcServiceModule Find(Guid id) =>
+        Modules.TryGetValue(id, out WeakReference<RpcServiceModule>? found)
+        && found.TryGetTarget(out RpcServiceModule? module)
+            ? module
+            : throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                "The module of this command was removed. Run Import-RpcService again.")
+            {
+                ErrorId = RpcErrorIds.ModuleRemoved,
+            };
+
     /// <summary>Begins a call; the module's functions use it.</summary>
     /// <param name="method">The full name of the method.</param>
     /// <param name="command">The function.</param>
@@ -57,6 +81,8 @@ public sealed partial class RpcServiceModule : IDisposable
     /// <summary>Closes the connection that the module opened itself.</summary>
     public void Dispose()
     {
+        Modules.TryRemove(Id, out _);
+        GC.SuppressFinalize(this);
         lock (_gate)
         {
             if (_isOwn)

@@ -12,7 +12,7 @@ internal static class ServiceScript
 {
     /// <summary>The variable of the module that has the service. No parameter has underscores in its
     /// name.</summary>
-    public const string Service = "__rpcService";
+    public const string Service = "$__rpcService";
 
     private const string Call = "$__rpcCall";
     private const int MaxSuggestions = 20_000;
@@ -34,22 +34,19 @@ internal static class ServiceScript
         [typeof(DateTimeOffset)] = "System.DateTimeOffset",
     };
 
-    /// <summary>The functions of a plan.</summary>
-    /// <param name="plan">The plan.</param>
-    /// <param name="isWanted">Whether a command gets its function; null for all.</param>
-    public static string Write(ServicePlan plan, Predicate<ServiceCommand>? isWanted = null)
+    /// <summary>The bodies of the functions of a plan, with their help.</summary>
+    /// <param name="commands">The commands.</param>
+    /// <param name="service">An expression that gives the <see cref="RpcServiceModule"/>.</param>
+    public static IEnumerable<KeyValuePair<string, string>> Write(
+        IEnumerable<ServiceCommand> commands, string service)
     {
-        StringBuilder script = new();
         TextBudget budget = new();
-        foreach (ServiceCommand command in plan.Commands)
+        foreach (ServiceCommand command in commands)
         {
-            if (isWanted?.Invoke(command) != false)
-            {
-                Write(script, command, budget);
-            }
+            StringBuilder script = new();
+            Write(script, command, service, budget);
+            yield return new(command.Name, script.ToString());
         }
-
-        return script.ToString();
     }
 
     /// <summary>The function that connects the module of a folder.</summary>
@@ -82,10 +79,10 @@ internal static class ServiceScript
                     [switch] $PassThru
                 )
 
-                dynamicparam { ${{Service}}.ConnectParameters($PSCmdlet) }
+                dynamicparam { {{Service}}.ConnectParameters($PSCmdlet) }
 
                 end {
-                    $connection = ${{Service}}.Connect($PSCmdlet, $PSBoundParameters)
+                    $connection = {{Service}}.Connect($PSCmdlet, $PSBoundParameters)
                     if ($PassThru) { $connection }
                 }
             }
@@ -93,9 +90,9 @@ internal static class ServiceScript
             """.ReplaceLineEndings("\n");
     }
 
-    private static void Write(StringBuilder script, ServiceCommand command, TextBudget budget)
+    private static void Write(
+        StringBuilder script, ServiceCommand command, string service, TextBudget budget)
     {
-        script.Append("function ").Append(command.Name).Append(" {\n");
         new CommandHelp(script, budget).Write(command);
         script.Append("    [CmdletBinding(PositionalBinding = $false)]\n")
             .Append("    [OutputType('").Append(command.Method.ReplyType.FullName).Append("')]\n")
@@ -131,7 +128,7 @@ internal static class ServiceScript
 
                 begin {
                     {{Call}} = $null
-                    {{Call}} = ${{Service}}.Begin({{method}}, $PSCmdlet, $PSBoundParameters)
+                    {{Call}} = {{service}}.Begin({{method}}, $PSCmdlet, $PSBoundParameters)
                 }
 
                 process { {{Call}}.Process($PSBoundParameters) }
@@ -139,8 +136,6 @@ internal static class ServiceScript
                 end { {{Call}}.End() }
 
                 clean { if ($null -ne {{Call}}) { {{Call}}.Dispose() } }
-            }
-
 
             """.ReplaceLineEndings("\n"));
     }

@@ -12,17 +12,17 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
     private const CommandTypes Kinds =
         CommandTypes.Function | CommandTypes.Cmdlet | CommandTypes.Alias | CommandTypes.Filter;
 
-    private const string Start =
-        $$"""
-        param(${{ServiceScript.Service}})
-
-        """;
-
-    // In the module's scope, so that its variable is there.
-    private const string OnRemove =
-        $$"""
-        $ExecutionContext.SessionState.Module.OnRemove = { ${{ServiceScript.Service}}.Dispose() }
-        $ExecutionContext.SessionState.Module.PrivateData = ${{ServiceScript.Service}}
+    // The functions are made of texts without a scope of their own, so they belong to no runspace: others can
+    // import the module, too.
+    private const string Script =
+        """
+        param($service, $functions)
+        foreach ($function in $functions) {
+            $path = "function:$($function.Key)"
+            $ExecutionContext.SessionState.InvokeProvider.Item.Set($path, $function.Value)
+        }
+        $ExecutionContext.SessionState.Module.OnRemove = { $service.Dispose() }
+        $ExecutionContext.SessionState.Module.PrivateData = $service
         Microsoft.PowerShell.Core\Export-ModuleMember -Function *
         """;
 
@@ -67,15 +67,18 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
         }
     }
 
-    /// <summary>Makes a module of a script, and imports it into the session.</summary>
-    public PSModuleInfo Import(string name, string script, RpcServiceModule service)
+    /// <summary>Makes a module of functions, and imports it into the session.</summary>
+    public PSModuleInfo Import(
+        string name, IEnumerable<KeyValuePair<string, string>> functions, RpcServiceModule service)
     {
-        ScriptBlock block = ScriptBlock.Create(Start + script + OnRemove);
+        List<KeyValuePair<string, ScriptBlock>> blocks =
+            [.. functions.Select(function => KeyValuePair.Create(
+                function.Key, ScriptBlock.Create(function.Value)))];
         PSModuleInfo module = (PSModuleInfo)Run("New-Module", new()
         {
             ["Name"] = name,
-            ["ScriptBlock"] = block,
-            ["ArgumentList"] = new object[] { service },
+            ["ScriptBlock"] = ScriptBlock.Create(Script),
+            ["ArgumentList"] = new object[] { service, blocks },
         })[0].BaseObject;
         Run("Import-Module", new()
         {
