@@ -80,6 +80,27 @@ internal static class GeneratedMessages
         }
     }
 
+    /// <summary>What a text format read, as a message of a generated class.</summary>
+    /// <param name="read">What was read; it has no unknown fields.</param>
+    /// <param name="wanted">The class.</param>
+    /// <param name="parse">Makes the first message of the class, of the binary form.</param>
+    public static T Make<T>(DynamicMessage read, Type wanted, Func<byte[], T> parse)
+    {
+        if (GeneratedType.Of(read.Layout) is { IsWhole: true } type && type.Descriptor.ClrType == wanted)
+        {
+            IMessage made = type.New();
+            type.Store(read, made);
+            return (T)made;
+        }
+        T parsed = parse(read.ToByteArray());
+        if (parsed is IMessage first && GeneratedType.IsGenerated(first))
+        {
+            // From now on there is a shorter way.
+            GeneratedType.For(read.Layout, first);
+        }
+        return parsed;
+    }
+
     // A schema that is given knows extensions that the generated files may not.
     private static RpcMessageInfo TypeOf(IMessage message, FormatOptions options) =>
         options.Schema?.FindMessage(message.Descriptor.FullName)

@@ -4,7 +4,7 @@ using System.Net.Http.Headers;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Http;
-using ProtoRpc.Messages;
+using ProtoRpc.Formats;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
@@ -152,10 +152,9 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         }
         else
         {
-            ArrayBufferWriter<byte> text = new();
+            using PooledMessageBytes text = new(_limits.MaxMessageBytes, "request");
             format.WriteChecked(request, text, _format with { Schema = call.Method.Service.Schema });
-            bytes = text.WrittenSpan.ToArray();
-            MessageChecks.RequireSize(bytes.Length, _limits.MaxMessageBytes, "request");
+            bytes = text.Message.ToArray();
         }
 
         ByteArrayContent content = HttpCompression.Compress(
@@ -260,11 +259,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         RpcMethodInfo method, MessageFormat format, in ReadOnlySequence<byte> reply) =>
         ReferenceEquals(format, MessageFormats.Binary)
             ? reply
-            : new(ReadText(
-                method,
-                format,
-                reply.IsSingleSegment ? reply.First : reply.ToArray(),
-                static bytes => bytes.ToArray()));
+            : new(ReadText(method, format, reply, static bytes => bytes.ToArray()));
 
     private static async ValueTask ReadBodyAsync<THttp>(
         HttpResponseMessage response, PooledMessageBytes body, CancellationToken cancellation)
@@ -325,16 +320,16 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
         return format is null || ReferenceEquals(format, MessageFormats.Binary)
             ? read(bytes.Span)
-            : ReadText(method, format, bytes, read);
+            : ReadText(method, format, new ReadOnlySequence<byte>(bytes), read);
     }
 
     private TReply ReadText<TReply>(
-        RpcMethodInfo method, MessageFormat format, ReadOnlyMemory<byte> bytes, ReplyReader<TReply> read)
+        RpcMethodInfo method, MessageFormat format, in ReadOnlySequence<byte> body, ReplyReader<TReply> read)
     {
         DynamicMessage reply;
         try
         {
-            reply = format.Read(method.ReplyType, bytes, _format with { Schema = method.Service.Schema });
+            reply = format.Read(method.ReplyType, body, _format with { Schema = method.Service.Schema });
         }
         catch (RpcException e)
         {
@@ -348,7 +343,9 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             };
         }
 
-        return reply is TReply wanted ? wanted : read(reply.ToByteArray());
+        return reply is TReply wanted
+            ? wanted
+            : GeneratedMessages.Make(reply, typeof(TReply), bytes => read(bytes));
     }
 
     private void ReadContext(CallSpec call, HttpResponseMessage response)

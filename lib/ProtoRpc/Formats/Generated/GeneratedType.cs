@@ -57,6 +57,9 @@ internal sealed class GeneratedType
     /// <summary>Whether unknown fields can be seen.</summary>
     public bool ShowsUnknown => _unknown is not null;
 
+    /// <summary>Whether messages of it need not go by their binary form.</summary>
+    public bool IsWhole => Reached.Length > 0;
+
     // This type and all that are in it; empty where one of them cannot be gone through field by field.
     private GeneratedType[] Reached => _reached ??= Reach();
 
@@ -69,7 +72,7 @@ internal sealed class GeneratedType
     public static GeneratedType? For(MessageLayout layout, IMessage message)
     {
         GeneratedType type = At(layout, message.Descriptor);
-        return ReferenceEquals(type.Descriptor, message.Descriptor) && type.Reached.Length > 0 ? type : null;
+        return ReferenceEquals(type.Descriptor, message.Descriptor) && type.IsWhole ? type : null;
     }
 
     /// <summary>A type within one that was found.</summary>
