@@ -29,6 +29,24 @@ public static class GeneratedClientTests
         Assert.Equal("o3", any.Get(any.Type.FindField("id")!));
     }
 
+    [Theory]
+    [InlineData("Json")]
+    [InlineData("Xml")]
+    public static async Task Generated_requests_and_replies_go_in_text_formats(string format)
+    {
+        using OrderServer server = new("http://127.0.0.1:0");
+        await using RpcClient client = await RpcClient.ConnectAsync(
+            server.Endpoint, new RpcClientOptions { Format = MessageFormats.All.Single(f => f.Name == format) });
+
+        // The first reply of a type is made in another way than those after it.
+        for (int i = 1; i < 4; i++)
+        {
+            PlaceReply reply = await client.InvokeAsync<PlaceReply>(
+                "Place", Place($"o{i}", [.. Enumerable.Repeat("a", i)]));
+            Assert.Equal(($"o{i}", i), (reply.Id, reply.Total));
+        }
+    }
+
     [Fact]
     public static async Task The_reply_brings_the_schema_where_the_request_is_no_message_of_the_service()
     {

@@ -201,6 +201,31 @@ public static class GeneratedFormatTests
         }
     }
 
+    [Theory]
+    [InlineData("Json", "{\"child\":", "{}", "}")]
+    [InlineData("Xml", "<child>", "", "</child>")]
+    [InlineData("Text", "child{", "", "}")]
+    public static void Messages_that_are_nested_too_deep_are_refused(
+        string name, string open, string inner, string close)
+    {
+        string text = string.Concat(Enumerable.Repeat(open, 150)) + inner
+            + string.Concat(Enumerable.Repeat(close, 150));
+
+        RpcException error = Refused(name, name == "Xml" ? $"<root>{text}</root>" : text, Options[0]);
+
+        Assert.Equal(RpcErrorIds.TooDeep, error.ErrorId);
+    }
+
+    [Fact]
+    public static void Messages_with_too_many_elements_are_refused()
+    {
+        string json = $"{{\"children\":[{string.Join(',', Enumerable.Repeat("{}", 20_000))}]}}";
+
+        RpcException error = Refused("Json", json, Options[0] with { MaxElements = 1000 });
+
+        Assert.Equal(RpcErrorIds.TooManyElements, error.ErrorId);
+    }
+
     [Fact]
     public static void A_target_that_is_not_empty_is_merged_into()
     {
@@ -265,6 +290,10 @@ public static class GeneratedFormatTests
 
         Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, 10_000);
     }
+
+    private static RpcException Refused(string name, string text, FormatOptions options) =>
+        Assert.Throws<RpcException>(() => MessageFormats.All.Single(format => format.Name == name).Read(
+            Segments.Pieces(Encoding.UTF8.GetBytes(text), 1000), new Everything.Proto3.Leaf(), options));
 
     // The text of a leaf as bytes.
     private static RpcSchema Changed(RpcSchema schema)
