@@ -36,7 +36,8 @@ public static class GeneratedClientTests
     {
         using OrderServer server = new("http://127.0.0.1:0");
         await using RpcClient client = await RpcClient.ConnectAsync(
-            server.Endpoint, new RpcClientOptions { Format = MessageFormats.All.Single(f => f.Name == format) });
+            server.Endpoint,
+            new RpcClientOptions { Format = MessageFormats.All.Single(f => f.Name == format) });
 
         // The first reply of a type is made in another way than those after it.
         for (int i = 1; i < 4; i++)

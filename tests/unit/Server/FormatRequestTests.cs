@@ -14,7 +14,8 @@ public static class FormatRequestTests
     private const string Complete =
         """{"id":1,"name":"a","place":{"x":2},"leaf":{"text":"b"},"color":"RED"}""";
 
-    private static readonly FormatOptions Options = new() { Schema = TestMessages.Type("proto3.Leaf").Schema };
+    private static readonly FormatOptions Options =
+        new() { Schema = TestMessages.Type("proto3.Leaf").Schema };
 
     [Fact]
     public static void A_class_with_required_fields_is_read_each_time()
@@ -22,7 +23,10 @@ public static class FormatRequestTests
         ServerMethod method = Method();
         Everything.Proto2.Required expected = new()
         {
-            Id = 1, Name = "a", Place = new() { X = 2 }, Leaf = new() { Text = "b" },
+            Id = 1,
+            Name = "a",
+            Place = new() { X = 2 },
+            Leaf = new() { Text = "b" },
             Color = Everything.Proto2.Color.Red,
         };
 
