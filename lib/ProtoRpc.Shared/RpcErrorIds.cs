@@ -129,6 +129,7 @@ public static class RpcErrorIds
     public const string HandlerLeft = nameof(HandlerLeft);
     public const string HandlerThrew = nameof(HandlerThrew);
     public const string HandlerWorkerFailed = nameof(HandlerWorkerFailed);
+    public const string InvalidAccessLog = nameof(InvalidAccessLog);
     public const string InvalidHandler = nameof(InvalidHandler);
     public const string RawHandlerFailed = nameof(RawHandlerFailed);
     public const string ServerBusy = nameof(ServerBusy);

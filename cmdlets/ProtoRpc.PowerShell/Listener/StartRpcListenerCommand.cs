@@ -17,6 +17,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     private const string ByHandler = "Handler";
     private const string ByRawHandler = "Raw";
 
+    private IDisposable? _accessLog;
+
     [Parameter(Mandatory = true, ParameterSetName = ByHandler)]
     public RpcSchemaSource Schema { get; set; } = null!;
 
@@ -122,6 +124,10 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [Parameter(ParameterSetName = ByHandler)]
     public RpcErrorDetail? ErrorDetail { get; set; }
 
+    [Parameter]
+    [ValidateNotNull]
+    public object? AccessLog { get; set; }
+
     protected override void Begin()
     {
         try
@@ -202,9 +208,11 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
+            AccessLog = CreateAccessLog(environment, pool),
         };
         RpcRawServer server = RpcRawServer.Create(InterfaceId!.Value, options)
             .OnExecute((client, bytes) => pool.HandleAsync(client, bytes, script));
+        server.Completion.ContinueWith(_ => _accessLog?.Dispose(), TaskScheduler.Default);
         Array.ForEach(endpoints, endpoint => server.AddEndpoint(endpoint));
         Start(pool, server.StartListening, id => new RpcListener(id, server, pool));
     }
@@ -249,7 +257,12 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
         UseTls = Tls,
         Security = CreateSecurity(),
+        AccessLog = CreateAccessLog(environment, pool),
     };
+
+    private RpcAccessLog? CreateAccessLog(HandlerEnvironment environment, HandlerPool pool) =>
+        AccessLogTarget.Of(
+            AccessLog, environment, pool.Streams, GetUnresolvedProviderPathFromPSPath, out _accessLog);
 
     private RpcHandler[] CreatePing(HandlerEnvironment environment, HandlerPool pool)
     {
@@ -304,7 +317,13 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         HttpEndpoints http = CreateHttp(pool);
         RpcServer server = RpcServer.Create(
             schema, Service.FirstOrDefault(), http.AddTo(options, endpoints, environment), InterfaceId);
-        server.Completion.ContinueWith(_ => http.Dispose(), TaskScheduler.Default);
+        server.Completion.ContinueWith(
+            _ =>
+            {
+                http.Dispose();
+                _accessLog?.Dispose();
+            },
+            TaskScheduler.Default);
         foreach (string service in Service.Skip(1))
         {
             server.AddService(schema.GetService(service));

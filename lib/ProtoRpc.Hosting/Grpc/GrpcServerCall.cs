@@ -37,6 +37,15 @@ internal sealed class GrpcServerCall(
     protected override string RpcSystem => "grpc";
 
     /// <inheritdoc/>
+    protected override string? CalledName => method.Info.FullName;
+
+    /// <inheritdoc/>
+    protected override long BytesIn => _stream?.BytesReceived ?? 0;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => _stream?.BytesSent ?? 0;
+
+    /// <inheritdoc/>
     protected override ActivityContext ReadParent() => HttpActivity.Of(http) ?? base.ReadParent();
 
     /// <inheritdoc/>

@@ -55,6 +55,12 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     /// <summary>Whether the caller takes replies that are compressed with gzip.</summary>
     public required bool TakesGzip { get; init; }
 
+    /// <summary>The bytes of the requests, as they came.</summary>
+    public long BytesReceived { get; private set; }
+
+    /// <summary>The bytes of the replies, as they went.</summary>
+    public long BytesSent { get; private set; }
+
     /// <summary>Ends what still reads or writes.</summary>
     public async ValueTask CloseAsync()
     {
@@ -172,6 +178,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 
     private IMessage Parse(GrpcFrame frame)
     {
+        BytesReceived += frame.Body.Length;
         _context.IsRequestCompressed = frame.IsCompressed;
         return frame.IsCompressed
             ? Method.ReadRequest(GrpcEncoding.Decompress(frame.Body, Encoding, MaxBytes).Span, _context)
@@ -182,7 +189,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     {
         bool compresses = TakesGzip && _context.ResponseCompression == RpcCompression.Gzip;
         _response.Begin(_context, compresses);
-        GrpcFrameWriter.Write(_output, reply, compresses && compress);
+        BytesSent += GrpcFrameWriter.Write(_output, reply, compresses && compress);
     }
 
     private void RequireOpen()

@@ -79,13 +79,16 @@ internal sealed class GrpcService(
         }
         catch (HttpRefusal refusal)
         {
+            Note(path, peer, refusal.Code);
             // gRPC says it in its own status, in an answer that is a success to HTTP.
             await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null)
                 .ConfigureAwait(false);
         }
         catch (Exception e) when (e is RpcException or MissingMethodException)
         {
-            await response.FailAsync(CallFailure.OfRequest(e), null).ConfigureAwait(false);
+            CallFailure failure = CallFailure.OfRequest(e);
+            Note(path, peer, failure.Code);
+            await response.FailAsync(failure, null).ConfigureAwait(false);
         }
 
         if (method is not null)
@@ -97,6 +100,9 @@ internal sealed class GrpcService(
             await call.RunAsync().ConfigureAwait(false);
         }
     }
+
+    private void Note(string path, PeerIdentity peer, RpcStatusCode status) =>
+        host.Monitor.Refuse("grpc", endpoint, path.TrimStart('/'), peer, status);
 
     // Each message has its bound. A stream of them has none, and may rest for as long as it likes.
     public static void Bound(HttpContext http, ServerMethod method)

@@ -39,7 +39,11 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
         }
         catch (RpcException e)
         {
-            await response.FailAsync(CallFailure.OfRequest(e), null).ConfigureAwait(false);
+            CallFailure failure = CallFailure.OfRequest(e);
+            host.Monitor.Refuse(
+                "grpc", endpoint, http.Request.Path.Value?.TrimStart('/'), peer, failure.Code,
+                http.Request.ContentLength ?? 0);
+            await response.FailAsync(failure, null).ConfigureAwait(false);
             await response.EndAsync(output).ConfigureAwait(false);
         }
     }

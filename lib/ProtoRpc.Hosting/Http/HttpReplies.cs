@@ -32,7 +32,8 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
         MediaTypes.WriterOf(request.Headers.Accept, IsQuery(request) ? null : reader);
 
     /// <summary>Writes a message. All that can fail comes before its first byte.</summary>
-    public async Task WriteAsync(
+    /// <returns>The bytes of the message, before they were compressed.</returns>
+    public async Task<int> WriteAsync(
         HttpContext http,
         int status,
         (MessageFormat Format, string MediaType) writer,
@@ -46,6 +47,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
         http.Response.Headers.XContentTypeOptions = "nosniff";
         http.Response.Headers.CacheControl = "no-store";
         await _compression.WriteAsync(http, body.Message).ConfigureAwait(false);
+        return body.Length;
     }
 
     /// <summary>Answers with a failure, unless an answer has begun.</summary>
@@ -53,13 +55,15 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
     /// <param name="failure">What failed.</param>
     /// <param name="context">The call, for the headers that its handler set; null where there was none
     /// yet.</param>
-    public async Task FailAsync(HttpContext http, HttpFailure failure, RpcServerCallContext? context = null)
+    /// <returns>The bytes of the answer.</returns>
+    public async Task<int> FailAsync(
+        HttpContext http, HttpFailure failure, RpcServerCallContext? context = null)
     {
         if (http.Response.HasStarted)
         {
             // Half a reply must not look like a whole one.
             http.Abort();
-            return;
+            return 0;
         }
 
         if (context is not null)
@@ -74,19 +78,18 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
 
         if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion) || ConnectQuery.IsIn(http.Request))
         {
-            await WriteConnectErrorAsync(http, failure).ConfigureAwait(false);
-            return;
+            return await WriteConnectErrorAsync(http, failure).ConfigureAwait(false);
         }
 
         (MessageFormat, string) writer =
             WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
             ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
         FormatOptions format = Options with { ReplaceForbidden = true };
-        await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), format)
+        return await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), format)
             .ConfigureAwait(false);
     }
 
-    private static async Task WriteConnectErrorAsync(HttpContext http, HttpFailure failure)
+    private static async Task<int> WriteConnectErrorAsync(HttpContext http, HttpFailure failure)
     {
         ArrayBufferWriter<byte> body = new();
         using (Utf8JsonWriter json = new(body))
@@ -102,5 +105,6 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
         http.Response.ContentType = "application/json";
         http.Response.ContentLength = body.WrittenCount;
         await http.Response.Body.WriteAsync(body.WrittenMemory, http.RequestAborted).ConfigureAwait(false);
+        return body.WrittenCount;
     }
 }

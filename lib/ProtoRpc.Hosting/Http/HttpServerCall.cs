@@ -24,9 +24,20 @@ internal sealed class HttpServerCall(
     private HttpStreamFormat? _streamFormat;
     private (MessageFormat Format, string MediaType) _writer;
     private HttpServerStream? _stream;
+    private long _bytesIn;
+    private long _bytesOut;
 
     /// <inheritdoc/>
     protected override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+
+    /// <inheritdoc/>
+    protected override string? CalledName => method.Info.FullName;
+
+    /// <inheritdoc/>
+    protected override long BytesIn => _bytesIn > 0 ? _bytesIn : http.Request.ContentLength ?? 0;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => _bytesOut + (_stream?.BytesSent ?? 0);
 
     /// <inheritdoc/>
     protected override ActivityContext ReadParent() => HttpActivity.Of(http) ?? base.ReadParent();
@@ -72,6 +83,7 @@ internal sealed class HttpServerCall(
     protected override async ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
     {
         using RequestBody body = await ReadBodyAsync().ConfigureAwait(false);
+        _bytesIn = body.Bytes.Length;
         RequireNoJson(http.Request, _reader, body.Bytes);
         return method.ReadRequest(
             _reader ?? EmptyReader(http.Request, body.Bytes), body.Bytes, _formats, context);
@@ -82,7 +94,7 @@ internal sealed class HttpServerCall(
     {
         WriteHeaders(http.Response, context);
         HandlerHeaders.WriteTrailers(http.Response, context.SetTrailers);
-        await replies.WriteAsync(http, StatusCodes.Status200OK, _writer, reply, _formats)
+        _bytesOut = await replies.WriteAsync(http, StatusCodes.Status200OK, _writer, reply, _formats)
             .ConfigureAwait(false);
     }
 
@@ -115,7 +127,7 @@ internal sealed class HttpServerCall(
         }
         else
         {
-            await replies.FailAsync(http, answer, Context).ConfigureAwait(false);
+            _bytesOut = await replies.FailAsync(http, answer, Context).ConfigureAwait(false);
         }
     }
 

@@ -53,6 +53,9 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
         _cancellation = _end.Token;
     }
 
+    /// <summary>The bytes of the replies, and of an error behind them.</summary>
+    public long BytesSent { get; private set; }
+
     /// <summary>Ends what still writes.</summary>
     public async ValueTask CloseAsync()
     {
@@ -77,6 +80,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     {
         _reply.Reset();
         _format.WriteError(_reply, error, _options);
+        BytesSent += _reply.Length;
         await _http.Response.Body.WriteAsync(_reply.Message, _http.RequestAborted)
             .ConfigureAwait(false);
     }
@@ -107,6 +111,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
             // All that can fail comes before the first byte of the reply.
             _reply.Reset();
             _format.Write(_reply, reply, _options);
+            BytesSent += _reply.Length;
             if (!_http.Response.HasStarted)
             {
                 Prepare();

@@ -85,6 +85,9 @@ internal sealed class HttpService
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
         {
             CallFailure failure = HttpFailure.RefusalOf(e) ?? _host.Fail(context: null, peer, e);
+            _host.Monitor.Refuse(
+                "protorpc", _endpoint, path.TrimStart('/'), peer, failure.Code,
+                http.Request.ContentLength ?? 0);
             await _replies.FailAsync(http, HttpFailure.Of(failure)).ConfigureAwait(false);
         }
         catch (Exception) when (http.RequestAborted.IsCancellationRequested)

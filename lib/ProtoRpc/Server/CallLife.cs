@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using ProtoRpc.Server.AccessLogs;
 
 namespace ProtoRpc.Server;
 
@@ -14,7 +15,7 @@ internal abstract class CallLife(CallMonitor monitor)
     public async ValueTask RunAsync()
     {
         RpcStatusCode status = RpcStatusCode.Cancelled;
-        long began = CallTelemetry.IsMeasured ? Stopwatch.GetTimestamp() : 0;
+        long began = monitor.IsTimed ? Stopwatch.GetTimestamp() : 0;
         monitor.Begin();
         try
         {
@@ -62,6 +63,19 @@ internal abstract class CallLife(CallMonitor monitor)
     /// <summary>What is called, as far as it is known.</summary>
     protected abstract CallTarget Target { get; }
 
+    /// <summary>Who calls.</summary>
+    protected abstract PeerIdentity Caller { get; }
+
+    /// <summary>What the caller named, where that is not the method that is called; null where it named
+    /// nothing.</summary>
+    protected virtual string? CalledName => null;
+
+    /// <summary>The bytes of the requests that came.</summary>
+    protected abstract long BytesIn { get; }
+
+    /// <summary>The bytes of the replies that went.</summary>
+    protected abstract long BytesOut { get; }
+
     /// <summary>What the call is part of; the default for a call on its own.</summary>
     protected virtual ActivityContext ReadParent() => default;
 
@@ -93,7 +107,33 @@ internal abstract class CallLife(CallMonitor monitor)
 
         if (began != 0)
         {
-            CallTelemetry.Measure(Target, status, Stopwatch.GetElapsedTime(began));
+            Note(status, Stopwatch.GetElapsedTime(began));
         }
+    }
+
+    private void Note(RpcStatusCode status, TimeSpan time)
+    {
+        CallTarget target = Target;
+        if (CallTelemetry.IsMeasured)
+        {
+            CallTelemetry.Measure(target, status, time);
+        }
+
+        monitor.Sink?.Add(new RpcAccessLogEntry
+        {
+            Time = DateTimeOffset.UtcNow - time,
+            Peer = AccessLogText.Of(Caller),
+            User = AccessLogText.NameOf(Caller),
+            Transport = target.Endpoint.Transport,
+            Endpoint = target.Endpoint,
+            Method = target.Method == CallTarget.UnknownMethod
+                ? AccessLogText.Of(CalledName ?? target.Method)
+                : target.Method,
+            Status = status,
+            Milliseconds = time.TotalMilliseconds,
+            BytesIn = BytesIn,
+            BytesOut = BytesOut,
+            TraceId = _activity?.TraceId.ToHexString(),
+        });
     }
 }

@@ -1,11 +1,14 @@
 using Microsoft.Extensions.Logging;
+using ProtoRpc.Server.AccessLogs;
 
 namespace ProtoRpc.Server;
 
 /// <summary>Counts the calls of a server of either layer, and logs those that fail.</summary>
 /// <param name="logger">Null for no log.</param>
-internal sealed class CallMonitor(ILogger? logger = null)
+/// <param name="accessLog">Where all calls are written; null for no log.</param>
+internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLog = null)
 {
+    private volatile IAccessLogSink? _sink;
     private long _ended;
     private long _failed;
     private int _running;
@@ -16,6 +19,24 @@ internal sealed class CallMonitor(ILogger? logger = null)
     public long Failed => Volatile.Read(ref _failed);
 
     public int Running => Volatile.Read(ref _running);
+
+    /// <summary>Whether somebody wants to know of each call how long it took.</summary>
+    public bool IsTimed => _sink is not null || CallTelemetry.IsMeasured;
+
+    /// <summary>Takes each call; null for no log.</summary>
+    public IAccessLogSink? Sink => _sink;
+
+    /// <summary>Opens the access log, where there is one.</summary>
+    /// <exception cref="RpcException">InvalidArgument: its file cannot be written.</exception>
+    public void OpenLog() => _sink ??= accessLog?.Open();
+
+    /// <summary>Writes what waits for the access log, and closes it.</summary>
+    public void CloseLog()
+    {
+        IAccessLogSink? sink = _sink;
+        _sink = null;
+        sink?.Dispose();
+    }
 
     /// <summary>Marks the begin of a call.</summary>
     public void Begin() => Interlocked.Increment(ref _running);
@@ -31,6 +52,36 @@ internal sealed class CallMonitor(ILogger? logger = null)
         }
 
         Interlocked.Decrement(ref _running);
+    }
+
+    /// <summary>Notes a call that was refused before it began.</summary>
+    /// <param name="system">The RPC system, as of <see cref="CallTarget"/>.</param>
+    /// <param name="endpoint">Where it came in.</param>
+    /// <param name="called">What it named; null for nothing.</param>
+    /// <param name="peer">Who called.</param>
+    /// <param name="status">What the caller gets.</param>
+    /// <param name="bytesIn">The size of the request, where it is known.</param>
+    public void Refuse(
+        string system, RpcEndpoint endpoint, string? called, PeerIdentity peer, RpcStatusCode status,
+        long bytesIn = 0)
+    {
+        if (CallTelemetry.IsMeasured)
+        {
+            CallTelemetry.Measure(
+                new CallTarget(system, CallTarget.UnknownMethod, endpoint), status, TimeSpan.Zero);
+        }
+
+        _sink?.Add(new RpcAccessLogEntry
+        {
+            Time = DateTimeOffset.UtcNow,
+            Peer = AccessLogText.Of(peer),
+            User = AccessLogText.NameOf(peer),
+            Transport = endpoint.Transport,
+            Endpoint = endpoint,
+            Method = AccessLogText.Of(called ?? CallTarget.UnknownMethod),
+            Status = status,
+            BytesIn = bytesIn,
+        });
     }
 
     /// <summary>Logs a call that failed. What the logger throws is ignored: the caller gets the

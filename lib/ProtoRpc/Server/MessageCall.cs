@@ -83,6 +83,9 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
     }
 
     /// <inheritdoc/>
+    protected sealed override PeerIdentity Caller => peer;
+
+    /// <inheritdoc/>
     protected sealed override CallTarget Target =>
         new(RpcSystem, Context?.Method.FullName ?? CallTarget.UnknownMethod, endpoint);
 

@@ -23,7 +23,7 @@ public sealed class RpcServer : IRpcServer
     internal RpcServer(RpcServerOptions options)
     {
         _options = options;
-        _calls = new CallMonitor(options.Logger);
+        _calls = new CallMonitor(options.Logger, options.AccessLog);
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
     }
 
@@ -194,12 +194,20 @@ public sealed class RpcServer : IRpcServer
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
     public RpcServer StartListening()
     {
-        _endpoints.Start(_options.UseTls, _options.Certificate, () =>
+        try
         {
-            ServerHost host = Open();
-            return endpoint => FaceOf(endpoint).Bind(endpoint, host);
-        });
-        return this;
+            _endpoints.Start(_options.UseTls, _options.Certificate, () =>
+            {
+                ServerHost host = Open();
+                return endpoint => FaceOf(endpoint).Bind(endpoint, host);
+            });
+            return this;
+        }
+        catch when (!IsListening)
+        {
+            _calls.CloseLog();
+            throw;
+        }
     }
 
     /// <summary>Ends a session, and disposes what it holds.</summary>
@@ -260,11 +268,16 @@ public sealed class RpcServer : IRpcServer
     {
         lock (_services)
         {
+            _calls.OpenLog();
             if (_host is null)
             {
                 _services.ForEach(s => s.Complete(_options.Interceptors));
                 _host = new ServerHost(_services, _options, _calls);
-                _endpoints.Stopped = _host.Stop;
+                _endpoints.Stopped = () =>
+                {
+                    _host.Stop();
+                    _calls.CloseLog();
+                };
             }
 
             return _host;

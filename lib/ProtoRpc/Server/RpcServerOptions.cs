@@ -61,6 +61,10 @@ public sealed record RpcServerOptions
     /// caller. Null for no log.</summary>
     public ILogger? Logger { get; set; }
 
+    /// <summary>Where every call is written, also one that is refused before a handler sees it. Null for
+    /// nowhere.</summary>
+    public RpcAccessLog? AccessLog { get; set; }
+
     internal RpcServerOptions Copy() => this with
     {
         Limits = Limits with { },

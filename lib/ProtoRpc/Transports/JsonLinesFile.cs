@@ -63,8 +63,8 @@ internal sealed class JsonLinesFile : IDisposable
             _file.Dispose();
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"Cannot write '{_file.Path}': {e.Message} Give a path of a file that this account may write.",
-                e)
+                $"Cannot write '{_file.Path}': {e.Message} "
+                + "Give the path of a file that this account may write.", e)
             {
                 ErrorId = RpcErrorIds.CannotWriteFile,
             };
@@ -165,7 +165,8 @@ internal sealed class JsonLinesFile : IDisposable
             {
                 _isWriting = true;
                 _written.Reset();
-                ThreadPool.UnsafeQueueUserWorkItem(static file => file.WriteWaiting(), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(
+                    static file => file.WriteWaiting(), this, preferLocal: false);
             }
 
             return true;

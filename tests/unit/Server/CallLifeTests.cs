@@ -140,6 +140,10 @@ public static class CallLifeTests
             RpcEndpoint.Parse("local://face"),
             PeerIdentity.Anonymous(""))
     {
+        protected override long BytesIn => 0;
+
+        protected override long BytesOut => 0;
+
         private readonly ServerMethod _method = new(EchoServer.Schema.GetMethod("calls.Echo/Say"), handler);
 
         public List<string> Steps { get; } = [];

@@ -19,6 +19,7 @@ internal sealed class ServerAssociation : IDisposable
     private int _maxTransmit = PduHeader.MustReceiveFragment;
     private int _maxReceive = PduHeader.MustReceiveFragment;
     private uint _group;
+    private Guid[] _proposed = [];
     private bool _closing;
 
     /// <param name="limits">The bounds.</param>
@@ -41,6 +42,10 @@ internal sealed class ServerAssociation : IDisposable
 
     /// <summary>Who the client is, and what he may call.</summary>
     public ServerSecurity Security { get; init; } = ServerSecurity.Open;
+
+    /// <summary>Told of calls and binds that are refused: the interfaces as far as they are known, the
+    /// status of the fault (0x5 for a bind), and how many bytes of a request came. Null for nobody.</summary>
+    public Action<IReadOnlyList<Guid>, uint, int>? Refused { get; init; }
 
     /// <summary>Signs or seals the calls, once a security package agreed with the client;
     /// null for none.</summary>
@@ -231,10 +236,11 @@ internal sealed class ServerAssociation : IDisposable
             return CloseWith(BindNakPdu.ToBytes(BindNakReason.Unspecified, header.CallId));
         }
 
-        Guid[] served = _contexts.FindServed(bind);
+        Guid[] served = _proposed = _contexts.FindServed(bind);
         if (header.AuthLength != 0 && served.Length > 0
             && Security.Begin(header, pdu, served) is BindNakReason denial)
         {
+            Refused?.Invoke(served, FaultStatus.AccessDenied, 0);
             return CloseWith(BindNakPdu.ToBytes(denial, header.CallId));
         }
 
@@ -281,6 +287,7 @@ internal sealed class ServerAssociation : IDisposable
     {
         if (!Security.TryUnprotect(header, pdu.Span, Protection))
         {
+            Refused?.Invoke(_proposed, FaultStatus.AccessDenied, pdu.Length);
             return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
         }
 
@@ -293,10 +300,17 @@ internal sealed class ServerAssociation : IDisposable
         uint refusal = _contexts.TryFind(call.ContextId, out Guid called) ? Security.Judge(called) : 0;
         if (refusal != 0)
         {
+            Refused?.Invoke([called], refusal, pdu.Length);
             return CloseWithFault(header.CallId, refusal);
         }
 
-        return _assembler.Add(header, call, pdu) switch
+        AssemblyState state = _assembler.Add(header, call, pdu);
+        if (state == AssemblyState.TooLarge)
+        {
+            Refused?.Invoke([called], FaultStatus.TooBusy, pdu.Length);
+        }
+
+        return state switch
         {
             AssemblyState.Incomplete => ServerStep.Receive,
             AssemblyState.Complete => BeginCall(),
@@ -337,6 +351,9 @@ internal sealed class ServerAssociation : IDisposable
 
     private ServerStep RefuseCall(uint status)
     {
+        Refused?.Invoke(
+            _contexts.TryFind(_assembler.ContextId, out Guid called) ? [called] : [], status,
+            _assembler.Stub.Length);
         FaultCall(status, didNotExecute: true);
         EndCall();
         return ServerStep.Send;

@@ -7,7 +7,8 @@ namespace ProtoRpc.Protocols.Grpc;
 /// <summary>Writes messages as frames.</summary>
 internal static class GrpcFrameWriter
 {
-    public static void Write(IBufferWriter<byte> output, IMessage message, bool compress)
+    /// <returns>The bytes of the message, as they go.</returns>
+    public static int Write(IBufferWriter<byte> output, IMessage message, bool compress)
     {
         using EncodedMessage body = EncodedMessage.Of(message);
         if (compress)
@@ -15,12 +16,12 @@ internal static class GrpcFrameWriter
             ReadOnlySpan<byte> compressed = GrpcEncoding.Compress(body.ToArray());
             WritePrefix(output, isCompressed: true, compressed.Length);
             output.Write(compressed);
+            return compressed.Length;
         }
-        else
-        {
-            WritePrefix(output, isCompressed: false, body.Length);
-            body.WriteTo(output);
-        }
+
+        WritePrefix(output, isCompressed: false, body.Length);
+        body.WriteTo(output);
+        return body.Length;
     }
 
     private static void WritePrefix(IBufferWriter<byte> output, bool isCompressed, int length)

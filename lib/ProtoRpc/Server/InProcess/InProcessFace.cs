@@ -212,6 +212,17 @@ internal sealed class InProcessServerCall(InProcessListener listener, InProcessC
         CancellationTokenSource.CreateLinkedTokenSource(call.Aborted, listener.Stopped);
 
     private MessageStream? _stream;
+    private long _bytesIn;
+    private long _bytesOut;
+
+    /// <inheritdoc/>
+    protected override string? CalledName => $"{call.Service}/{call.Header.MethodName}";
+
+    /// <inheritdoc/>
+    protected override long BytesIn => _bytesIn;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => _bytesOut;
 
     /// <inheritdoc/>
     protected override bool IsAbandoned => call.Aborted.IsCancellationRequested;
@@ -266,6 +277,7 @@ internal sealed class InProcessServerCall(InProcessListener listener, InProcessC
     private byte[] Encode(IMessage reply)
     {
         using EncodedMessage body = EncodedMessage.Of(reply, Limits.MaxMessageBytes, "reply");
+        _bytesOut += body.Length;
         return body.ToArray();
     }
 
@@ -325,6 +337,7 @@ internal sealed class InProcessServerCall(InProcessListener listener, InProcessC
         {
             try
             {
+                owner._bytesIn += body.Length;
                 MessageChecks.RequireSize(body.Length, owner.Limits.MaxMessageBytes, "request");
                 return Method.ReadRequest(body, context);
             }

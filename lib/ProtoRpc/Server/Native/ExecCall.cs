@@ -12,6 +12,9 @@ internal abstract class ExecCall
     /// <summary>Where the reply is written.</summary>
     public abstract IBufferWriter<byte> Reply { get; }
 
+    /// <summary>The bytes that were written to <see cref="Reply"/>.</summary>
+    public abstract int ReplyLength { get; }
+
     /// <summary>The interface's return code: 0 for success. Another code sends no reply bytes.</summary>
     public int ReturnCode { get; set; }
 

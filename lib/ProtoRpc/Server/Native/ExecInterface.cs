@@ -21,6 +21,15 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
     public int? MaxRequestBytes { get; init; }
 
+    /// <summary>Notes the calls that are refused before the handler; null for nobody.</summary>
+    public CallMonitor? Monitor { get; init; }
+
+    /// <summary>How refused calls are named: the service, or the id of the interface.</summary>
+    public string Name { get; init; } = InterfaceId.ToString();
+
+    /// <summary>The RPC system, as of <see cref="CallTarget"/>.</summary>
+    public string System { get; init; } = "protorpc";
+
     // Counted here and not by endpoint, for the bound is the interface's.
     internal CallGate Gate { get; } = new();
 }

@@ -16,6 +16,16 @@ internal sealed class NativeCall(
     private int _bodyLength;
 
     /// <inheritdoc/>
+    protected override string? CalledName =>
+        $"{service.Info.FullName}/{_header?.MethodName ?? CallTarget.UnknownMethod}";
+
+    /// <inheritdoc/>
+    protected override long BytesIn => call.Request.Length;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => call.ReplyLength;
+
+    /// <inheritdoc/>
     protected override CallHead ReadHead()
     {
         RpcRequestHeader header = NativeHeaders.Read(

@@ -45,6 +45,8 @@ internal sealed class NativeFace : IServerFace
             service.InterfaceId, call => new NativeCall(host, service, builtIns, call).RunAsync())
         {
             Security = host.Options.Security,
+            Monitor = host.Monitor,
+            Name = service.Info.FullName,
         };
         return NativeListener.Serve(
             endpoint,

@@ -177,6 +177,8 @@ internal sealed class NativeListener : IAsyncDisposable
         await CloseAsync().ConfigureAwait(false);
     }
 
+    internal IEnumerable<ExecInterface> Services => _interfaces.Values.Select(served => served.Service);
+
     internal bool IsServed(Guid interfaceId) => _interfaces.ContainsKey(interfaceId);
 
     /// <summary>Whom an interface lets in; of one that is not served, nothing is called anyhow.</summary>

@@ -24,6 +24,9 @@ internal sealed class ServerCall : ExecCall, IDisposable
     public override IBufferWriter<byte> Reply => _association.Reply;
 
     /// <inheritdoc/>
+    public override int ReplyLength => _association.Reply.Length;
+
+    /// <inheritdoc/>
     public override PeerIdentity Peer => _association.Security.Peer;
 
     /// <inheritdoc/>

@@ -34,6 +34,7 @@ internal sealed partial class ServerConnection
         {
             RefuseBind = refusal,
             Security = new ServerSecurity(listener.PolicyOf, ReadPeer),
+            Refused = NoteRefusal,
         };
         _call = new ServerCall(_association, listener.Endpoint);
         IsRefused = refusal is not null;
@@ -187,6 +188,7 @@ internal sealed partial class ServerConnection
             _running = null;
         }
 
+        NoteRefusal([_association.Interface], refusal, _association.Request.Length);
         _association.FaultCall(refusal, didNotExecute: true);
         return null;
     }
@@ -251,6 +253,25 @@ internal sealed partial class ServerConnection
             {
                 // Thrown away: the peer should get to reading the answer.
             }
+        }
+    }
+
+    // Servers that share the endpoint each have a log; what names no interface is in all of them.
+    private void NoteRefusal(IReadOnlyList<Guid> interfaces, uint status, int bytes)
+    {
+        PeerIdentity? peer = null;
+        foreach (ExecInterface service in _listener.Services
+            .Where(service => interfaces.Count == 0 || interfaces.Contains(service.InterfaceId))
+            .DistinctBy(service => service.Monitor))
+        {
+            peer ??= _association.Security.IsAuthenticated ? _association.Security.Peer : ReadPeer();
+            bool isKnown = peer.User.IsAuthenticated;
+            service.Monitor?.Refuse(
+                service.System, _listener.Endpoint, interfaces.Count == 0 ? null : service.Name, peer,
+                status is FaultStatus.AccessDenied or FaultStatus.UnsupportedLevel
+                    ? isKnown ? RpcStatusCode.PermissionDenied : RpcStatusCode.Unauthenticated
+                    : RpcStatusTable.OfNativeStatus(status).Code,
+                bytes);
         }
     }
 

@@ -21,6 +21,15 @@ internal sealed class RawCall(CallMonitor monitor, Guid interfaceId, RpcRawHandl
     protected override CallTarget Target => new("dcerpc", interfaceId.ToString(), call.Endpoint);
 
     /// <inheritdoc/>
+    protected override PeerIdentity Caller => call.Peer;
+
+    /// <inheritdoc/>
+    protected override long BytesIn => call.Request.Length;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => call.ReplyLength;
+
+    /// <inheritdoc/>
     protected override async ValueTask<RpcStatusCode> ServeAsync()
     {
         StartActivity();

@@ -27,8 +27,8 @@ public sealed class RpcRawServer : IRpcServer
     {
         InterfaceId = interfaceId;
         _options = options;
-        _calls = new CallMonitor(options.Logger);
-        _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
+        _calls = new CallMonitor(options.Logger, options.AccessLog);
+        _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout) { Stopped = _calls.CloseLog };
     }
 
     /// <summary>The interface.</summary>
@@ -97,8 +97,16 @@ public sealed class RpcRawServer : IRpcServer
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
     public RpcRawServer StartListening()
     {
-        _endpoints.Start(_options.UseTls, _options.Certificate, Prepare);
-        return this;
+        try
+        {
+            _endpoints.Start(_options.UseTls, _options.Certificate, Prepare);
+            return this;
+        }
+        catch when (!IsListening)
+        {
+            _calls.CloseLog();
+            throw;
+        }
     }
 
     /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest,
@@ -127,11 +135,14 @@ public sealed class RpcRawServer : IRpcServer
 
     private Func<RpcEndpoint, IServedEndpoint> Prepare()
     {
+        _calls.OpenLog();
         RpcRawHandler chain = InterceptorChain.Around(_handler, _options.Interceptors);
         ExecInterface service = new(
             InterfaceId, call => new RawCall(_calls, InterfaceId, chain, call).RunAsync())
         {
             Security = _options.Security,
+            Monitor = _calls,
+            System = "dcerpc",
             MaxCalls = _options.MaxCalls,
             MaxRequestBytes = _options.MaxRequestBytes,
         };

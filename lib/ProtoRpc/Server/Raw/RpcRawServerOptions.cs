@@ -33,6 +33,10 @@ public sealed record RpcRawServerOptions
     /// that was refused. Null for no log.</summary>
     public ILogger? Logger { get; set; }
 
+    /// <summary>Where every call is written, also one that is refused before a handler sees it. Null for
+    /// nowhere.</summary>
+    public RpcAccessLog? AccessLog { get; set; }
+
     /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
     public int? MaxRequestBytes { get; set; }
 }
