@@ -21,8 +21,10 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
     /// <summary>Stands for no duration.</summary>
     internal static TimeSpan NoDuration { get; } = TimeSpan.MinValue;
 
-    /// <inheritdoc/>
-    public override bool TransformNullOptionalParameters => true;
+    /// <summary>Whether null is passed on to it. The shell asks for each parameter of each call, also for
+    /// those that are not given.</summary>
+    public override bool TransformNullOptionalParameters =>
+        _kind is ArgumentText.Timestamp or ArgumentText.Duration;
 
     public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData)
     {

@@ -11,7 +11,7 @@ namespace ProtoRpc;
 public sealed partial class RpcServiceModule : IDisposable
 {
     // Functions find their module by its id, in every runspace. It lives as long as the shell's module.
-    private static readonly ConcurrentDictionary<Guid, WeakReference<RpcServiceModule>> Modules = new();
+    private static readonly ConcurrentDictionary<string, WeakReference<RpcServiceModule>> Modules = new();
 
     private readonly Dictionary<string, ServiceCommand> _byMethod;
     private readonly Lock _gate = new();
@@ -56,11 +56,11 @@ public sealed partial class RpcServiceModule : IDisposable
     internal ServicePlan Plan { get; }
 
     /// <summary>The name of the module in this process.</summary>
-    internal Guid Id { get; } = Guid.NewGuid();
+    internal string Id { get; } = Guid.NewGuid().ToString();
 
     /// <summary>The module with an id; functions of Import-RpcService use it.</summary>
     /// <exception cref="RpcException">FailedPrecondition: it was removed.</exception>
-    public static RpcServiceModule Find(Guid id) =>
+    public static RpcServiceModule Find(string id) =>
         Modules.TryGetValue(id, out WeakReference<RpcServiceModule>? found)
         && found.TryGetTarget(out RpcServiceModule? module)
             ? module

@@ -157,13 +157,7 @@ internal static class ServiceScript
         }
 
         AppendSuggestions(script, parameter, budget);
-        if (!parameter.IsMandatory)
-        {
-            // Rows of a table and replies have a property for each field, also for those that are absent.
-            script.Append("        [AllowNull()]\n        [AllowEmptyString()]\n")
-                .Append(parameter.Type.IsArray ? "        [AllowEmptyCollection()]\n" : "");
-        }
-        else if (parameter.Type.IsArray || parameter.Type == typeof(string))
+        if (parameter.IsMandatory && (parameter.Type.IsArray || parameter.Type == typeof(string)))
         {
             script.Append(parameter.Type.IsArray
                 ? "        [AllowEmptyCollection()]\n"
