@@ -10,6 +10,7 @@
     CompatiblePSEditions = @('Core')
     FormatsToProcess = @('ProtoRpc.Format.ps1xml')
     CmdletsToExport = @(
+        'Assert-RpcMockCall'
         'Connect-RpcEndpoint'
         'ConvertFrom-RpcMessage'
         'ConvertTo-RpcMessage'
@@ -23,14 +24,17 @@
         'Get-RpcListener'
         'Get-RpcMessageType'
         'Get-RpcMethod'
+        'Get-RpcMockCall'
         'Get-RpcService'
         'Get-RpcSession'
         'Import-RpcSchema'
         'Import-RpcService'
         'Invoke-RpcMethod'
         'New-RpcMessage'
+        'New-RpcMock'
         'Receive-RpcListener'
         'Remove-RpcSession'
+        'Set-RpcMock'
         'Start-RpcListener'
         'Stop-RpcListener'
         'Test-RpcEndpoint'

@@ -131,6 +131,8 @@ public static class RpcErrorIds
     public const string HandlerWorkerFailed = nameof(HandlerWorkerFailed);
     public const string InvalidAccessLog = nameof(InvalidAccessLog);
     public const string InvalidHandler = nameof(InvalidHandler);
+    public const string InvalidRecording = nameof(InvalidRecording);
+    public const string MockCallMismatch = nameof(MockCallMismatch);
     public const string RawHandlerFailed = nameof(RawHandlerFailed);
     public const string ServerBusy = nameof(ServerBusy);
     public const string SessionNotFound = nameof(SessionNotFound);

@@ -12,7 +12,7 @@ namespace ProtoRpc;
 [Cmdlet(
     VerbsLifecycle.Start, "RpcListener", DefaultParameterSetName = ByHandler, SupportsShouldProcess = true)]
 [OutputType(typeof(RpcListener))]
-public sealed class StartRpcListenerCommand : RpcHandlersCommand
+public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 {
     private const string ByHandler = "Handler";
     private const string ByRawHandler = "Raw";
@@ -157,8 +157,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
         RpcServer server =
             CreateServer(schema, endpoints, CreateOptions(environment, pool), environment, pool);
+        _services = [.. server.Services.Select(service => service.Key)];
         foreach ((RpcMethodInfo method, RpcMethodHandler handler) in Handler.Resolve(
-            server.Services.Select(service => service.Key), new HandlerValue(environment, pool)))
+            _services, new HandlerValue(environment, pool)))
         {
             server.Handle(method.FullName, handler);
         }
@@ -187,6 +188,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             Certificate is null ? "-Certificate" : null);
         EndpointParameters.CheckNeeded(
             MyInvocation.BoundParameters.Keys, nameof(Tls), Certificate is null ? "-Certificate" : null);
+        EndpointParameters.CheckNeeded(
+            MyInvocation.BoundParameters.Keys, nameof(Mask), Record is null ? "-Record" : null);
     }
 
     private void StartRaw()
@@ -227,11 +230,13 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         try
         {
             StartWorkers(pool);
+            OpenRecord(pool);
             startListening();
         }
         catch (Exception e)
         {
             pool.Dispose();
+            _record?.Dispose();
             if (e is IContainsErrorRecord failed)
             {
                 ThrowTerminatingError(failed.ErrorRecord);
@@ -242,6 +247,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
 
         RunspaceStore store = RunspaceStore.Current;
         RpcListener listener = create(store.NextId());
+        listener.Record = _record;
         store.Add(listener);
         WriteObject(listener);
     }
@@ -252,7 +258,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         ErrorDetail = ErrorDetail,
         CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
         PingHandlers = CreatePing(environment, pool),
-        Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
+        Interceptors = [.. CreateRecord(), .. CreateAuthorization(), .. CreateFilters(environment, pool)],
         Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
         CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
         UseTls = Tls,

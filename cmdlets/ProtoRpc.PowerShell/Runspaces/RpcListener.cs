@@ -5,7 +5,7 @@ using ProtoRpc.Server;
 namespace ProtoRpc;
 
 /// <summary>A listener as the shell shows it.</summary>
-public sealed class RpcListener
+public class RpcListener
 {
     private readonly IRpcServer _server;
     private readonly RpcServer? _services;
@@ -84,6 +84,9 @@ public sealed class RpcListener
     /// <summary>The last record that a handler wrote.</summary>
     public string LastRecord => Streams.Last;
 
+    /// <summary>Writes the calls to a file; null for none.</summary>
+    internal CallRecord? Record { get; set; }
+
     internal IReadOnlyList<RpcSession> Sessions => _services?.Sessions ?? [];
 
     internal HandlerStreams Streams => _pool.Streams;
@@ -97,6 +100,7 @@ public sealed class RpcListener
     {
         _server.StopAsync(drain).GetAwaiter().GetResult();
         _pool.Dispose();
+        Record?.Dispose();
         Termination.Remove(this);
     }
 

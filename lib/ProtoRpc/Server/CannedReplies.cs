@@ -23,7 +23,8 @@ internal sealed class CannedReplies(IReadOnlyList<object> replies, MessageMapper
             };
         }
 
-        OpaqueMessage[] encoded = [.. replies.Select((reply, index) => Encode(method, reply, index))];
+        OpaqueMessage[] encoded = [.. replies.Select((reply, index) => Encode(
+            method, reply, mapper, replies.Count == 1 ? "The reply" : $"Reply {index + 1}"))];
         return method.IsServerStreaming
             ? new ServerMethod(method, (_, stream) => SendAsync(stream, encoded)) { GivesBytes = true }
             : new ServerMethod(
@@ -33,6 +34,34 @@ internal sealed class CannedReplies(IReadOnlyList<object> replies, MessageMapper
             {
                 GivesBytes = true,
             };
+    }
+
+    /// <summary>A reply that was checked and encoded.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="reply">A message, or a host's object.</param>
+    /// <param name="mapper">Makes a message of the object.</param>
+    /// <param name="which">Which reply it is, for the error.</param>
+    /// <exception cref="RpcException">The reply does not fit the method, and why.</exception>
+    public static OpaqueMessage Encode(
+        RpcMethodInfo method, object reply, MessageMapper mapper, string which)
+    {
+        try
+        {
+            IMessage message = reply as IMessage ?? mapper.ToMessage(method.ReplyType, reply);
+            RequireType(method, message);
+            MessageChecks.RequireInitialized(message, method.ReplyType);
+            using EncodedMessage encoded = EncodedMessage.Of(message);
+            return new OpaqueMessage(method.ReplyType, encoded.ToArray());
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(e.Code, $"{which} of {method.FullName} cannot be used: {e.Message}", e)
+            {
+                ErrorId = e.ErrorId,
+                FieldPath = e.FieldPath,
+                MethodName = method.FullName,
+            };
+        }
     }
 
     private static async ValueTask SendAsync(RpcServerStream stream, OpaqueMessage[] replies)
@@ -49,28 +78,6 @@ internal sealed class CannedReplies(IReadOnlyList<object> replies, MessageMapper
         foreach (OpaqueMessage reply in replies)
         {
             await stream.WriteAsync(reply).ConfigureAwait(false);
-        }
-    }
-
-    private OpaqueMessage Encode(RpcMethodInfo method, object reply, int index)
-    {
-        try
-        {
-            IMessage message = reply as IMessage ?? mapper.ToMessage(method.ReplyType, reply);
-            RequireType(method, message);
-            MessageChecks.RequireInitialized(message, method.ReplyType);
-            using EncodedMessage encoded = EncodedMessage.Of(message);
-            return new OpaqueMessage(method.ReplyType, encoded.ToArray());
-        }
-        catch (RpcException e)
-        {
-            string which = replies.Count == 1 ? "The reply" : $"Reply {index + 1}";
-            throw new RpcException(e.Code, $"{which} of {method.FullName} cannot be used: {e.Message}", e)
-            {
-                ErrorId = e.ErrorId,
-                FieldPath = e.FieldPath,
-                MethodName = method.FullName,
-            };
         }
     }
 

@@ -213,6 +213,9 @@ internal sealed class ServerMethod
         MessageChecks.RequireInitialized(reply, Info.ReplyType);
     }
 
+    /// <summary>Whether the handler takes a generated type of request.</summary>
+    public bool IsTyped => _requestParser is not null;
+
     // Interceptors read the messages that they see.
     private bool IsOpaque => TakesBytes && !_isSeen;
 

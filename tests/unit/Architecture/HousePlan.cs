@@ -12,7 +12,7 @@ internal static class HousePlan
     private static readonly string[] Transports = [.. Protocols, "Transports"];
     private static readonly string[] Server = [.. Transports, "Server"];
     private static readonly string[] Hosting = [.. Server, "Hosting"];
-    private static readonly string[] Library = [.. Hosting, "Client", "Gateway"];
+    private static readonly string[] Library = [.. Hosting, "Client", "Gateway", "Mocks"];
 
     private static readonly string[] Objects = [.. Library, "Loader", "cmdlets/Objects"];
     private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
@@ -38,6 +38,7 @@ internal static class HousePlan
         ["Client"] = Transports,
         ["Server"] = Transports,
         ["Gateway"] = [.. Server, "Client"],
+        ["Mocks"] = Server,
         ["Hosting"] = Server,
         ["Tool"] = Library,
         ["Loader"] = Shared,
@@ -54,6 +55,7 @@ internal static class HousePlan
         ["cmdlets/Calls"] = Cmdlets,
         ["cmdlets/Method"] = [.. Cmdlets, "cmdlets/Calls"],
         ["cmdlets/Message"] = Cmdlets,
+        ["cmdlets/Mock"] = Cmdlets,
         ["cmdlets/Session"] = Cmdlets,
         ["cmdlets/Service"] = Service,
     };
@@ -82,6 +84,8 @@ internal static class HousePlan
         ["Schema/Sources"] = "reads .proto files, and starts protoc",
         ["Hosting"] = "hands sockets to Kestrel",
         ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",
+        ["ProtoRpc.Server.Recording.RecordFile"] = "writes the calls of a server to a file",
+        ["ProtoRpc.Mocks.ReplayFile"] = "reads a file of recorded calls",
         ["ProtoRpc.Security.UnixPeer"] = "asks a connected socket who is at its other end",
         ["ProtoRpc.Security.WindowsPeer"] = "asks a connected pipe who is at its other end",
     };

@@ -1,0 +1,86 @@
+using System.Collections;
+using System.Management.Automation;
+using Google.Protobuf;
+using ProtoRpc.PowerShell.Parameters;
+using ErrorDetails = ProtoRpc.PowerShell.Handlers.ErrorDetails;
+
+namespace ProtoRpc.PowerShell.Mock;
+
+/// <summary>Turns what a script gives as the reply of a mocked method into what <see cref="RpcMock"/>
+/// takes.</summary>
+/// <param name="handlers">Makes handlers of script blocks and connections.</param>
+internal sealed class MockReplyValue(HandlerValue handlers)
+{
+    /// <summary>The replies, one for each call.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a value that answers no call, and why.</exception>
+    public IReadOnlyList<object> ToReplies(RpcMethodInfo method, object? value)
+    {
+        if (ListOf(value) is not { } list)
+        {
+            return [ToReply(method, value)];
+        }
+
+        // For a stream of replies, a list is one call's messages, unless it is a list of calls.
+        if (!method.IsServerStreaming || list.Any(item => ListOf(item) is not null || Runs(item)))
+        {
+            return [.. list.Select(item => ListOf(item) is { } stream
+                ? stream.ConvertAll(message => ToMessage(method, message))
+                : ToReply(method, item))];
+        }
+
+        return [list.ConvertAll(message => ToMessage(method, message))];
+    }
+
+    private object ToReply(RpcMethodInfo method, object? value) =>
+        Runs(value) ? handlers.ToHandler(method, value) : OfStream(method, ToMessage(method, value));
+
+    // One message is a stream of one.
+    private static object OfStream(RpcMethodInfo method, object message) =>
+        method.IsServerStreaming && message is not Exception ? new List<object> { message } : message;
+
+    private static bool Runs(object? value) => HandlerValue.Bare(value) is ScriptBlock or RpcConnection;
+
+    private static List<object?>? ListOf(object? value) =>
+        HandlerValue.Bare(value) is IEnumerable list and not (string or IDictionary or IMessage or byte[])
+            ? [.. list.Cast<object?>()]
+            : null;
+
+    private static object ToMessage(RpcMethodInfo method, object? value) => HandlerValue.Bare(value) switch
+    {
+        ErrorRecord record => ToFailure(method, record.Exception),
+        Exception failure => ToFailure(method, failure),
+        IMessage message => message,
+        IDictionary fields => fields,
+        null or string or char or bool or ValueType => throw HandlerValue.Invalid(
+            $"A reply of '{method.Name}' is no message: '{value}'. Write {method.Name} = @{{ ... }} for a "
+            + $"reply, {method.Name} = @{{ ... }}, @{{ ... }} for one reply after the other, "
+            + $"{method.Name} = {{ ... }} to run a script, or "
+            + $"{method.Name} = [ProtoRpc.RpcException]::new('Unavailable', 'down') to fail."),
+        _ => value!,
+    };
+
+    // Now, in the caller's session, and not when the first call comes.
+    private static Exception ToFailure(RpcMethodInfo method, Exception failure)
+    {
+        if (failure is not RpcException rpc)
+        {
+            return failure;
+        }
+
+        ErrorDetails.ToMessages(rpc, method.Service.Schema);
+        if (rpc.Details.FirstOrDefault(detail => detail is not IMessage) is { } other)
+        {
+            throw HandlerValue.Invalid(
+                $"A detail of the failure of '{method.Name}' is no message: '{other}'. Write a hashtable "
+                + "with the full name of a type of the schema or of google.rpc, "
+                + "@{ '@type' = 'google.rpc.RetryInfo'; ... }.");
+        }
+
+        if (rpc.Extensions is not null)
+        {
+            ErrorDetails.ToExtensions(rpc, method.Service.Schema);
+        }
+
+        return rpc;
+    }
+}

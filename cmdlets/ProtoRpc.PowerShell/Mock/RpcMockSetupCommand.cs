@@ -1,0 +1,62 @@
+using System.Collections;
+using System.Management.Automation;
+using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Mock;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Parameters;
+
+namespace ProtoRpc;
+
+/// <summary>The base of cmdlets that say what a mock answers.</summary>
+public abstract class RpcMockSetupCommand : RpcHandlersCommand
+{
+    [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(HandlerCompleter))]
+    public IDictionary? Reply { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? Replay { get; set; }
+
+    [Parameter]
+    [Deadline(AllowZero = true)]
+    public TimeSpan? Latency { get; set; }
+
+    /// <summary>Gives the mock what was said. Nothing changes when something of it cannot be used.</summary>
+    /// <exception cref="RpcException">A method that there is not, or a reply that does not fit.</exception>
+    private protected void SetUp(RpcMock mock, HandlerEnvironment environment, HandlerPool pool)
+    {
+        if (Latency == Timeout.InfiniteTimeSpan || Latency?.TotalMilliseconds > int.MaxValue)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"-Latency {Latency} is no time after which a call is answered; the longest is "
+                + $"{TimeSpan.FromMilliseconds(int.MaxValue).TotalDays:0} days.")
+            {
+                ErrorId = RpcErrorIds.InvalidHandler,
+            };
+        }
+
+        MockReplyValue values = new(new HandlerValue(environment, pool));
+        List<(string Method, IReadOnlyList<object> Replies)> replies = [];
+        foreach (DictionaryEntry entry in Reply ?? new Hashtable())
+        {
+            RpcMethodInfo method = mock.FindMethod(LanguagePrimitives.ConvertTo<string>(entry.Key));
+            if (replies.Exists(other => other.Method == method.FullName))
+            {
+                throw HandlerValue.Invalid($"{method.FullName} is there twice in -Reply.");
+            }
+
+            replies.Add((method.FullName, values.ToReplies(method, entry.Value)));
+        }
+
+        if (Replay is not null)
+        {
+            mock.Replay(ResolveFile(Replay));
+        }
+
+        mock.Reply(replies, ShellMapper.Create(asHashtable: false));
+        mock.Latency = Latency ?? mock.Latency;
+    }
+}

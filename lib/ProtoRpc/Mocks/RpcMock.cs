@@ -1,0 +1,229 @@
+using ProtoRpc.Mocks;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc;
+
+/// <summary>A server for tests: it answers what it was told, else with a template of the reply that is valid,
+/// and records each call.</summary>
+/// <remarks>It keeps the last <see cref="MaxCalls"/> calls with up to <see cref="MaxBytes"/> bytes of
+/// messages. Replies can be replaced while it listens; calls that run end with the old ones. Safe for many
+/// threads.</remarks>
+/// <example><code>
+/// using RpcMock mock = RpcMock.Create(schema).Reply("Search", new { results = ... }).StartListening();
+/// using RpcClient client = RpcClient.Connect(mock.Endpoint, schema);
+/// ...
+/// Assert.Equal("x", mock.CallsOf("Search").Single().Requests[0]["query"]);
+/// </code></example>
+public sealed class RpcMock : IDisposable, IAsyncDisposable
+{
+    /// <summary>Calls that a mock keeps: 10,000. The oldest make room.</summary>
+    public const int MaxCalls = 10_000;
+
+    /// <summary>Bytes of all messages that a mock keeps: 64 MiB. The oldest calls make room.</summary>
+    public const int MaxBytes = 64 * 1024 * 1024;
+
+    /// <summary>Messages that a mock keeps of one call in each direction: 10,000.</summary>
+    public const int MaxMessagesOfCall = 10_000;
+
+    /// <summary>Bytes that a mock keeps of one call in each direction: 16 MiB.</summary>
+    public const int MaxBytesOfCall = 16 * 1024 * 1024;
+
+    private readonly MockLog _log;
+    private readonly IReadOnlyList<MockMethod> _methods;
+    private long _latency;
+
+    private RpcMock(RpcServer server, MockLog log)
+    {
+        Server = server;
+        _log = log;
+        _methods =
+        [
+            .. server.Services.SelectMany(service => service.Key.Methods)
+                .Select(method => new MockMethod(this, method)),
+        ];
+        foreach (MockMethod method in _methods)
+        {
+            server.Handle(method.Info.FullName, method);
+        }
+    }
+
+    /// <summary>The server, for endpoints and counters.</summary>
+    public RpcServer Server { get; }
+
+    /// <summary>The first endpoint, as bound once the mock listens.</summary>
+    public RpcEndpoint Endpoint => Server.Endpoints[0];
+
+    /// <summary>The calls, oldest first; also those that still run.</summary>
+    public IReadOnlyList<RpcRecordedCall> Calls => _log.Calls;
+
+    /// <summary>Calls that were forgotten, because there were too many of them or too large ones.</summary>
+    public long DroppedCalls => _log.Dropped;
+
+    /// <summary>How long each call waits before it is answered; a caller that cancels ends the wait. Zero at
+    /// first.</summary>
+    public TimeSpan Latency
+    {
+        get => new(Volatile.Read(ref _latency));
+        set
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(value, TimeSpan.Zero);
+            ArgumentOutOfRangeException.ThrowIfGreaterThan(value.TotalMilliseconds, int.MaxValue);
+            Volatile.Write(ref _latency, value.Ticks);
+        }
+    }
+
+    /// <summary>A mock of services.</summary>
+    /// <param name="schema">Where they are declared.</param>
+    /// <param name="services">Their names; null for all services of the schema.</param>
+    /// <param name="options">The options of the server; null for the defaults.</param>
+    /// <exception cref="RpcException">NotFound: no such service, or none at all.</exception>
+    public static RpcMock Create(
+        RpcSchema schema, IEnumerable<string>? services = null, RpcServerOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(schema);
+        MockLog log = new();
+        RpcServerOptions copy = (options ?? new RpcServerOptions()).Copy();
+        copy.Interceptors = [log, .. copy.Interceptors];
+        RpcServer server = new(copy);
+        RpcServiceInfo[] chosen =
+            services is null ? [.. schema.Services] : [.. services.Select(schema.GetService).Distinct()];
+        if (chosen.Length == 0)
+        {
+            throw new RpcException(RpcStatusCode.NotFound, "The schema declares no service.");
+        }
+
+        Array.ForEach(chosen, service => server.AddService(service));
+        return new RpcMock(server, log);
+    }
+
+    /// <summary>Sets what the calls of a method are answered, one after the other; the last reply
+    /// stays.</summary>
+    /// <param name="method">The method's bare or full name.</param>
+    /// <param name="replies">For each call a message or an object with the reply's fields; for a stream of
+    /// replies a list of them, which may end with an exception; an exception that fails the call, with its
+    /// details and trailers; or an <see cref="RpcMethodHandler"/>.</param>
+    /// <exception cref="RpcException">NotFound: no such method; InvalidArgument: a reply does not fit the
+    /// method.</exception>
+    public RpcMock Reply(string method, params IReadOnlyList<object> replies)
+    {
+        ArgumentNullException.ThrowIfNull(replies);
+        Reply([(method, replies)], new MessageMapper { TakesRows = false });
+        return this;
+    }
+
+    /// <summary>Answers calls from a file that <see cref="RpcCallRecorder"/> wrote.</summary>
+    /// <param name="path">The file.</param>
+    /// <remarks>A call gets the recorded answer to the same requests; if there are several, one after the
+    /// other, and the last stays. A call with other requests gets the next answer of its method in the order
+    /// of the file, and the last stays. What <see cref="Reply(string, IReadOnlyList{object})"/> sets counts
+    /// more.</remarks>
+    /// <exception cref="RpcException">The file cannot be read, or a line is no recorded call: file, line,
+    /// column and why.</exception>
+    public RpcMock Replay(string path)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(path);
+        ILookup<RpcMethodInfo, ReplayedCall> calls =
+            ReplayFile.Read(path, [.. _methods.Select(method => method.Info)])
+                .ToLookup(call => call.Method);
+        foreach (MockMethod method in _methods.Where(method => calls.Contains(method.Info)))
+        {
+            method.Replayed = new ReplayedAnswers([.. calls[method.Info]]);
+        }
+
+        return this;
+    }
+
+    /// <summary>Adds an endpoint, before the mock listens.</summary>
+    /// <exception cref="RpcException">InvalidArgument: not an endpoint.</exception>
+    public RpcMock AddEndpoint(string endpoint)
+    {
+        Server.AddEndpoint(endpoint);
+        return this;
+    }
+
+    /// <summary>Begins to serve; without an endpoint on one of this process, <c>inproc://</c> with a name of
+    /// its own.</summary>
+    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    public RpcMock StartListening()
+    {
+        if (Server.Endpoints.Count == 0)
+        {
+            Server.AddEndpoint(NewEndpoint());
+        }
+
+        Server.StartListening();
+        return this;
+    }
+
+    /// <summary>The calls of a method, oldest first.</summary>
+    /// <param name="method">The method's bare or full name.</param>
+    /// <exception cref="RpcException">NotFound: no such method.</exception>
+    public IReadOnlyList<RpcRecordedCall> CallsOf(string method)
+    {
+        RpcMethodInfo info = Find(method).Info;
+        return Calls.Where(call => call.Method == info).ToArray();
+    }
+
+    /// <summary>Forgets the calls, and begins lists of replies again.</summary>
+    public void Reset()
+    {
+        _log.Clear();
+        foreach (MockMethod method in _methods)
+        {
+            method.Reset();
+        }
+    }
+
+    /// <summary>Stops, with the limit's drain time.</summary>
+    public void Dispose() => Server.Dispose();
+
+    /// <summary>Stops, with the limit's drain time.</summary>
+    public ValueTask DisposeAsync() => Server.DisposeAsync();
+
+    /// <summary>An endpoint of this process that nobody else has.</summary>
+    internal static string NewEndpoint() => $"inproc://mock-{Guid.NewGuid():N}";
+
+    /// <summary>Sets the replies of several methods, as a host's objects: of all, or of none where one does
+    /// not fit.</summary>
+    internal void Reply(
+        IEnumerable<(string Method, IReadOnlyList<object> Replies)> replies, MessageMapper mapper)
+    {
+        List<(MockMethod Method, MockAnswers Answers)> read = [];
+        foreach ((string name, IReadOnlyList<object> given) in replies)
+        {
+            MockMethod method = Find(name);
+            read.Add((method, new AnswerReader(mapper).Read(method.Info, given)));
+        }
+
+        read.ForEach(one => one.Method.Given = one.Answers);
+    }
+
+    /// <summary>The methods, those of the first service first.</summary>
+    internal IEnumerable<RpcMethodInfo> Methods => _methods.Select(method => method.Info);
+
+    /// <summary>A method of the mock.</summary>
+    internal RpcMethodInfo FindMethod(string name) => Find(name).Info;
+
+    /// <summary>Waits for the latency.</summary>
+    internal ValueTask WaitAsync(RpcServerCallContext context) => Latency is { Ticks: > 0 } latency
+        ? new ValueTask(Task.Delay(latency, context.CancellationToken))
+        : default;
+
+    private MockMethod Find(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        MockMethod[] found = [.. _methods.Where(method => Matches(method.Info, name))];
+        return found.Length switch
+        {
+            1 => found[0],
+            0 => throw SchemaError.NameNotFound(
+                "method", name, [.. _methods.Select(method => method.Info.FullName)]),
+            _ => throw SchemaError.Ambiguous("method", name, found.Select(method => method.Info.FullName)),
+        };
+    }
+
+    private static bool Matches(RpcMethodInfo method, string name) =>
+        name.Equals(method.Name, StringComparison.OrdinalIgnoreCase)
+        || name.Equals(method.FullName, StringComparison.OrdinalIgnoreCase)
+        || name.Equals($"{method.Service.Name}/{method.Name}", StringComparison.OrdinalIgnoreCase);
+}

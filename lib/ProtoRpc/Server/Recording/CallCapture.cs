@@ -1,0 +1,94 @@
+using Google.Protobuf;
+
+namespace ProtoRpc.Server.Recording;
+
+/// <summary>Sees the calls of a server, with their messages and ends.</summary>
+/// <remarks>Calls of ProtoRpc's own methods, and those whose request cannot be read, reach no handler and are
+/// not seen. Nothing that happens here fails a call.</remarks>
+internal abstract class CallCapture : IRpcInterceptor
+{
+    /// <inheritdoc/>
+    public async ValueTask<IMessage> InvokeAsync(
+        RpcServerCallContext context, IMessage request, RpcHandler next)
+    {
+        if (!context.RunsHandler)
+        {
+            return await next(context, request).ConfigureAwait(false);
+        }
+
+        RpcRecordedCall call = Begin(context);
+        call.AddRequest(request);
+        try
+        {
+            IMessage reply = await next(context, request).ConfigureAwait(false);
+            if (reply is not null)
+            {
+                call.AddReply(reply);
+            }
+
+            call.Succeed();
+            return reply!;
+        }
+        catch (Exception e)
+        {
+            call.Fail(context, e, SecretsOf(context));
+            throw;
+        }
+        finally
+        {
+            End(call);
+        }
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask InvokeStreamAsync(
+        RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
+    {
+        if (!context.RunsHandler)
+        {
+            await next(context, stream).ConfigureAwait(false);
+            return;
+        }
+
+        RpcRecordedCall call = Begin(context);
+        try
+        {
+            await next(context, new CapturedStream(stream, call)).ConfigureAwait(false);
+            call.Succeed();
+        }
+        catch (Exception e)
+        {
+            call.Fail(context, e, SecretsOf(context));
+            throw;
+        }
+        finally
+        {
+            End(call);
+        }
+    }
+
+    /// <summary>Makes the record of a call that begins.</summary>
+    protected abstract RpcRecordedCall Begin(RpcServerCallContext context);
+
+    /// <summary>Takes the record of a call that has ended.</summary>
+    protected virtual void End(RpcRecordedCall call)
+    {
+    }
+
+    /// <summary>Texts that the record of a failed call must not have.</summary>
+    protected virtual IReadOnlyList<string> SecretsOf(RpcServerCallContext context) => [];
+
+    /// <summary>The headers of a call; none where they cannot be read, for a record is not the place to say
+    /// so.</summary>
+    protected static RpcMetadata HeadersOf(RpcServerCallContext context)
+    {
+        try
+        {
+            return context.RequestHeaders.Copy();
+        }
+        catch (RpcException)
+        {
+            return new RpcMetadata();
+        }
+    }
+}

@@ -1,0 +1,89 @@
+using Google.Protobuf;
+using ProtoRpc.Server.Recording;
+
+namespace ProtoRpc;
+
+/// <summary>Writes the calls of servers to a file as lines of JSON: time, method, peer, user, messages,
+/// status and milliseconds.</summary>
+/// <remarks>An interceptor; put it first, so that it also sees calls that others refuse. Calls are written by
+/// a thread of its own and never fail because of it. Headers and trailers are not written. New files can be
+/// read by their owner alone. Dispose it after the server, which writes what waits.
+/// <see cref="RpcMock.Replay"/> answers from such a file.</remarks>
+public sealed class RpcCallRecorder : IRpcInterceptor, IDisposable
+{
+    private readonly Capture _capture;
+    private readonly RecordWriter _writer;
+
+    /// <summary>Opens the file; lines are added to a file that is there.</summary>
+    /// <param name="path">The file.</param>
+    /// <param name="options">How; null for the defaults.</param>
+    /// <exception cref="RpcException">The file cannot be written, and why; InvalidArgument: a mask that is
+    /// none.</exception>
+    public RpcCallRecorder(string path, RpcCallRecorderOptions? options = null)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(path);
+        options = options is null ? new RpcCallRecorderOptions() : options with { };
+        Mask = new MessageMask(options.Mask);
+        _writer = new RecordWriter(RecordFile.Open(path), new RecordLine(Mask), options);
+        _capture = new Capture(_writer);
+    }
+
+    /// <summary>Calls that were written to the file.</summary>
+    public long Written => _writer.Written;
+
+    /// <summary>Calls that were not recorded: the file could not be written, or too many waited.</summary>
+    public long Lost => _writer.Lost;
+
+    internal MessageMask Mask { get; }
+
+    /// <inheritdoc/>
+    public ValueTask<IMessage> InvokeAsync(
+        RpcServerCallContext context, IMessage request, RpcHandler next)
+    {
+        ArgumentNullException.ThrowIfNull(context);
+        ArgumentNullException.ThrowIfNull(next);
+        return _capture.InvokeAsync(context, request, next);
+    }
+
+    /// <inheritdoc/>
+    public ValueTask InvokeStreamAsync(
+        RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
+    {
+        ArgumentNullException.ThrowIfNull(context);
+        ArgumentNullException.ThrowIfNull(stream);
+        ArgumentNullException.ThrowIfNull(next);
+        return _capture.InvokeStreamAsync(context, stream, next);
+    }
+
+    /// <summary>The masks that are the name of no field of the services' messages. They may still be keys of
+    /// maps and Struct.</summary>
+    public IReadOnlyList<string> FindUnknownMasks(IEnumerable<RpcServiceInfo> services) =>
+        Mask.FindUnknown(services);
+
+    /// <summary>Writes what waits, and closes the file.</summary>
+    public void Dispose() => _writer.Dispose();
+
+    private sealed class Capture(RecordWriter writer) : CallCapture
+    {
+        private const int MinSecretLength = 4;
+        private static readonly RecordingLimits Limits = new();
+
+        private static readonly string[] SecretHeaders =
+            ["auth", "token", "secret", "password", "credential", "cookie", "key", "session"];
+
+        protected override RpcRecordedCall Begin(RpcServerCallContext context) =>
+            new(context, new RpcMetadata(), Limits);
+
+        protected override void End(RpcRecordedCall call) => writer.Add(call);
+
+        // A handler may quote a token that it refuses.
+        protected override IReadOnlyList<string> SecretsOf(RpcServerCallContext context) =>
+        [
+            .. HeadersOf(context)
+                .Where(header => SecretHeaders.Any(
+                    part => header.Key.Contains(part, StringComparison.OrdinalIgnoreCase)))
+                .SelectMany(header => header.Value is string text ? text.Split(' ') : [])
+                .Where(word => word.Length >= MinSecretLength),
+        ];
+    }
+}
