@@ -55,10 +55,10 @@ internal static class WhereConditions
     private static bool IsValue(Ast ast) => !ast.FindAll(
         node => node is CommandAst or InvokeMemberExpressionAst or AssignmentStatementAst
             or UnaryExpressionAst
-            {
-                TokenKind: TokenKind.PlusPlus or TokenKind.MinusMinus or TokenKind.PostfixPlusPlus
+        {
+            TokenKind: TokenKind.PlusPlus or TokenKind.MinusMinus or TokenKind.PostfixPlusPlus
                     or TokenKind.PostfixMinusMinus
-            },
+        },
         searchNestedScriptBlocks: true).Any();
 }
 
