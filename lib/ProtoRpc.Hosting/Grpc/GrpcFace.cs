@@ -48,7 +48,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         List<ServerService> services = [.. host.Services];
         if (health is not null)
         {
-            health.Service.Complete(host.Options.Interceptors);
+            host.Intercept(health.Service);
             services.Add(health.Service);
         }
 
@@ -61,7 +61,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         if (options.EnableReflection && !IsServed(host, ReflectionName))
         {
             ServerService reflection = new ReflectionService(services).Service;
-            reflection.Complete(host.Options.Interceptors);
+            host.Intercept(reflection);
             services.Add(reflection);
             further.Add((ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
         }

@@ -12,17 +12,22 @@ namespace ProtoRpc;
 ///     .AddEndpoint("ncacn_ip_tcp:127.0.0.1[8080]")
 ///     .StartListening();
 /// </code></example>
-public sealed class RpcServer : IRpcServer
+public sealed partial class RpcServer : IRpcServer
 {
     private readonly RpcServerOptions _options;
     private readonly List<ServerService> _services = [];
     private readonly CallMonitor _calls;
     private readonly ServedEndpoints _endpoints;
+    private readonly Lock _changing = new();
     private ServerHost? _host;
+
+    // A listener may get endpoints of another kind later.
+    private IReadOnlyList<IServerFace> _faces;
 
     internal RpcServer(RpcServerOptions options)
     {
         _options = options;
+        _faces = options.Faces;
         _calls = new CallMonitor(options.Logger, options.AccessLog);
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
     }
@@ -199,7 +204,7 @@ public sealed class RpcServer : IRpcServer
             _endpoints.Start(_options.UseTls, _options.Certificate, () =>
             {
                 ServerHost host = Open();
-                return endpoint => FaceOf(endpoint).Bind(endpoint, host);
+                return endpoint => FaceOf(endpoint, _faces).Bind(endpoint, host);
             });
             return this;
         }
@@ -294,8 +299,8 @@ public sealed class RpcServer : IRpcServer
             + $"name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
     };
 
-    private IServerFace FaceOf(RpcEndpoint endpoint) =>
-        _options.Faces.FirstOrDefault(face => face.Serves(endpoint.Kind))
+    private static IServerFace FaceOf(RpcEndpoint endpoint, IReadOnlyList<IServerFace> faces) =>
+        faces.FirstOrDefault(face => face.Serves(endpoint.Kind))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
             $"No part of this server serves {endpoint.Transport} endpoints such as '{endpoint}'. "
@@ -308,6 +313,11 @@ public sealed class RpcServer : IRpcServer
     private (ServerService Service, RpcMethodInfo Method) Find(string method)
     {
         _endpoints.RequireNotStarted();
+        return FindMethod(method);
+    }
+
+    private (ServerService Service, RpcMethodInfo Method) FindMethod(string method)
+    {
         if (!method.Contains('/') && !method.Contains('.'))
         {
             ServerService[] having = [.. _services.Where(s => s.Info.FindMethod(method) is not null)];

@@ -9,7 +9,7 @@ namespace ProtoRpc.Server;
 /// <param name="drainTimeout">For how long calls may run on after the stop, unless it says otherwise.</param>
 internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
 {
-    private readonly List<RpcEndpoint> _wanted = [];
+    private List<RpcEndpoint> _wanted = [];
     private readonly TaskCompletionSource _completion = new(
         TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _gate = new();
@@ -17,6 +17,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     private IServedEndpoint[] _served = [];
     private Task? _stopping;
     private RpcServerCounters _last;
+    private long _acceptedBefore;
 
     /// <summary>The endpoints, as bound once the server listens.</summary>
     public IReadOnlyList<RpcEndpoint> Endpoints =>
@@ -77,7 +78,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
             }
 
             EndpointErrors.RequireTls(_wanted, useTls, certificate);
-            _served = BindAll(prepare());
+            _served = BindAll(_wanted, prepare());
         }
     }
 
@@ -92,12 +93,84 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         }
     }
 
-    private IServedEndpoint[] BindAll(Func<RpcEndpoint, IServedEndpoint> bind)
+    /// <summary>Changes what is served, and where: all of it, or nothing when an endpoint cannot be
+    /// bound.</summary>
+    /// <param name="wanted">The endpoints from now on: those that are bound already stay as they are. Null for
+    /// those that there are.</param>
+    /// <param name="useTls">Whether native endpoints on TCP use TLS.</param>
+    /// <param name="certificate">The certificate of the endpoints with TLS; null for none.</param>
+    /// <param name="bind">Binds an endpoint.</param>
+    /// <param name="commit">Changes what is served, and throws nothing.</param>
+    /// <param name="drain">For how long calls at endpoints that go may run on; null for the server's drain
+    /// time.</param>
+    /// <returns>Ends when the endpoints that go are closed.</returns>
+    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    public Task ChangeAsync(
+        IReadOnlyList<RpcEndpoint>? wanted, bool useTls, X509Certificate2? certificate,
+        Func<RpcEndpoint, IServedEndpoint> bind, Action commit, TimeSpan? drain)
+    {
+        IServedEndpoint[] going;
+        lock (_gate)
+        {
+            if (wanted is null)
+            {
+                commit();
+                return Task.CompletedTask;
+            }
+
+            RequireListening();
+            EndpointErrors.RequireTls(wanted, useTls, certificate);
+            List<IServedEndpoint> present = [.. _served];
+            IServedEndpoint?[] staying = [.. wanted.Select(endpoint => Take(present, endpoint))];
+            Queue<IServedEndpoint> bound = new(BindAll(
+                wanted.Where((_, index) => staying[index] is null), bind));
+            commit();
+            _served = [.. staying.Select(served => served ?? bound.Dequeue())];
+            _wanted = [.. wanted];
+            going = [.. present];
+        }
+
+        return CloseAsync(going, drain ?? drainTimeout);
+    }
+
+    private void RequireListening()
+    {
+        if (!IsListening)
+        {
+            throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                "The server does not listen, so its endpoints cannot be replaced.");
+        }
+    }
+
+    // As it was wanted, with the port 0, or as it is bound.
+    private IServedEndpoint? Take(List<IServedEndpoint> present, RpcEndpoint endpoint)
+    {
+        int index = present.FindIndex(served =>
+            served.Endpoint.Equals(endpoint) || _wanted[Array.IndexOf(_served, served)].Equals(endpoint));
+        if (index < 0)
+        {
+            return null;
+        }
+
+        IServedEndpoint found = present[index];
+        present.RemoveAt(index);
+        return found;
+    }
+
+    private async Task CloseAsync(IServedEndpoint[] going, TimeSpan drain)
+    {
+        await Task.WhenAll(going.Select(served => served.StopAsync(drain))).ConfigureAwait(false);
+        Interlocked.Add(ref _acceptedBefore, going.Sum(served => served.Accepted));
+    }
+
+    private static IServedEndpoint[] BindAll(
+        IEnumerable<RpcEndpoint> endpoints, Func<RpcEndpoint, IServedEndpoint> bind)
     {
         List<IServedEndpoint> served = [];
         try
         {
-            foreach (RpcEndpoint endpoint in _wanted)
+            foreach (RpcEndpoint endpoint in endpoints)
             {
                 served.Add(bind(endpoint));
             }
@@ -113,7 +186,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
 
     private RpcServerCounters Count() => new(
         _served.Sum(s => s.Connections),
-        _served.Sum(s => s.Accepted),
+        Interlocked.Read(ref _acceptedBefore) + _served.Sum(s => s.Accepted),
         calls.Ended,
         calls.Failed,
         calls.Running);

@@ -12,6 +12,9 @@ internal sealed class ServerHost(
     IReadOnlyList<ServerService> services, RpcServerOptions options, CallMonitor? monitor = null)
 {
     private readonly long _started = Stopwatch.GetTimestamp();
+
+    // Those of endpoints that are closed are forgotten.
+    private readonly List<WeakReference<IIntercepted>> _builtIns = [];
     private readonly SessionTable? _sessions =
         options.EnableSessions ? new SessionTable(options.Limits) : null;
 
@@ -22,10 +25,54 @@ internal sealed class ServerHost(
 
     public RpcServerOptions Options { get; } = options;
 
+    /// <summary>What stands around every call now.</summary>
+    public IReadOnlyList<IRpcInterceptor> Interceptors { get; private set; } = options.Interceptors;
+
     public TimeSpan Uptime => Stopwatch.GetElapsedTime(_started);
 
     /// <summary>Counts the calls.</summary>
     public CallMonitor Monitor { get; } = monitor ?? new CallMonitor();
+
+    /// <summary>Puts the interceptors around a method of ProtoRpc's own, or a service of such, now and
+    /// whenever they are replaced.</summary>
+    public TIntercepted Intercept<TIntercepted>(TIntercepted builtIn)
+        where TIntercepted : class, IIntercepted
+    {
+        lock (_builtIns)
+        {
+            (builtIn as ServerService)?.Complete(Interceptors);
+            builtIn.Intercept(Interceptors);
+            _builtIns.RemoveAll(known => !known.TryGetTarget(out _));
+            _builtIns.Add(new WeakReference<IIntercepted>(builtIn));
+        }
+
+        return builtIn;
+    }
+
+    /// <summary>Serves calls that begin later with other methods and interceptors.</summary>
+    /// <param name="methods">The methods of each service.</param>
+    /// <param name="interceptors">What stands around them.</param>
+    public void Publish(
+        IReadOnlyDictionary<ServerService, Dictionary<string, ServerMethod>> methods,
+        IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        lock (_builtIns)
+        {
+            foreach ((ServerService service, Dictionary<string, ServerMethod> served) in methods)
+            {
+                service.Publish(served);
+            }
+
+            Interceptors = interceptors;
+            foreach (WeakReference<IIntercepted> known in _builtIns)
+            {
+                if (known.TryGetTarget(out IIntercepted? builtIn))
+                {
+                    builtIn.Intercept(interceptors);
+                }
+            }
+        }
+    }
 
     /// <summary>The sessions there are now.</summary>
     public IReadOnlyList<RpcSession> Sessions => _sessions?.Sessions ?? [];

@@ -8,7 +8,7 @@ namespace ProtoRpc.Server;
 
 /// <summary>A method with what handles it: every face of a server
 /// (native, HTTP, gRPC) calls through here.</summary>
-internal sealed class ServerMethod
+internal sealed class ServerMethod : IIntercepted
 {
     private readonly MessageParser? _requestParser;
     private readonly RpcHandler _handler;

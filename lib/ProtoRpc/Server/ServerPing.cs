@@ -24,20 +24,11 @@ internal static class ServerPing
     }
 
     /// <summary>The method as a server has it, with its interceptors.</summary>
-    public static ServerMethod MethodOf(ServerHost host)
-    {
-        ServerMethod method = Create(host, isBuiltIn: false);
-        method.Intercept(host.Options.Interceptors);
-        return method;
-    }
+    public static ServerMethod MethodOf(ServerHost host) => host.Intercept(Create(host, isBuiltIn: false));
 
     /// <summary>A service of that interface, whose methods are the built-in ones.</summary>
-    public static ServerService ServiceOf(ServerHost host)
-    {
-        ServerService service = new(BuiltInNames.Service, PingProtocol.InterfaceId);
-        service.Complete(host.Options.Interceptors);
-        return service;
-    }
+    public static ServerService ServiceOf(ServerHost host) =>
+        host.Intercept(new ServerService(BuiltInNames.Service, PingProtocol.InterfaceId));
 
     /// <summary>What a server says of itself.</summary>
     public static RpcPingResponse ReplyOf(ServerHost host)

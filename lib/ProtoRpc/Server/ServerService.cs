@@ -1,9 +1,10 @@
 namespace ProtoRpc.Server;
 
 /// <summary>A service of a server: its methods by name.</summary>
-internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
+internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIntercepted
 {
-    private readonly Dictionary<string, ServerMethod> _methods = new(StringComparer.Ordinal);
+    // Replaced as a whole once the server listens: each call reads it once.
+    private volatile Dictionary<string, ServerMethod> _methods = new(StringComparer.Ordinal);
     private RpcHandler? _fallback;
     private bool _isComplete;
 
@@ -35,12 +36,34 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
         }
 
         _isComplete = true;
-        foreach (RpcMethodInfo method in Info.Methods)
+        _methods = Completed(_methods, _fallback, interceptors);
+    }
+
+    /// <summary>The methods with other handlers, for <see cref="Publish"/>.</summary>
+    /// <param name="handlers">The handlers by the bare names of their methods; null for those that there
+    /// are.</param>
+    /// <param name="interceptors">What stands around them.</param>
+    /// <exception cref="RpcException">A handler does not fit its method.</exception>
+    public Dictionary<string, ServerMethod> Prepare(
+        IReadOnlyDictionary<string, RpcMethodHandler>? handlers, IReadOnlyList<IRpcInterceptor> interceptors) =>
+        handlers is null
+            ? _methods.ToDictionary(
+                pair => pair.Key, pair => pair.Value.With(interceptors), StringComparer.Ordinal)
+            : Completed(
+                handlers.ToDictionary(
+                    pair => pair.Key, pair => pair.Value.Bind(Info.FindMethod(pair.Key)!),
+                    StringComparer.Ordinal),
+                fallback: null, interceptors);
+
+    /// <summary>Serves calls that begin later with these methods.</summary>
+    public void Publish(Dictionary<string, ServerMethod> methods) => _methods = methods;
+
+    /// <summary>Puts other interceptors around methods of ProtoRpc's own.</summary>
+    public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        foreach (ServerMethod method in _methods.Values)
         {
-            _methods.TryAdd(
-                method.Name,
-                new ServerMethod(method, method.IsClientStreaming ? NotHandled : _fallback ?? NotHandled));
-            _methods[method.Name].Intercept(interceptors);
+            method.Intercept(interceptors);
         }
     }
 
@@ -57,6 +80,21 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId)
     /// null when there is none.</summary>
     public ServerMethod? Find(string name) =>
         Info.FindMethod(name) is { } method ? _methods.GetValueOrDefault(method.Name) : null;
+
+    private Dictionary<string, ServerMethod> Completed(
+        Dictionary<string, ServerMethod> methods, RpcHandler? fallback,
+        IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        foreach (RpcMethodInfo method in Info.Methods)
+        {
+            methods.TryAdd(
+                method.Name,
+                new ServerMethod(method, method.IsClientStreaming ? NotHandled : fallback ?? NotHandled));
+            methods[method.Name].Intercept(interceptors);
+        }
+
+        return methods;
+    }
 
     private static ValueTask<Google.Protobuf.IMessage> NotHandled(
         RpcServerCallContext context, Google.Protobuf.IMessage request) =>

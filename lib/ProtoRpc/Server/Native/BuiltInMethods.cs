@@ -30,7 +30,7 @@ internal sealed class BuiltInMethods
             Add<RpcMultiPartRequest>(BuiltInNames.Multi, TakePartAsync);
         }
 
-        _methods.Complete(host.Options.Interceptors);
+        host.Intercept(_methods);
     }
 
     /// <summary>The method of a name of the wire.</summary>

@@ -1,0 +1,69 @@
+using ProtoRpc.Server;
+
+namespace ProtoRpc;
+
+// Changes of a server that listens.
+public sealed partial class RpcServer
+{
+    /// <summary>Replaces handlers, interceptors and endpoints while the server listens: all that is given, or
+    /// nothing if one of it cannot be used. Calls that run end with what they began with; calls that begin
+    /// later get what is new.</summary>
+    /// <param name="change">What is replaced.</param>
+    /// <returns>Ends when the endpoints that go are closed.</returns>
+    /// <exception cref="RpcException">NotFound: a handler of no method; InvalidArgument: a handler does not
+    /// fit its method; FailedPrecondition: the server has not begun to serve, or has stopped; or an endpoint
+    /// cannot be bound, and why.</exception>
+    public Task ChangeAsync(RpcServerChange change)
+    {
+        ArgumentNullException.ThrowIfNull(change);
+        if (change.Endpoints is { Count: 0 })
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, "A server keeps at least one endpoint; stop it to close all.");
+        }
+
+        ServerHost host = _host is { } open && !Completion.IsCompleted ? open : throw new RpcException(
+            RpcStatusCode.FailedPrecondition, "The server does not listen. Start it before you change it.");
+        lock (_changing)
+        {
+            IReadOnlyList<IRpcInterceptor> interceptors =
+                change.Interceptors is { } given ? [.. given] : host.Interceptors;
+            Dictionary<ServerService, Dictionary<string, RpcMethodHandler>>? handlers =
+                change.Handlers is null ? null : ByService(change.Handlers);
+            Dictionary<ServerService, Dictionary<string, ServerMethod>> methods = _services.ToDictionary(
+                service => service, service => service.Prepare(handlers?[service], interceptors));
+            IReadOnlyList<IServerFace> faces = change.Faces ?? _faces;
+            return _endpoints.ChangeAsync(
+                change.Endpoints, _options.UseTls, _options.Certificate,
+                endpoint => FaceOf(endpoint, faces).Bind(endpoint, host),
+                () =>
+                {
+                    _faces = faces;
+                    if (change.Handlers is not null || change.Interceptors is not null)
+                    {
+                        host.Publish(methods, interceptors);
+                    }
+                },
+                change.DrainTimeout);
+        }
+    }
+
+    private Dictionary<ServerService, Dictionary<string, RpcMethodHandler>> ByService(
+        IReadOnlyDictionary<string, RpcMethodHandler> handlers)
+    {
+        Dictionary<ServerService, Dictionary<string, RpcMethodHandler>> byService =
+            _services.ToDictionary(service => service, _ => new Dictionary<string, RpcMethodHandler>());
+        foreach ((string name, RpcMethodHandler handler) in handlers)
+        {
+            ArgumentNullException.ThrowIfNull(handler);
+            (ServerService service, RpcMethodInfo method) = FindMethod(name);
+            if (!byService[service].TryAdd(method.Name, handler))
+            {
+                throw new RpcException(
+                    RpcStatusCode.AlreadyExists, $"{method.FullName} has two handlers.");
+            }
+        }
+
+        return byService;
+    }
+}
