@@ -34,6 +34,7 @@
         'New-RpcMock'
         'Receive-RpcListener'
         'Remove-RpcSession'
+        'Set-RpcListener'
         'Set-RpcMock'
         'Start-RpcListener'
         'Stop-RpcListener'

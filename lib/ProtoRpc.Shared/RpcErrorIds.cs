@@ -133,7 +133,9 @@ public static class RpcErrorIds
     public const string InvalidHandler = nameof(InvalidHandler);
     public const string InvalidRecording = nameof(InvalidRecording);
     public const string MockCallMismatch = nameof(MockCallMismatch);
+    public const string NothingToSet = nameof(NothingToSet);
     public const string RawHandlerFailed = nameof(RawHandlerFailed);
+    public const string RawListener = nameof(RawListener);
     public const string ServerBusy = nameof(ServerBusy);
     public const string SessionNotFound = nameof(SessionNotFound);
     public const string UsingVariableNotFound = nameof(UsingVariableNotFound);

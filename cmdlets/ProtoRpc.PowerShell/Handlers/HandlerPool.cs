@@ -22,6 +22,7 @@ internal sealed class HandlerPool : IDisposable
     private readonly int _maxQueued;
     private readonly int _maxStuck;
     private bool _closed;
+    private bool _retired;
 
     public HandlerPool(
         HandlerEnvironment environment, HandlerStreams streams, int maxWorkers, RpcLimits limits)
@@ -29,6 +30,7 @@ internal sealed class HandlerPool : IDisposable
         Environment = environment;
         Streams = streams;
         _maxWorkers = maxWorkers;
+        Limits = limits;
         _maxQueued = limits.MaxQueuedCalls;
         _maxStuck = limits.MaxStuckWorkers;
     }
@@ -45,6 +47,11 @@ internal sealed class HandlerPool : IDisposable
     public bool Impersonates { get; init; }
 
     public HandlerStreams Streams { get; }
+
+    public RpcLimits Limits { get; }
+
+    /// <summary>The most workers.</summary>
+    public int MaxWorkers => _maxWorkers;
 
     public int WorkerCount
     {
@@ -78,6 +85,21 @@ internal sealed class HandlerPool : IDisposable
     {
         HandlerWorker first = AddWorker();
         first.WaitUntilReady();
+    }
+
+    /// <summary>Lets its workers end when their calls have. Calls that begin nevertheless, as one whose request
+    /// was still on its way, are run all the same.</summary>
+    public void Retire()
+    {
+        lock (_gate)
+        {
+            _retired = true;
+            while (_idle.TryPop(out HandlerWorker? worker))
+            {
+                _workers.Remove(worker);
+                worker.Retire();
+            }
+        }
     }
 
     /// <summary>Runs a handler for a call, or a filter that passes it on.</summary>
@@ -151,6 +173,13 @@ internal sealed class HandlerPool : IDisposable
                 return first.Value;
             }
 
+            if (_retired)
+            {
+                _workers.Remove(worker);
+                worker.Retire();
+                return null;
+            }
+
             _idle.Push(worker);
         }
 
@@ -169,8 +198,7 @@ internal sealed class HandlerPool : IDisposable
                 return;
             }
 
-            _workers.Remove(worker);
-            if (_workers.Count == 0)
+            if (_workers.Remove(worker) && _workers.Count == 0)
             {
                 queued = [.. _queue];
                 _queue.Clear();

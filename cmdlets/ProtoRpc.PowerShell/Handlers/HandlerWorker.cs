@@ -128,6 +128,13 @@ internal sealed class HandlerWorker
         BeginStop();
     }
 
+    /// <summary>Ends it while it is idle.</summary>
+    public void Retire()
+    {
+        _closed = true;
+        _wake.Set();
+    }
+
     /// <summary>Ends its thread when the script that could not be stopped returns by itself.</summary>
     /// <remarks>At its end the shell closes every runspace that is open, and waits for each: this one is
     /// closing by then, or the process would never end.</remarks>

@@ -15,6 +15,9 @@ internal sealed class HttpEndpoints : IDisposable
     private Dictionary<ScriptBlock, ScriptSource> _checks = [];
     private Lazy<RunspacePool>? _runspaces;
 
+    // Endpoints that a listener gets later share the ports of those that it has.
+    private RpcServerOptions? _added;
+
     public bool AllowUnencrypted { get; init; }
 
     public string[] AllowedOrigins { get; init; } = [];
@@ -43,16 +46,16 @@ internal sealed class HttpEndpoints : IDisposable
     public RpcServerOptions AddTo(
         RpcServerOptions options, IEnumerable<RpcEndpoint> endpoints, HandlerEnvironment environment)
     {
-        if (!endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.AspNetCore)))
+        if (_added is not null || !endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.AspNetCore)))
         {
-            return options;
+            return _added ?? options;
         }
 
         ModuleLoadContext.RequireAspNetCore();
         _checks = new[] { Basic, Bearer, ClientCertificate }.OfType<ScriptBlock>()
             .ToDictionary(script => script, script => environment.AddPlain(script, "A check"));
         _runspaces = new Lazy<RunspacePool>(() => Open(environment.State));
-        return Add(options);
+        return _added = Add(options);
     }
 
     public void Dispose()

@@ -23,9 +23,6 @@ public abstract class RpcHandlersCommand : RpcCmdlet
     [Parameter]
     public SwitchParameter Impersonate { get; set; }
 
-    [Parameter]
-    public RpcLimits Limits { get; set; } = RpcLimits.Default;
-
     // At the start, and not with the first call.
     private protected void RequireImpersonation()
     {
@@ -50,12 +47,27 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         }
     }
 
-    private protected HandlerPool CreatePool(HandlerEnvironment environment, bool hasFilters) =>
-        new(environment, CreateStreams(), ThrottleLimit, Limits)
+    private protected HandlerPool CreatePool(
+        HandlerEnvironment environment, RpcLimits limits, bool hasFilters) =>
+        new(environment, CreateStreams(), ThrottleLimit, limits)
         {
             HasFilters = hasFilters,
             Impersonates = Impersonate,
         };
+
+    private protected static List<ScriptFilter> CreateFilters(
+        IEnumerable<ScriptBlock> filters, HandlerEnvironment environment, HandlerPool pool)
+    {
+        List<ScriptFilter> created = [];
+        foreach (ScriptBlock filter in filters)
+        {
+            ScriptSource script = environment.Add(filter);
+            pool.Scripts.Add(script);
+            created.Add(new ScriptFilter(pool, script));
+        }
+
+        return created;
+    }
 
     private protected HandlerEnvironment CreateEnvironment()
     {

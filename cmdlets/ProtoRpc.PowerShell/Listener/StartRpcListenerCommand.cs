@@ -19,8 +19,12 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     private IDisposable? _accessLog;
 
-    [Parameter(Mandatory = true, ParameterSetName = ByHandler)]
-    public RpcSchemaSource Schema { get; set; } = null!;
+    // What stands before the filters, and stays when these are replaced.
+    private IRpcInterceptor[] _outer = [];
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNullOrEmpty]
@@ -35,6 +39,14 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
     [Parameter(Mandatory = true, Position = 1, ParameterSetName = ByHandler)]
     [ArgumentCompleter(typeof(HandlerCompleter))]
     public RpcHandlerSource Handler { get; set; } = null!;
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNullOrEmpty]
+    public string[] ForwardHeader { get; set; } = [];
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNullOrEmpty]
+    public string[] BlockHeader { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
@@ -62,6 +74,9 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
     [Parameter]
     [ValidateNotNullOrEmpty]
     public ScriptBlock[] Filter { get; set; } = [];
+
+    [Parameter]
+    public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     [Parameter]
     public RpcAuthentication Authentication { get; set; } = RpcAuthentication.None;
@@ -139,7 +154,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
             }
             else
             {
-                Start(Resolve(Schema));
+                StartServices();
             }
         }
         catch (RpcException e)
@@ -149,23 +164,49 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         }
     }
 
-    private void Start(RpcSchema schema)
+    private void StartServices()
     {
+        RpcSchema schema = ResolveSchema();
         RpcEndpoint[] endpoints = ParseEndpoints();
         CheckParameters(endpoints);
         HandlerEnvironment environment = CreateEnvironment();
-        HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
-        RpcServer server =
-            CreateServer(schema, endpoints, CreateOptions(environment, pool), environment, pool);
+        _outer = [.. CreateRecord(), .. CreateAuthorization()];
+        HandlerPool pool = CreatePool(environment, Limits, hasFilters: Filter.Length > 0);
+        HttpEndpoints http = CreateHttp(pool);
+        RpcServerOptions options = CreateOptions(environment, pool);
+        RpcServer server = CreateServer(schema, endpoints, http.AddTo(options, endpoints, environment));
+        server.Completion.ContinueWith(
+            _ =>
+            {
+                http.Dispose();
+                _accessLog?.Dispose();
+            },
+            TaskScheduler.Default);
         _services = [.. server.Services.Select(service => service.Key)];
+        RpcGatewayOptions gateway = new() { ForwardHeaders = ForwardHeader, BlockHeaders = BlockHeader };
         foreach ((RpcMethodInfo method, RpcMethodHandler handler) in Handler.Resolve(
-            _services, new HandlerValue(environment, pool)))
+            _services, new HandlerValue(environment, pool, gateway)))
         {
             server.Handle(method.FullName, handler);
         }
 
-        Start(pool, server.StartListening, id => new RpcListener(id, schema, server, pool));
+        Start(pool, server.StartListening, id => new RpcListener(id, schema, server, pool)
+        {
+            Authorization = _outer,
+            Pings = Ping is null ? null : pool,
+            AddHttp = added => http.AddTo(options, added, environment),
+        });
     }
+
+    private RpcSchema ResolveSchema() => Schema is not null ? Resolve(Schema)
+        : Handler.Connection is not { } connection ? throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            "-Schema is missing. Give the .proto files of the services, or a connection with a schema as "
+            + "-Handler.")
+        {
+            ErrorId = RpcErrorIds.NoSchema,
+        }
+        : RpcGateway.ServicesOf(connection.Client)[0].Schema;
 
     private RpcEndpoint[] ParseEndpoints() => [.. Endpoint.Select(RpcEndpoint.Parse)];
 
@@ -190,6 +231,12 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
             MyInvocation.BoundParameters.Keys, nameof(Tls), Certificate is null ? "-Certificate" : null);
         EndpointParameters.CheckNeeded(
             MyInvocation.BoundParameters.Keys, nameof(Mask), Record is null ? "-Record" : null);
+        foreach (string name in new[] { nameof(ForwardHeader), nameof(BlockHeader) })
+        {
+            EndpointParameters.CheckNeeded(
+                MyInvocation.BoundParameters.Keys, name,
+                Handler?.Forwards == true ? null : "-Handler, with a connection");
+        }
     }
 
     private void StartRaw()
@@ -198,7 +245,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         Array.ForEach(endpoints, RawEndpoints.RequireNative);
         CheckParameters(endpoints);
         HandlerEnvironment environment = CreateEnvironment();
-        HandlerPool pool = CreatePool(environment, hasFilters: Filter.Length > 0);
+        HandlerPool pool = CreatePool(environment, Limits, hasFilters: Filter.Length > 0);
         ScriptSource script = environment.Add(RawHandler);
         pool.Scripts.Add(script);
         RpcRawServerOptions options = new()
@@ -208,7 +255,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
             Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
             CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
             UseTls = Tls,
-            Interceptors = [.. CreateAuthorization(), .. CreateFilters(environment, pool)],
+            Interceptors = [.. CreateAuthorization(), .. CreateFilters(Filter, environment, pool)],
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
             AccessLog = CreateAccessLog(environment, pool),
@@ -258,7 +305,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         ErrorDetail = ErrorDetail,
         CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
         PingHandlers = CreatePing(environment, pool),
-        Interceptors = [.. CreateRecord(), .. CreateAuthorization(), .. CreateFilters(environment, pool)],
+        Interceptors = [.. _outer, .. CreateFilters(Filter, environment, pool)],
         Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
         CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
         UseTls = Tls,
@@ -286,19 +333,6 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
     private RpcAuthorization[] CreateAuthorization() =>
         Authorization is null ? [] : [RpcAuthorization.FromRules(Authorization)];
 
-    private List<ScriptFilter> CreateFilters(HandlerEnvironment environment, HandlerPool pool)
-    {
-        List<ScriptFilter> filters = [];
-        foreach (ScriptBlock filter in Filter)
-        {
-            ScriptSource script = environment.Add(filter);
-            pool.Scripts.Add(script);
-            filters.Add(new ScriptFilter(pool, script));
-        }
-
-        return filters;
-    }
-
     // Whoever lets anonymous callers in says so beside the checks.
     private HttpEndpoints CreateHttp(HandlerPool pool) => new()
     {
@@ -316,21 +350,15 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         CheckFailed = pool.Streams.Add,
     };
 
-    private RpcServer CreateServer(
-        RpcSchema schema, RpcEndpoint[] endpoints, RpcServerOptions options, HandlerEnvironment environment,
-        HandlerPool pool)
+    private RpcServer CreateServer(RpcSchema schema, RpcEndpoint[] endpoints, RpcServerOptions options)
     {
-        HttpEndpoints http = CreateHttp(pool);
-        RpcServer server = RpcServer.Create(
-            schema, Service.FirstOrDefault(), http.AddTo(options, endpoints, environment), InterfaceId);
-        server.Completion.ContinueWith(
-            _ =>
-            {
-                http.Dispose();
-                _accessLog?.Dispose();
-            },
-            TaskScheduler.Default);
-        foreach (string service in Service.Skip(1))
+        IReadOnlyList<string> services = Service.Length > 0 || Handler.Connection is not { } connection
+            ? Service
+            : Schema is not null
+                ? [.. schema.Services.Select(service => service.FullName)]
+                : [.. RpcGateway.ServicesOf(connection.Client).Select(service => service.FullName)];
+        RpcServer server = RpcServer.Create(schema, services.FirstOrDefault(), options, InterfaceId);
+        foreach (string service in services.Skip(1))
         {
             server.AddService(schema.GetService(service));
         }

@@ -40,7 +40,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         string[] endpoints = Endpoint.Length > 0 ? Endpoint : [RpcMock.NewEndpoint()];
         RpcEndpoint[] parsed = [.. endpoints.Select(RpcEndpoint.Parse)];
         HandlerEnvironment environment = CreateEnvironment();
-        HandlerPool pool = CreatePool(environment, hasFilters: false);
+        HandlerPool pool = CreatePool(environment, Limits, hasFilters: false);
         HttpEndpoints http = new()
         {
             EnableReflection = true,

@@ -20,6 +20,9 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
     public string? Replay { get; set; }
 
     [Parameter]
+    public RpcLimits Limits { get; set; } = RpcLimits.Default;
+
+    [Parameter]
     [Deadline(AllowZero = true)]
     public TimeSpan? Latency { get; set; }
 

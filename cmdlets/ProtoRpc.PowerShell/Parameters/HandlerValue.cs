@@ -11,7 +11,9 @@ namespace ProtoRpc.PowerShell.Parameters;
 /// goes through.</remarks>
 /// <param name="environment">What script blocks see of the caller's session.</param>
 /// <param name="pool">Runs script blocks.</param>
-internal sealed class HandlerValue(HandlerEnvironment environment, HandlerPool pool)
+/// <param name="gateway">What connections pass on; null for the defaults.</param>
+internal sealed class HandlerValue(
+    HandlerEnvironment environment, HandlerPool pool, RpcGatewayOptions? gateway = null)
 {
     /// <summary>What answers the calls of a method.</summary>
     /// <param name="method">The method.</param>
@@ -26,12 +28,19 @@ internal sealed class HandlerValue(HandlerEnvironment environment, HandlerPool p
             + $"{method.Name} = {{ ... }} to run a script, {method.Name} = @{{ ... }} for a reply that is "
             + "always the same."),
         IDictionary reply => OfReplies([reply]),
+        RpcConnection connection => RpcGateway.Handler(ClientOf(connection), gateway),
         IEnumerable replies and not Google.Protobuf.IMessage => OfReplies(
             [.. replies.Cast<object?>().Select((reply, index) => reply ?? throw Invalid(
                 $"Reply {index + 1} of '{method.Name}' is $null. Write @{{}} for an empty message."))]),
         Google.Protobuf.IMessage reply => OfReplies([reply]),
         _ => OfReplies([value!]),
     };
+
+    /// <summary>Forwards whatever methods there are.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: the connection is closed, or carries
+    /// bytes.</exception>
+    public RpcMethodHandler ForAll(RpcConnection connection) =>
+        RpcGateway.HandlerOfAll(ClientOf(connection), gateway);
 
     /// <summary>The object itself, without what the shell wraps around it.</summary>
     public static object? Bare(object? value) =>
@@ -40,6 +49,17 @@ internal sealed class HandlerValue(HandlerEnvironment environment, HandlerPool p
     /// <summary>A handler that cannot be used.</summary>
     public static RpcException Invalid(string message) =>
         new(RpcStatusCode.InvalidArgument, message) { ErrorId = RpcErrorIds.InvalidHandler };
+
+    private static RpcClient ClientOf(RpcConnection connection) => connection.IsOpen
+        ? connection.Client
+        : throw new RpcException(
+            RpcStatusCode.FailedPrecondition,
+            $"The connection to '{connection}' is closed, so nothing can be forwarded to it. "
+            + "Run Connect-RpcEndpoint again.")
+        {
+            ErrorId = RpcErrorIds.ClientClosed,
+            Endpoint = connection.Endpoint,
+        };
 
     // Made and checked now, in the caller's session: no worker sees them.
     private static RpcMethodHandler OfReplies(IEnumerable<object> replies) =>

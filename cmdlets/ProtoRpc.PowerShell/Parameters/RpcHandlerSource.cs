@@ -10,9 +10,16 @@ public sealed class RpcHandlerSource
 {
     private readonly object? _value;
 
-    /// <summary>A script block for every method, or a dictionary of handlers by the bare or full names of
-    /// their methods: script blocks, replies, connections.</summary>
+    /// <summary>A script block or a connection for every method, or a dictionary of handlers by the bare or
+    /// full names of their methods: script blocks, replies, connections.</summary>
     public RpcHandlerSource(object value) => _value = HandlerValue.Bare(value);
+
+    /// <summary>What every method is forwarded to; null where it is not so.</summary>
+    internal RpcConnection? Connection => _value as RpcConnection;
+
+    /// <summary>Whether calls of some methods are forwarded.</summary>
+    internal bool Forwards => _value is RpcConnection || (_value is IDictionary byMethod
+        && byMethod.Values.Cast<object?>().Any(value => HandlerValue.Bare(value) is RpcConnection));
 
     /// <summary>The handlers by method.</summary>
     /// <exception cref="RpcException">A name that no method has,
@@ -27,11 +34,17 @@ public sealed class RpcHandlerSource
             return methods.ToDictionary(method => method, method => values.ToHandler(method, forAll));
         }
 
+        if (Connection is { } connection)
+        {
+            RpcMethodHandler forwards = values.ForAll(connection);
+            return methods.ToDictionary(method => method, _ => forwards);
+        }
+
         if (_value is not IDictionary byMethod)
         {
             throw HandlerValue.Invalid(
                 "-Handler takes a hashtable of handlers by method, @{ METHOD = { ... } }, or one script "
-                + "block for all methods.");
+                + "block or connection for all methods.");
         }
 
         Dictionary<RpcMethodInfo, RpcMethodHandler> handlers = [];

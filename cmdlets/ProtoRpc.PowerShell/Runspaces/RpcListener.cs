@@ -9,7 +9,12 @@ public class RpcListener
 {
     private readonly IRpcServer _server;
     private readonly RpcServer? _services;
-    private readonly HandlerPool _pool;
+    private readonly Lock _gate = new();
+    private HandlerPool _handlers;
+    private HandlerPool? _filters;
+
+    // Also those whose last calls still run.
+    private List<HandlerPool> _pools;
 
     internal RpcListener(int id, RpcSchema schema, RpcServer server, HandlerPool pool)
     {
@@ -18,7 +23,9 @@ public class RpcListener
         InterfaceId = [.. server.Services.Select(service => service.Value)];
         _server = server;
         _services = server;
-        _pool = pool;
+        _handlers = pool;
+        _filters = pool.HasFilters ? pool : null;
+        _pools = [pool];
     }
 
     internal RpcListener(int id, RpcRawServer server, HandlerPool pool)
@@ -26,7 +33,9 @@ public class RpcListener
         Id = id;
         InterfaceId = [server.InterfaceId];
         _server = server;
-        _pool = pool;
+        _handlers = pool;
+        _filters = pool.HasFilters ? pool : null;
+        _pools = [pool];
     }
 
     /// <summary>Its number in this runspace.</summary>
@@ -66,11 +75,11 @@ public class RpcListener
     public int InFlight => _server.Counters.InFlight;
 
     /// <summary>Workers that run handlers; made when they are needed.</summary>
-    public int Workers => _pool.WorkerCount;
+    public int Workers => Pools.Sum(pool => pool.WorkerCount);
 
     /// <summary>Workers that were written off: their handlers were stopped,
     /// and still run .NET code.</summary>
-    public int StuckWorkers => _pool.StuckWorkerCount;
+    public int StuckWorkers => Pools.Sum(pool => pool.StuckWorkerCount);
 
     /// <summary>When it began to listen.</summary>
     public DateTimeOffset Started { get; } = DateTimeOffset.Now;
@@ -89,7 +98,28 @@ public class RpcListener
 
     internal IReadOnlyList<RpcSession> Sessions => _services?.Sessions ?? [];
 
-    internal HandlerStreams Streams => _pool.Streams;
+    internal HandlerStreams Streams => _handlers.Streams;
+
+    /// <summary>What stands before the filters.</summary>
+    internal IReadOnlyList<IRpcInterceptor> Authorization { get; init; } = [];
+
+    /// <summary>What runs the handler of pings; null where there is none.</summary>
+    internal HandlerPool? Pings { get; init; }
+
+    /// <summary>Adds HTTP to a server's options, where endpoints need it.</summary>
+    internal Func<RpcEndpoint[], RpcServerOptions>? AddHttp { get; init; }
+
+    /// <summary>The server of its services.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: it serves bytes.</exception>
+    internal RpcServer Server => _services ?? throw new RpcException(
+        RpcStatusCode.FailedPrecondition,
+        $"The {this} is one of the raw layer, which cannot be changed. Stop it, and start another.")
+    {
+        ErrorId = RpcErrorIds.RawListener,
+    };
+
+    /// <summary>What runs its handlers.</summary>
+    internal HandlerPool Handlers => _handlers;
 
     internal bool IsListening => _server.IsListening;
 
@@ -99,12 +129,41 @@ public class RpcListener
     internal void Stop(TimeSpan? drain)
     {
         _server.StopAsync(drain).GetAwaiter().GetResult();
-        _pool.Dispose();
+        foreach (HandlerPool pool in Pools)
+        {
+            pool.Dispose();
+        }
+
         Record?.Dispose();
         Termination.Remove(this);
     }
 
+    /// <summary>Replaces handlers, filters and endpoints, all or none.</summary>
+    /// <param name="change">What is replaced.</param>
+    /// <param name="pool">What runs the new scripts; null where there are none.</param>
+    /// <returns>Ends when the endpoints that go are closed.</returns>
+    /// <exception cref="RpcException">Nothing was replaced, and why.</exception>
+    internal Task ChangeAsync(RpcServerChange change, HandlerPool? pool)
+    {
+        lock (_gate)
+        {
+            Task closing = Server.ChangeAsync(change);
+            _handlers = change.Handlers is null ? _handlers : pool!;
+            _filters = change.Interceptors is null ? _filters : pool is { HasFilters: true } ? pool : null;
+            List<HandlerPool> used = [.. new[] { _handlers, _filters, Pings }.OfType<HandlerPool>()];
+            foreach (HandlerPool old in _pools.Except(used))
+            {
+                old.Retire();
+            }
+
+            _pools = [.. _pools.Where(known => known.WorkerCount > 0).Union(used)];
+            return closing;
+        }
+    }
+
     internal bool RemoveSession(Guid id) => _services?.RemoveSession(id) == true;
+
+    private List<HandlerPool> Pools => _pools;
 
     /// <inheritdoc/>
     public override string ToString() => $"listener {Id} on {string.Join(", ", _server.Endpoints)}";

@@ -53,7 +53,7 @@ public static class RpcGateway
         ArgumentNullException.ThrowIfNull(server);
         ArgumentNullException.ThrowIfNull(client);
         ArgumentNullException.ThrowIfNull(services);
-        ForwardingHandler handler = new(client, options, isForAll: true);
+        RpcMethodHandler handler = HandlerOfAll(client, options);
         foreach (RpcServiceInfo wanted in ServicesOf(client, services))
         {
             RpcServiceInfo? service = server.FindService(wanted.FullName);
@@ -80,6 +80,11 @@ public static class RpcGateway
         ArgumentNullException.ThrowIfNull(client);
         return new ForwardingHandler(client, options, isForAll: false);
     }
+
+    /// <summary>The same for whatever methods there are: those that the client cannot call are refused when
+    /// they are called.</summary>
+    internal static RpcMethodHandler HandlerOfAll(RpcClient client, RpcGatewayOptions? options) =>
+        new ForwardingHandler(client, options, isForAll: true);
 
     /// <summary>The services that a gateway to a client serves where none is named.</summary>
     internal static IReadOnlyList<RpcServiceInfo> ServicesOf(

@@ -1,0 +1,202 @@
+using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Parameters;
+using ProtoRpc.PowerShell.Runspaces;
+
+namespace ProtoRpc;
+
+[Cmdlet(
+    VerbsCommon.Set, "RpcListener", DefaultParameterSetName = ByListener, SupportsShouldProcess = true)]
+[OutputType(typeof(RpcListener))]
+public sealed class SetRpcListenerCommand : RpcHandlersCommand
+{
+    private const string ByListener = "Listener";
+    private const string ById = "Id";
+
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByListener)]
+    [ArgumentCompleter(typeof(ListenerCompleter))]
+    public RpcListener[] Listener { get; set; } = [];
+
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ById)]
+    [ArgumentCompleter(typeof(ListenerIdCompleter))]
+    public int[] Id { get; set; } = [];
+
+    [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(HandlerCompleter))]
+    public RpcHandlerSource? Handler { get; set; }
+
+    [Parameter]
+    [AllowEmptyCollection]
+    public ScriptBlock[]? Filter { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(EndpointCompleter))]
+    public string[] Endpoint { get; set; } = [];
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string[] ForwardHeader { get; set; } = [];
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string[] BlockHeader { get; set; } = [];
+
+    [Parameter]
+    [Deadline(AllowZero = true)]
+    public TimeSpan? DrainTimeout { get; set; }
+
+    [Parameter]
+    public SwitchParameter PassThru { get; set; }
+
+    private bool HasFilters => MyInvocation.BoundParameters.ContainsKey(nameof(Filter));
+
+    protected override void Begin()
+    {
+        try
+        {
+            RequireImpersonation();
+            CheckParameters();
+        }
+        catch (RpcException e)
+        {
+            Fail(e);
+        }
+    }
+
+    protected override void Process()
+    {
+        foreach (RpcListener listener in ParameterSetName == ByListener
+            ? Listener
+            : WithIds(RunspaceStore.Current.Listeners, Id, l => l.Id, "listener"))
+        {
+            try
+            {
+                Change(listener);
+            }
+            catch (RpcException e)
+            {
+                WriteError(RpcErrors.ToRecord(e, listener));
+            }
+        }
+    }
+
+    private void CheckParameters()
+    {
+        ICollection<string> given = MyInvocation.BoundParameters.Keys;
+        bool hasScripts = Handler is not null || HasFilters;
+        if (!hasScripts && Endpoint.Length == 0)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, "Nothing to set. Give -Handler, -Filter or -Endpoint.")
+            {
+                ErrorId = RpcErrorIds.NothingToSet,
+            };
+        }
+
+        foreach (string name in new[]
+        {
+            nameof(ThrottleLimit), nameof(Module), nameof(InitializationScript), nameof(Impersonate),
+        })
+        {
+            EndpointParameters.CheckNeeded(given, name, hasScripts ? null : "-Handler or -Filter");
+        }
+
+        foreach (string name in new[] { nameof(ForwardHeader), nameof(BlockHeader) })
+        {
+            EndpointParameters.CheckNeeded(
+                given, name, Handler?.Forwards == true ? null : "-Handler, with a connection");
+        }
+
+        EndpointParameters.CheckNeeded(
+            given, nameof(DrainTimeout), Endpoint.Length == 0 ? "-Endpoint" : null);
+    }
+
+    private void Change(RpcListener listener)
+    {
+        RpcServer server = listener.Server;
+        RpcEndpoint[] endpoints = [.. Endpoint.Select(RpcEndpoint.Parse)];
+        HandlerEnvironment? environment = Handler is null && !HasFilters ? null : CreateEnvironment();
+        HandlerPool? pool = environment is null ? null : CreatePool(environment, listener);
+        RpcGatewayOptions gateway = new() { ForwardHeaders = ForwardHeader, BlockHeaders = BlockHeader };
+        RpcServerChange change = new()
+        {
+            Handlers = Handler?.Resolve(
+                server.Services.Select(service => service.Key),
+                new HandlerValue(environment!, pool!, gateway))
+                .ToDictionary(pair => pair.Key.FullName, pair => pair.Value),
+            Interceptors = HasFilters
+                ? [.. listener.Authorization, .. CreateFilters(Filter ?? [], environment!, pool!)]
+                : null,
+            Endpoints = endpoints.Length > 0 ? endpoints : null,
+            Faces = endpoints.Length > 0 ? listener.AddHttp?.Invoke(endpoints).Faces : null,
+            DrainTimeout = DrainTimeout,
+        };
+        if (!ShouldProcess(listener.ToString(), "Change the listener"))
+        {
+            return;
+        }
+
+        Apply(listener, change, pool);
+        if (PassThru)
+        {
+            WriteObject(listener);
+        }
+    }
+
+    private void Apply(RpcListener listener, RpcServerChange change, HandlerPool? pool)
+    {
+        Task closing;
+        try
+        {
+            if (pool is not null)
+            {
+                StartWorkers(pool);
+            }
+
+            closing = listener.ChangeAsync(change, pool);
+        }
+        catch (Exception e)
+        {
+            pool?.Dispose();
+            if (e is IContainsErrorRecord failed)
+            {
+                ThrowTerminatingError(failed.ErrorRecord);
+            }
+
+            throw;
+        }
+
+        Wait(closing);
+    }
+
+    // Ctrl+C ends the wait for the endpoints that go, and not their closing.
+    private void Wait(Task closing)
+    {
+        try
+        {
+            closing.Wait(Cancellation);
+        }
+        catch (OperationCanceledException)
+        {
+        }
+    }
+
+    // What is not given stays as it is.
+    private HandlerPool CreatePool(HandlerEnvironment environment, RpcListener listener)
+    {
+        HandlerPool before = listener.Handlers;
+        ICollection<string> given = MyInvocation.BoundParameters.Keys;
+        return new HandlerPool(
+            environment,
+            before.Streams,
+            given.Contains(nameof(ThrottleLimit)) ? ThrottleLimit : before.MaxWorkers,
+            before.Limits)
+        {
+            HasFilters = HasFilters && Filter is { Length: > 0 },
+            Impersonates = given.Contains(nameof(Impersonate)) ? Impersonate : before.Impersonates,
+        };
+    }
+}

@@ -1,0 +1,214 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Set-RpcListener' {
+    AfterEach {
+        Get-RpcConnection | Disconnect-RpcEndpoint
+        Get-RpcListener | Stop-RpcListener -DrainTimeout 0
+    }
+
+    Context 'handlers' {
+        It 'replaces script blocks, by object and by id' {
+            $listener = Start-TestListener @{ SayHello = { @{ text = 'one' } } }
+            $rpc = Connect-Test $listener
+            $two = 'two'
+
+            $listener | Set-RpcListener -Handler @{ SayHello = { @{ text = $using:two } } } | Should -BeNullOrEmpty
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'two'
+
+            Set-RpcListener $listener.Id -Handler @{ SayHello = @{ text = 'three' } } -PassThru |
+                Should -Be $listener
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'three'
+        }
+
+        It 'leaves methods without a handler that it does not name' {
+            $listener = Start-TestListener @{ SayHello = { }; Fail = { } }
+
+            Set-RpcListener $listener -Handler @{ SayHello = { } }
+
+            Connect-Test $listener | Invoke-RpcMethod Fail @{} -ErrorAction SilentlyContinue -ErrorVariable failed
+            $failed[0].Exception.Code | Should -Be 'Unimplemented'
+        }
+
+        It 'lets calls that run end with the old handler' {
+            $began = [Threading.ManualResetEventSlim]::new()
+            $goesOn = [Threading.ManualResetEventSlim]::new()
+            $listener = Start-TestListener @{
+                SayHello = {
+                    ($using:began).Set()
+                    $null = ($using:goesOn).Wait(20000)
+                    @{ text = 'old' }
+                }
+            }
+            $running = Connect-Test $listener | Invoke-RpcMethod SayHello @{} -AsJob
+            $began.Wait(20000) | Should -BeTrue
+
+            Set-RpcListener $listener -Handler @{ SayHello = { @{ text = 'new' } } }
+
+            (Connect-Test $listener | Invoke-RpcMethod SayHello @{}).text | Should -Be 'new'
+            $goesOn.Set()
+            ($running | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'old'
+            Wait-Until { $listener.Workers -le 2 } | Should -BeTrue
+        }
+
+        It 'ends the workers of handlers that are gone' {
+            $listener = Start-TestListener @{ SayHello = { @{ text = "$(Get-Variable n -ValueOnly)" } } } `
+                -With @{ InitializationScript = { $global:n = 1 } }
+            $rpc = Connect-Test $listener
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be '1'
+
+            foreach ($i in 1..5) {
+                Set-RpcListener $listener -Handler @{ SayHello = { @{ text = $using:i } } }
+                ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be "$i"
+            }
+            Wait-Until { $listener.Workers -le 2 } | Should -BeTrue
+            Set-RpcListener $listener -Handler @{ SayHello = @{ text = 'canned' } }
+            Wait-Until { $listener.Workers -eq 0 } | Should -BeTrue
+        }
+
+        It 'forwards to a connection' {
+            $server = Start-TestListener @{ SayHello = { @{ text = "behind $($Request.name)" } } }
+            $listener = Start-TestListener @{ SayHello = { @{ text = 'own' } } }
+
+            Set-RpcListener $listener -Handler (Connect-Test $server)
+
+            (Connect-Test $listener | Invoke-RpcMethod SayHello @{ name = 'x' }).text | Should -Be 'behind x'
+        }
+
+        It 'keeps the records of the listener' {
+            $listener = Start-TestListener @{ SayHello = { Write-Warning 'one' } }
+            $rpc = Connect-Test $listener
+            $null = $rpc | Invoke-RpcMethod SayHello @{}
+            Set-RpcListener $listener -Handler @{ SayHello = { Write-Warning 'two' } }
+            $null = $rpc | Invoke-RpcMethod SayHello @{}
+
+            $warnings = Receive-RpcListener $listener 3>&1
+            "$warnings" | Should -Be 'one two'
+        }
+    }
+
+    Context 'filters' {
+        It 'replaces and removes them, and keeps handlers and -Authorization' {
+            $listener = Start-TestListener @{ SayHello = { @{ text = 'x' } } } -With @{
+                Filter = { $reply = $Next.Invoke(); $reply.text += '1'; $reply }
+                Authorization = @{ 'demo.Greeter/SayHello' = 'anonymous' }
+            }
+            $rpc = Connect-Test $listener
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'x1'
+
+            Set-RpcListener $listener -Filter { $reply = $Next.Invoke(); $reply.text += '2'; $reply }
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'x2'
+
+            Set-RpcListener $listener -Filter @()
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'x'
+            $rpc | Invoke-RpcMethod Fail @{} -ErrorAction SilentlyContinue -ErrorVariable failed
+            $failed[0].Exception.Code | Should -BeIn 'PermissionDenied', 'Unauthenticated'
+        }
+
+        It 'keeps them while handlers are replaced' {
+            $listener = Start-TestListener @{ SayHello = { @{ text = 'x' } } } -With @{
+                Filter = { $reply = $Next.Invoke(); $reply.text += '!'; $reply }
+            }
+            $rpc = Connect-Test $listener
+
+            Set-RpcListener $listener -Handler @{ SayHello = { @{ text = 'y' } } }
+
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'y!'
+            Set-RpcListener $listener -Handler @{ SayHello = { @{ text = 'z' } } } -Filter {
+                $reply = $Next.Invoke(); $reply.text += '?'; $reply
+            }
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'z?'
+        }
+    }
+
+    Context 'endpoints' {
+        It 'keeps those that stay, and closes the others' {
+            $listener = Start-TestListener @{ SayHello = { @{ text = 'x' } } } `
+                -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]', "ncalrpc:[$(New-TestName)]"
+            $tcp, $local = $listener.Endpoint
+            $rpc = Connect-Test $listener
+            $null = $rpc | Invoke-RpcMethod SayHello @{}
+
+            Set-RpcListener $listener -Endpoint $tcp, "ncalrpc:[$(New-TestName)]"
+
+            $listener.Endpoint[0] | Should -Be $tcp
+            $listener.Endpoint | Should -Not -Contain $local
+            ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'x'
+            $rpc.Calls | Should -Be 2
+            { Connect-RpcEndpoint $local -Schema $listener.Schema -Service demo.Greeter -ErrorAction Stop } |
+                Should -Throw
+        }
+
+        It 'adds HTTP to a listener that had none' {
+            $listener = Start-TestListener @{ SayHello = { @{ text = "hi $($Request.name)" } } }
+
+            Set-RpcListener $listener -Endpoint ($listener.Endpoint + 'http://127.0.0.1:0/' + 'grpc://127.0.0.1:0')
+
+            $uri = "$($listener.Endpoint[1])demo.Greeter/SayHello"
+            (Invoke-RestMethod $uri -Method Post -ContentType application/json -Body '{"name":"Bo"}').text |
+                Should -Be 'hi Bo'
+            (Connect-Test $listener 2 | Invoke-RpcMethod SayHello @{ name = 'Cy' }).text | Should -Be 'hi Cy'
+        }
+    }
+
+    Context 'all or none' {
+        It 'changes nothing when an endpoint is taken' {
+            $other = Start-TestListener { } -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]'
+            $listener = Start-TestListener @{ SayHello = { @{ text = 'old' } } }
+            $before = $listener.Endpoint
+
+            { Set-RpcListener $listener -Handler @{ SayHello = { @{ text = 'new' } } } -ErrorAction Stop `
+                    -Endpoint "ncalrpc:[$(New-TestName)]", $other.Endpoint[0] } | Should -Throw
+
+            $listener.Endpoint | Should -Be $before
+            (Connect-Test $listener | Invoke-RpcMethod SayHello @{}).text | Should -Be 'old'
+            $listener.Workers | Should -Be 1
+        }
+
+        It 'changes nothing when <Name>' -TestCases @(
+            @{ Name = 'a method is unknown'; With = @{ Handler = @{ SayHelo = { } } }; Id = 'MethodNotFound,*' }
+            @{ Name = 'a field is unknown'; With = @{ Handler = @{ SayHello = @{ txt = 1 } } }; Id = 'UnknownField,*' }
+            @{
+                Name = 'the initialization fails'
+                With = @{ Handler = @{ SayHello = { } }; InitializationScript = { throw 'no' } }
+                Id = '*'
+            }
+            @{ Name = 'an endpoint is none'; With = @{ Endpoint = 'nowhere' }; Id = 'InvalidEndpoint,*' }
+        ) {
+            $listener = Start-TestListener @{ SayHello = { @{ text = 'old' } } }
+
+            { Set-RpcListener $listener @With -ErrorAction Stop } | Should -Throw -ErrorId $Id
+
+            (Connect-Test $listener | Invoke-RpcMethod SayHello @{}).text | Should -Be 'old'
+        }
+
+        It 'does nothing with -WhatIf' {
+            $listener = Start-TestListener @{ SayHello = { @{ text = 'old' } } }
+
+            Set-RpcListener $listener -Handler @{ SayHello = { @{ text = 'new' } } } -WhatIf
+
+            (Connect-Test $listener | Invoke-RpcMethod SayHello @{}).text | Should -Be 'old'
+        }
+    }
+
+    Context 'bad arguments' {
+        It 'needs something to set' {
+            { Start-TestListener { } | Set-RpcListener } | Should -Throw -ErrorId 'NothingToSet,*'
+        }
+
+        It 'refuses a listener of the raw layer' {
+            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -RawHandler { $Bytes }
+            { $raw | Set-RpcListener -Filter { } -ErrorAction Stop } | Should -Throw -ErrorId 'RawListener,*'
+        }
+
+        It 'refuses a listener that has stopped' {
+            $listener = Start-TestListener { }
+            $listener | Stop-RpcListener
+            { $listener | Set-RpcListener -Handler { } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.FailedPrecondition,*'
+        }
+
+        It 'says which id no listener has' {
+            { Set-RpcListener 99999 -Handler { } -ErrorAction Stop } | Should -Throw '*99999*'
+        }
+    }
+}
