@@ -87,8 +87,8 @@ internal sealed class HandlerPool : IDisposable
         first.WaitUntilReady();
     }
 
-    /// <summary>Lets its workers end when their calls have. Calls that begin nevertheless, as one whose request
-    /// was still on its way, are run all the same.</summary>
+    /// <summary>Lets its workers end when their calls have. Calls that begin nevertheless, as one whose
+    /// request was still on its way, are run all the same.</summary>
     public void Retire()
     {
         lock (_gate)

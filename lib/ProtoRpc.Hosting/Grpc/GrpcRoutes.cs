@@ -25,7 +25,8 @@ internal sealed class GrpcRoutes
 
     /// <summary>The names of the services.</summary>
     public IEnumerable<string> Services =>
-        _methods.Keys.Concat(_further.Keys).Select(path => path[1..path.LastIndexOf('/')]).Concat(_services.Keys).Distinct();
+        _methods.Keys.Concat(_further.Keys).Select(path => path[1..path.LastIndexOf('/')])
+            .Concat(_services.Keys).Distinct();
 
     /// <summary>The method of a path.</summary>
     /// <exception cref="RpcException">Unimplemented: there is none.</exception>

@@ -95,8 +95,8 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
 
     /// <summary>Changes what is served, and where: all of it, or nothing when an endpoint cannot be
     /// bound.</summary>
-    /// <param name="wanted">The endpoints from now on: those that are bound already stay as they are. Null for
-    /// those that there are.</param>
+    /// <param name="wanted">The endpoints from now on: those that are bound already stay as they are. Null
+    /// for those that there are.</param>
     /// <param name="useTls">Whether native endpoints on TCP use TLS.</param>
     /// <param name="certificate">The certificate of the endpoints with TLS; null for none.</param>
     /// <param name="bind">Binds an endpoint.</param>

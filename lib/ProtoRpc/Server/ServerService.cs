@@ -45,7 +45,8 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
     /// <param name="interceptors">What stands around them.</param>
     /// <exception cref="RpcException">A handler does not fit its method.</exception>
     public Dictionary<string, ServerMethod> Prepare(
-        IReadOnlyDictionary<string, RpcMethodHandler>? handlers, IReadOnlyList<IRpcInterceptor> interceptors) =>
+        IReadOnlyDictionary<string, RpcMethodHandler>? handlers,
+        IReadOnlyList<IRpcInterceptor> interceptors) =>
         handlers is null
             ? _methods.ToDictionary(
                 pair => pair.Key, pair => pair.Value.With(interceptors), StringComparer.Ordinal)
