@@ -21,6 +21,7 @@ internal static class ToolCommand
             InvokeVerb.Create(console),
             ListenVerb.Create(console),
             PingVerb.Create(console),
+            ProxyVerb.Create(console),
         };
 
         // @FILE is the file of a message here, not a file of further arguments.

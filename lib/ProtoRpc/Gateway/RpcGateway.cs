@@ -16,16 +16,18 @@ namespace ProtoRpc;
 /// </code></example>
 public static class RpcGateway
 {
-    /// <summary>A server that passes on all calls of all services that the client's schema declares, but for
-    /// those of gRPC itself, such as reflection, which it serves itself.</summary>
+    /// <summary>A server that passes on all calls of services that the client's schema declares. Those of
+    /// gRPC itself, such as reflection, it serves itself unless they are named.</summary>
     /// <param name="client">Who calls the other server.</param>
     /// <param name="options">What passes; null for the defaults.</param>
     /// <param name="serverOptions">How the server behaves; null for the defaults.</param>
+    /// <param name="services">Names of services, bare or full; none for all.</param>
     /// <exception cref="RpcException">FailedPrecondition: the client has no schema, or one without
     /// services.</exception>
     public static RpcServer Create(
-        RpcClient client, RpcGatewayOptions? options = null, RpcServerOptions? serverOptions = null) =>
-        new RpcServer((serverOptions ?? new RpcServerOptions()).Copy()).Forward(client, options);
+        RpcClient client, RpcGatewayOptions? options = null, RpcServerOptions? serverOptions = null,
+        params IReadOnlyList<string> services) =>
+        new RpcServer((serverOptions ?? new RpcServerOptions()).Copy()).Forward(client, options, services);
 
     /// <summary>Passes on the calls of all methods of services that have no handler of their own.</summary>
     /// <param name="server">The server, before it listens.
