@@ -1,5 +1,6 @@
 using ProtoRpc.Benchmarks;
 using ProtoRpc.Benchmarks.Codec;
+using ProtoRpc.Benchmarks.Gateway;
 using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Security;
@@ -9,7 +10,7 @@ using ProtoRpc.Benchmarks.Transport;
 const string Usage = """
     dotnet run -c Release --project tests/benchmarks -- COMMAND [options]
 
-    transport|security|codec|formats|http|grpc|all
+    transport|gateway|security|codec|formats|http|grpc|all
 
       --transports ncalrpc,tcp   the transports to measure, of ncalrpc, np and tcp
       --records 0                records in each message, as 0,10,100,1000
@@ -36,6 +37,9 @@ try
     {
         case "transport":
             TransportBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "gateway":
+            GatewayBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
             return 0;
         case "security":
             SecurityBenchmark.Run(BenchmarkOptions.Parse(args[1..]));

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using ProtoRpc.Benchmarks.Gateway;
 using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Security;
@@ -21,8 +22,12 @@ internal static class WorkerRole
     public const string Numbers = "numbers";
     public const string MinimalApi = "api";
 
+    /// <summary>Before the address of the server that a gateway passes calls on to.</summary>
+    public const string Gateway = "gateway=";
+
     /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, <see cref="Search"/>, <see cref="Numbers"/>,
-    /// <see cref="MinimalApi"/>, or one of <see cref="CallSecurity"/>.</param>
+    /// <see cref="MinimalApi"/>, <see cref="Gateway"/> with an address, or one of
+    /// <see cref="CallSecurity"/>.</param>
     /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
     public static int Serve(string kind, string[] arguments)
     {
@@ -40,6 +45,8 @@ internal static class WorkerRole
         {
             RpcServer rpc = kind == Search ? SearchServer.Serve(address)
                 : kind == Numbers ? NumbersServer.Serve(address)
+                : kind.StartsWith(Gateway, StringComparison.Ordinal)
+                    ? GatewayBenchmark.Serve(kind[Gateway.Length..], address)
                 : RpcCaller.Serve(
                     SampleData.LoadSchema(), address, Number(arguments[1]), CallSecurity.OfServer(kind));
             address = rpc.Endpoints[0].ToString();
