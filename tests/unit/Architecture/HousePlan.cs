@@ -84,7 +84,6 @@ internal static class HousePlan
         ["Schema/Sources"] = "reads .proto files, and starts protoc",
         ["Hosting"] = "hands sockets to Kestrel",
         ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",
-        ["ProtoRpc.Server.Recording.RecordFile"] = "writes the calls of a server to a file",
         ["ProtoRpc.Mocks.ReplayFile"] = "reads a file of recorded calls",
         ["ProtoRpc.Security.UnixPeer"] = "asks a connected socket who is at its other end",
         ["ProtoRpc.Security.WindowsPeer"] = "asks a connected pipe who is at its other end",

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Threading.Channels;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Server.Recording;
 
@@ -12,7 +13,7 @@ internal sealed class RecordWriter : IDisposable
         Channel.CreateUnbounded<RpcRecordedCall>(new() { SingleReader = true });
 
     private readonly ArrayBufferWriter<byte> _batch = new();
-    private readonly RecordFile _file;
+    private readonly AppendedFile _file;
     private readonly RecordLine _line;
     private readonly RpcCallRecorderOptions _options;
     private readonly Task _loop;
@@ -22,9 +23,11 @@ internal sealed class RecordWriter : IDisposable
     private long _lost;
     private bool _fails;
 
-    public RecordWriter(RecordFile file, RecordLine line, RpcCallRecorderOptions options)
+    /// <summary>Opens the file, or makes it, readable and writable for its owner alone.</summary>
+    /// <exception cref="RpcException">The file cannot be written, and why.</exception>
+    public RecordWriter(string path, RecordLine line, RpcCallRecorderOptions options)
     {
-        _file = file;
+        _file = Open(path);
         _line = line;
         _options = options;
         _loop = Task.Run(RunAsync);
@@ -60,6 +63,24 @@ internal sealed class RecordWriter : IDisposable
         if (Lost > 0)
         {
             Warn($"{Lost} calls were not recorded to '{_file.Path}'. {Written} were.");
+        }
+    }
+
+    private static AppendedFile Open(string path)
+    {
+        try
+        {
+            AppendedFile file = new(path);
+            file.Append(default);
+            return file;
+        }
+        catch (Exception e) when (AppendedFile.IsRefusal(e))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"Calls cannot be recorded to '{path}': {e.Message}", e)
+            {
+                ErrorId = RpcErrorIds.CannotWriteFile,
+            };
         }
     }
 
@@ -105,7 +126,7 @@ internal sealed class RecordWriter : IDisposable
     {
         try
         {
-            _file.Append(_batch.WrittenSpan);
+            _file.Append(_batch.WrittenMemory);
             Interlocked.Add(ref _written, calls);
             if (_fails)
             {
@@ -113,7 +134,7 @@ internal sealed class RecordWriter : IDisposable
                 Warn($"Calls are recorded to '{_file.Path}' again; {Lost} were not.");
             }
         }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException or ObjectDisposedException)
+        catch (Exception e) when (AppendedFile.IsRefusal(e))
         {
             Interlocked.Add(ref _lost, calls);
             if (!_fails)

@@ -24,7 +24,7 @@ public sealed class RpcCallRecorder : IRpcInterceptor, IDisposable
         ArgumentException.ThrowIfNullOrEmpty(path);
         options = options is null ? new RpcCallRecorderOptions() : options with { };
         Mask = new MessageMask(options.Mask);
-        _writer = new RecordWriter(RecordFile.Open(path), new RecordLine(Mask), options);
+        _writer = new RecordWriter(path, new RecordLine(Mask), options);
         _capture = new Capture(_writer);
     }
 
