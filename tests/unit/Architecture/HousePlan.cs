@@ -55,7 +55,8 @@ internal static class HousePlan
         ["cmdlets/Calls"] = Cmdlets,
         ["cmdlets/Method"] = [.. Cmdlets, "cmdlets/Calls"],
         ["cmdlets/Message"] = Cmdlets,
-        ["cmdlets/Mock"] = Cmdlets,
+        // A mock is a listener.
+        ["cmdlets/Mock"] = [.. Cmdlets, "cmdlets/Listener"],
         ["cmdlets/Session"] = Cmdlets,
         ["cmdlets/Service"] = Service,
     };
