@@ -43,6 +43,23 @@ public static class TerminalText
         return shown.ToString();
     }
 
+    /// <summary>The same on one line, cut where it is longer: line feeds and tabs are written as
+    /// <c>\u000A</c>, too.</summary>
+    internal static string OneLine(string? text, int maxLength)
+    {
+        if (text is not null && text.Length > maxLength)
+        {
+            text = string.Concat(text.AsSpan(0, maxLength - 3), "...");
+        }
+
+        string line = Neutralize(text);
+        return line.AsSpan().ContainsAny('\r', '\n', '\t')
+            ? line.Replace("\r", "\\u000D", StringComparison.Ordinal)
+                .Replace("\n", "\\u000A", StringComparison.Ordinal)
+                .Replace("\t", "\\u0009", StringComparison.Ordinal)
+            : line;
+    }
+
     /// <summary>The same for names and values.</summary>
     internal static IReadOnlyDictionary<string, string> Neutralize(IReadOnlyDictionary<string, string> texts)
     {

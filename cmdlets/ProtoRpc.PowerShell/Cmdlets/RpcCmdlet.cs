@@ -13,6 +13,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     private readonly CancellationTokenSource _stopping = new();
     private long _row;
     private bool _inRow;
+    private bool? _isDebug;
 
     /// <summary>Cancelled by Ctrl+C.</summary>
     protected CancellationToken Cancellation => _stopping.Token;
@@ -84,8 +85,10 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     /// <returns>Whether it succeeded.</returns>
     protected bool Guard(object? target, Action action)
     {
+        PendingTrace? trace = IsDebug ? RunspaceStore.Current.Trace : null;
         try
         {
+            trace?.Enter();
             action();
             return true;
         }
@@ -104,12 +107,33 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         }
         finally
         {
-            if (!Stopping)
-            {
-                RunspaceStore.Current.DebugLog.WriteTo(WriteDebug);
-            }
+            trace?.Leave();
+            WritePendingDebug();
         }
     }
+
+    /// <summary>Whether verbose lines are shown, so that it is worth to gather what they say.</summary>
+    private protected bool IsVerbose => IsDebug || Shows("Verbose");
+
+    /// <summary>Whether debug lines are shown, so that it is worth to trace.</summary>
+    private protected bool IsDebug => _isDebug ??= Shows("Debug");
+
+    /// <summary>Writes what clients have said to the debug stream.</summary>
+    private protected void WritePendingDebug()
+    {
+        if (!Stopping)
+        {
+            RunspaceStore.Current.DebugLog.WriteTo(WriteDebug);
+        }
+    }
+
+    private bool Shows(string name) => IsGiven(name)
+        ?? LanguagePrimitives.ConvertTo<ActionPreference>(GetVariableValue($"{name}Preference"))
+            is not (ActionPreference.SilentlyContinue or ActionPreference.Ignore);
+
+    private bool? IsGiven(string name) => MyInvocation.BoundParameters.TryGetValue(name, out object? given)
+        ? LanguagePrimitives.IsTrue(given)
+        : null;
 
     /// <summary>Ends the cmdlet with an error.</summary>
     protected void Fail(RpcException exception, object? target = null) =>
@@ -119,7 +143,18 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     protected new void WriteWarning(string text) => base.WriteWarning(TerminalText.Neutralize(text));
 
     /// <summary>Writes a verbose line, which may quote a peer or a schema.</summary>
-    protected new void WriteVerbose(string text) => base.WriteVerbose(TerminalText.Neutralize(text));
+    protected new void WriteVerbose(string text)
+    {
+        // The shell asks whether to go on after each verbose line of a cmdlet with -Debug and no -Verbose.
+        if (IsGiven("Debug") == true && IsGiven("Verbose") is null)
+        {
+            WriteDebug(text);
+        }
+        else
+        {
+            base.WriteVerbose(TerminalText.Neutralize(text));
+        }
+    }
 
     /// <summary>Writes a debug line, which may quote a peer or a schema.</summary>
     protected new void WriteDebug(string text) => base.WriteDebug(TerminalText.Neutralize(text));

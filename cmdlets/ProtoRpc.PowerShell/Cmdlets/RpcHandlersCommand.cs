@@ -114,6 +114,11 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         });
     }
 
+    // Only for a listener that is started with -Debug: a preference of the session is for its own cmdlets.
+    private protected RpcTrace? CreateTrace(HandlerPool pool) => Shows("Debug")
+        ? RpcTrace.To(entry => pool.Streams.Add(new DebugRecord(entry.ToString())))
+        : null;
+
     private bool Shows(string name) =>
         Given(name) is ActionPreference.Continue or ActionPreference.Inquire or ActionPreference.Stop;
 

@@ -1,4 +1,6 @@
 using System.Collections;
+using System.Diagnostics;
+using System.Globalization;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
@@ -110,6 +112,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
             WriteVerbose(Lazy ? $"Will connect to {endpoint}" : $"Connecting to {endpoint}");
         }
 
+        long start = Stopwatch.GetTimestamp();
         RunspaceStore store = RunspaceStore.Current;
         RpcConnection connection = RawInterface is { } raw
             ? new(store.NextId(), ConnectRaw(endpoints[0], raw))
@@ -120,6 +123,9 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         }
 
         store.Add(connection);
+        WriteVerbose(Lazy ? $"Made the connection {connection.Id}" : string.Create(
+            CultureInfo.InvariantCulture,
+            $"Connected to {connection} in {Stopwatch.GetElapsedTime(start).TotalMilliseconds:0.###} ms"));
         WriteObject(connection);
     }
 

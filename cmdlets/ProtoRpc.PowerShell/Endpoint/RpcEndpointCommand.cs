@@ -73,5 +73,6 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
         Service = Service ?? (Listener?.Service is [string only] ? only : null),
         InterfaceId = InterfaceId,
         DebugLog = RunspaceStore.Current.DebugLog.Add,
+        Trace = RunspaceStore.Current.Trace,
     };
 }

@@ -259,6 +259,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
             AccessLog = CreateAccessLog(environment, pool),
+            Trace = CreateTrace(pool),
         };
         RpcRawServer server = RpcRawServer.Create(InterfaceId!.Value, options)
             .OnExecute((client, bytes) => pool.HandleAsync(client, bytes, script));
@@ -311,6 +312,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         UseTls = Tls,
         Security = CreateSecurity(),
         AccessLog = CreateAccessLog(environment, pool),
+        Trace = CreateTrace(pool),
     };
 
     private RpcAccessLog? CreateAccessLog(HandlerEnvironment environment, HandlerPool pool) =>

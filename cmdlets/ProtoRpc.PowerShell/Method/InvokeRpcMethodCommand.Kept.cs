@@ -47,6 +47,7 @@ public sealed partial class InvokeRpcMethodCommand
         ClientKey key = ClientKey.Of(endpoint, schema, options);
         RunspaceStore store = RunspaceStore.Current;
         options.DebugLog = store.DebugLog.Add;
+        options.Trace = store.Trace;
         CancellationToken cancellation = AsJob ? CancellationToken.None : Cancellation;
         return () => store.Clients.Rent(
             key, () => RpcClient.Connect(endpoint, schema, options, cancellation));

@@ -1,3 +1,4 @@
+using ProtoRpc.PowerShell.Method;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Headers;
 
@@ -6,11 +7,51 @@ namespace ProtoRpc;
 // What goes and comes beside the messages of a call.
 public sealed partial class InvokeRpcMethodCommand
 {
+    private CallReport? _report;
+
     // What nobody asked for is not read.
     private RpcResponseInfo? NewInfo() =>
         ResponseHeadersVariable is null && TrailersVariable is null && ResponseExtensionsVariable is null
+            && !IsVerbose
             ? null
             : new RpcResponseInfo();
+
+    // One request and one reply, with a verbose line when the call has ended.
+    private DynamicMessage Invoke(
+        RpcClient client, RpcMethodInfo method, DynamicMessage request, RpcCallOptions options)
+    {
+        BeginReport(client, method, options.Response);
+        RpcStatusCode status = RpcStatusCode.Unknown;
+        try
+        {
+            DynamicMessage reply = client.Invoke(method, request, options, Cancellation);
+            status = RpcStatusCode.OK;
+            return reply;
+        }
+        catch (RpcException e)
+        {
+            status = e.Code;
+            throw;
+        }
+        finally
+        {
+            EndReport(status);
+        }
+    }
+
+    private void BeginReport(RpcClient client, RpcMethodInfo method, RpcResponseInfo? info) =>
+        _report = info is not null && IsVerbose ? new CallReport(method, client.Endpoint, info) : null;
+
+    private void EndReport(RpcStatusCode status)
+    {
+        CallReport? report = _report;
+        _report = null;
+        if (report is not null && !_disposing && !Stopping)
+        {
+            WritePendingDebug();
+            WriteVerbose(report.TextOf(status));
+        }
+    }
 
     private RpcCallOptions Options(
         RpcResponseInfo? info, IProgress<RpcProgress>? progress = null, RpcMethodInfo? method = null) => new()

@@ -130,7 +130,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private object? Request =>
         Message ?? (_connectionIsGiven || Connection is null ? InputObject : null);
 
-    // The pipeline binds its objects later.
     protected override void Begin() => _connectionIsGiven = IsGiven(nameof(Connection));
 
     protected override void Process()
@@ -224,7 +223,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         try
         {
             RpcCallOptions options = Options(info, progress, method);
-            Write(client, client.Invoke(method, ToRequest(method, Request), options, Cancellation));
+            Write(client, Invoke(client, method, ToRequest(method, Request), options));
         }
         finally
         {
@@ -275,7 +274,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     private void OpenStream(RpcClient client, RpcMethodInfo method)
     {
-        _info = NewInfo();
+        BeginReport(client, method, _info = NewInfo());
         _stream = new StreamingInvocation(
             client.Open(method, Options(_info, method: method), Cancellation),
             reply => Write(client, reply),
@@ -302,6 +301,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         {
             stream.Dispose();
             SetVariables(_info);
+            EndReport(stream.Status);
         }
     }
 

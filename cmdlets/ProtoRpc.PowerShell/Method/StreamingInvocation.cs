@@ -28,6 +28,9 @@ internal sealed class StreamingInvocation : IDisposable
         _next = call.ReadAsync().AsTask();
     }
 
+    /// <summary>How the call ended; Cancelled before its end.</summary>
+    public RpcStatusCode Status { get; private set; } = RpcStatusCode.Cancelled;
+
     /// <summary>Sends a message, and writes the replies that are there.</summary>
     /// <returns>False when the server has ended the call.</returns>
     /// <exception cref="RpcException">The call failed.</exception>
@@ -84,10 +87,25 @@ internal sealed class StreamingInvocation : IDisposable
 
     private void ReportProgress() => _progress.Report(() => $"{_sent:N0} sent, {_received:N0} received");
 
+    private bool HasReply()
+    {
+        try
+        {
+            bool hasReply = _next.GetAwaiter().GetResult();
+            Status = hasReply ? Status : RpcStatusCode.OK;
+            return hasReply;
+        }
+        catch (RpcException e)
+        {
+            Status = e.Code;
+            throw;
+        }
+    }
+
     private void TakeReply()
     {
         _over = true;
-        if (_next.GetAwaiter().GetResult())
+        if (HasReply())
         {
             _over = false;
             _received++;

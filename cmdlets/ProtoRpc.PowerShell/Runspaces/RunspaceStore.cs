@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Management.Automation.Runspaces;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Client.Kept;
@@ -14,6 +13,7 @@ internal sealed class RunspaceStore
     private readonly Lock _gate = new();
     private readonly List<RpcConnection> _connections = [];
     private readonly List<RpcListener> _listeners = [];
+    private PendingTrace? _trace;
     private int _lastId;
 
     private RunspaceStore(Runspace runspace)
@@ -37,6 +37,9 @@ internal sealed class RunspaceStore
 
     /// <summary>What Enable-RpcCompletion changed.</summary>
     public ShellCompletion Completion { get; } = new();
+
+    /// <summary>What clients send and receive, while a cmdlet writes to the debug stream.</summary>
+    public PendingTrace Trace => _trace ??= new PendingTrace(DebugLog);
 
     /// <summary>Clients of calls without a connection, kept for the next ones.</summary>
     public KeptClients Clients { get; } =
@@ -160,31 +163,6 @@ internal sealed class RunspaceStore
             // A script that ends because the process shall end leaves running calls their time.
             listener.Stop(Termination.IsRequested ? null : TimeSpan.Zero);
             Remove(listener);
-        }
-    }
-}
-
-/// <summary>Lines for the debug stream that come on any thread and wait for a cmdlet to write them.</summary>
-internal sealed class PendingDebug
-{
-    // A server decides how many there are.
-    private const int MaxLines = 100;
-
-    private readonly ConcurrentQueue<string> _lines = new();
-
-    public void Add(string line)
-    {
-        if (_lines.Count < MaxLines)
-        {
-            _lines.Enqueue(line);
-        }
-    }
-
-    public void WriteTo(Action<string> write)
-    {
-        while (_lines.TryDequeue(out string? line))
-        {
-            write(line);
         }
     }
 }

@@ -35,6 +35,7 @@ internal sealed class GrpcService(
     public async Task HandleAsync(
         HttpContext http, string path, PeerIdentity peer, CancellationToken aborted)
     {
+        HttpTrace.Begin(host.Options.Trace, endpoint, http);
         HttpResponse reply = http.Response;
         bool isAllowed = hosts.Allows(http.Request);
         if (!isAllowed && !(IsGrpc(http.Request) && HttpProtocol.IsHttp2(http.Request.Protocol)))

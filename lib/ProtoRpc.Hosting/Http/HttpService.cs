@@ -60,6 +60,7 @@ internal sealed class HttpService
     public async Task HandleAsync(
         HttpContext http, string path, string basePath, PeerIdentity peer, CancellationToken aborted)
     {
+        HttpTrace.Begin(_host.Options.Trace, _endpoint, http);
         ServerMethod? called = null;
         try
         {

@@ -9,7 +9,9 @@ namespace ProtoRpc.Client;
 /// <param name="retries">How often; 0 for never.</param>
 /// <param name="waits">Whether a server that is not there is tried again until the time is over.</param>
 /// <param name="clock">The time for all tries, pauses included.</param>
-internal sealed class CallRetries(RpcEndpoint endpoint, int retries, bool waits, CallClock clock)
+/// <param name="info">Counts the tries after the first; null for nobody.</param>
+internal sealed class CallRetries(
+    RpcEndpoint endpoint, int retries, bool waits, CallClock clock, RpcResponseInfo? info = null)
 {
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(100);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(5);
@@ -85,6 +87,11 @@ internal sealed class CallRetries(RpcEndpoint endpoint, int retries, bool waits,
         }
 
         _last = failure;
+        if (info is not null)
+        {
+            info.Retries++;
+        }
+
         _made += isAwaited ? 0 : 1;
 
         // So that clients that failed together do not come back together.

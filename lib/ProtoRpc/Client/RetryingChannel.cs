@@ -120,7 +120,8 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
     private bool IsRepeated(CallSpec call) => retries > 0 || call.Options is { WaitForReady: true };
 
     private CallRetries Retries(CallSpec call, CancellationToken cancellation) =>
-        new(endpoint, retries, call.Options is { WaitForReady: true }, call.Clock.For(cancellation));
+        new(endpoint, retries, call.Options is { WaitForReady: true }, call.Clock.For(cancellation),
+            call.Options?.Response);
 
     private CallRetries Connecting(CancellationToken cancellation) =>
         new(endpoint, retries, waits: false, CallClock.Start(Timeout.InfiniteTimeSpan, cancellation));

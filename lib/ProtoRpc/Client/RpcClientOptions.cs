@@ -51,6 +51,9 @@ public sealed record RpcClientOptions
     /// null for nobody. It may be called on any thread.</summary>
     public Action<string>? DebugLog { get; set; }
 
+    /// <summary>Gets what is sent and received, for debugging; null for nobody.</summary>
+    public RpcTrace? Trace { get; set; }
+
     /// <summary>The format of requests to HTTP endpoints, and of the replies that are asked for.</summary>
     public MessageFormat Format { get; set; } = MessageFormats.Binary;
 

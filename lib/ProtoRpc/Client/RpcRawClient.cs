@@ -247,7 +247,8 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         options = options.Copy();
         NativeClient client = NativeClient.Create(
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
-            options.DebugLog);
+            options.DebugLog,
+            options.Trace);
         return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
     }
 

@@ -19,6 +19,16 @@ public sealed class RpcResponseInfo
     /// <summary>What came back on a side channel of the call alone; null for nothing.</summary>
     internal RpcCallContext? Context { get; set; }
 
+    /// <summary>The bytes of the requests that were sent, of all tries, without what the transport puts
+    /// around them.</summary>
+    public long BytesSent { get; internal set; }
+
+    /// <summary>The bytes of the replies that came, without what the transport puts around them.</summary>
+    public long BytesReceived { get; internal set; }
+
+    /// <summary>How often the call was made again, because the server surely did not take it.</summary>
+    public int Retries { get; internal set; }
+
     /// <summary>Whether the latest reply came compressed.</summary>
     public bool IsCompressed { get; internal set; }
 }

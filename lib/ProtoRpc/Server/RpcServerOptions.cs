@@ -65,6 +65,10 @@ public sealed record RpcServerOptions
     /// nowhere.</summary>
     public RpcAccessLog? AccessLog { get; set; }
 
+    /// <summary>Gets what is received and sent, for debugging; null for nobody. Servers of one process that
+    /// share a native endpoint share the trace of one of them.</summary>
+    public RpcTrace? Trace { get; set; }
+
     internal RpcServerOptions Copy() => this with
     {
         Limits = Limits with { },

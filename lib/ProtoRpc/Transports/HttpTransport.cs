@@ -22,14 +22,17 @@ internal static class HttpTransport
     /// <param name="security">As whom it is called.</param>
     /// <param name="tls">Whom to trust.</param>
     /// <param name="foreign">Makes the handler that sends them instead of sockets; null for sockets.</param>
+    /// <param name="trace">Gets the requests and the answers; null for nobody.</param>
     public static HttpMessageInvoker Create(
         RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls,
-        Func<HttpMessageHandler>? foreign = null)
+        Func<HttpMessageHandler>? foreign = null, RpcTrace? trace = null)
     {
         if (foreign is not null)
         {
             return new HttpMessageInvoker(
-                new DecompressingHandler(new ForeignHandler(foreign())), disposeHandler: true);
+                new DecompressingHandler(
+                    TracingHandler.Around(new ForeignHandler(foreign()), trace, endpoint)),
+                disposeHandler: true);
         }
 
         SocketsHttpHandler handler = new()
@@ -50,7 +53,8 @@ internal static class HttpTransport
         TlsTrust trust = new(endpoint, tls);
         handler.SslOptions = trust.Options;
         return new HttpMessageInvoker(
-            new DecompressingHandler(new DiagnosingHandler(handler, endpoint, trust, tls.ServerName)),
+            new DecompressingHandler(new DiagnosingHandler(
+                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls.ServerName)),
             disposeHandler: true);
     }
 

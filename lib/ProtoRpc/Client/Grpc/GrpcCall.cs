@@ -7,6 +7,7 @@ using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client.Grpc;
 
@@ -59,6 +60,11 @@ internal sealed class GrpcCall : IRpcStream
         _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
             : only is null ? _single = new GrpcMessageContent(_end.Token)
             : _single = new GrpcMessageContent(only, _compresses);
+        if (_single is not null && (_info is not null || channel.Options.Trace is { IsEnabled: true }))
+        {
+            _single.Sent = bytes => Note(isSent: true, bytes);
+        }
+
         GrpcHeaders.Add(_request, channel.Options.Headers);
         if (options?.Headers is { } headers)
         {
@@ -112,7 +118,7 @@ internal sealed class GrpcCall : IRpcStream
             Stream stream = content.Opened.Result;
             PooledMessageBytes frame = _frame ??= new PooledMessageBytes(int.MaxValue, "request");
             frame.Reset();
-            GrpcFrameWriter.Write(frame, message, _compresses && compress);
+            Note(isSent: true, GrpcFrameWriter.Write(frame, message, _compresses && compress));
             await stream.WriteAsync(frame.Message, _end.Token).ConfigureAwait(false);
             await stream.FlushAsync(_end.Token).ConfigureAwait(false);
             return true;
@@ -152,6 +158,7 @@ internal sealed class GrpcCall : IRpcStream
             }
 
             GrpcFrame frame = reader.Current;
+            Note(isSent: false, frame.Body.Length);
             if (_info is not null)
             {
                 _info.IsCompressed = frame.IsCompressed;
@@ -276,6 +283,13 @@ internal sealed class GrpcCall : IRpcStream
             && GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is not null;
         HttpHeaders trailing = onlyTrailers ? response.Headers : response.TrailingHeaders;
         RpcMetadata trailers = GrpcHeaders.Read(trailing);
+        if (!onlyTrailers && _channel.Options.Trace is { IsEnabled: true } trace)
+        {
+            trace.Add(
+                isSent: false, _channel.Endpoint,
+                $"trailers{TracingHandler.TextOf(response.TrailingHeaders)}");
+        }
+
         if (_info is not null)
         {
             _info.Trailers = trailers;
@@ -318,6 +332,20 @@ internal sealed class GrpcCall : IRpcStream
         return exception is OperationCanceledException && _end.IsCancellationRequested
             ? Cancelled()
             : _channel.Explain(exception, isAnswered: _response is not null);
+    }
+
+    private void Note(bool isSent, long bytes)
+    {
+        if (_info is { } info)
+        {
+            info.BytesSent += isSent ? bytes : 0;
+            info.BytesReceived += isSent ? 0 : bytes;
+        }
+
+        if (_channel.Options.Trace is { IsEnabled: true } trace)
+        {
+            trace.Add(isSent, _channel.Endpoint, $"message of {bytes} bytes");
+        }
     }
 
     private RpcException Cancelled() => CallErrors.Cancelled(_channel.Endpoint, MayBeSent);

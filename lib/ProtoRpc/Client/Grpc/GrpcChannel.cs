@@ -39,7 +39,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             endpoint.Kind.HasPort ? endpoint.Port : 80).Uri;
         if (options.HttpHandler is { } make)
         {
-            Http = new HttpMessageInvoker(make(), disposeHandler: true);
+            Http = new HttpMessageInvoker(
+                TracingHandler.Around(make(), options.Trace, endpoint), disposeHandler: true);
             return;
         }
 
@@ -63,7 +64,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             handler.KeepAlivePingPolicy = HttpKeepAlivePingPolicy.WithActiveRequests;
         }
 
-        Http = new HttpMessageInvoker(handler, disposeHandler: true);
+        Http = new HttpMessageInvoker(
+            TracingHandler.Around(handler, options.Trace, endpoint), disposeHandler: true);
     }
 
     /// <summary>On a stream of requests that waits for a server that is not there: for as long as this is not

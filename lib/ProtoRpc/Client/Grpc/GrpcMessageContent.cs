@@ -36,6 +36,9 @@ internal sealed class GrpcMessageContent : HttpContent
     /// <summary>Whether a connection took the call, so that the server may have it.</summary>
     public bool IsSent => _isSent;
 
+    /// <summary>Told how many bytes the message has as it goes; null for nobody.</summary>
+    public Action<int>? Sent { get; set; }
+
     /// <summary>Gives the message. Not thread-safe.</summary>
     /// <returns>False when there is one already.</returns>
     public bool TrySet(IMessage message, bool compress)
@@ -84,7 +87,8 @@ internal sealed class GrpcMessageContent : HttpContent
         }
 
         using PooledMessageBytes frame = new(int.MaxValue, "request");
-        GrpcFrameWriter.Write(frame, message, _compress);
+        int length = GrpcFrameWriter.Write(frame, message, _compress);
+        Sent?.Invoke(length);
         await stream.WriteAsync(frame.Message, cancellationToken).ConfigureAwait(false);
     }
 

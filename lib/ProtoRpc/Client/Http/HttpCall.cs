@@ -121,6 +121,11 @@ internal sealed class HttpCall : IRpcStream
                     return false;
                 }
 
+                if (_call.Options?.Response is { } info)
+                {
+                    info.BytesReceived += item.Length;
+                }
+
                 _consumed = buffer.Start;
                 Current = _channel.ToBinary(_call.Method, _format.Format, item);
                 return true;

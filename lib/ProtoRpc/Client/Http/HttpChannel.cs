@@ -40,7 +40,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             IgnoreUnknownFields = true,
         };
         _http = HttpTransport.Create(
-            endpoint, options.Limits, options.Security, options.Tls, options.HttpHandler);
+            endpoint, options.Limits, options.Security, options.Tls, options.HttpHandler, options.Trace);
     }
 
     public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Http;
@@ -155,6 +155,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             using PooledMessageBytes text = new(_limits.MaxMessageBytes, "request");
             format.WriteChecked(request, text, _format with { Schema = call.Method.Service.Schema });
             bytes = text.Message.ToArray();
+        }
+
+        if (call.Options?.Response is { } info)
+        {
+            info.BytesSent += bytes.Length;
         }
 
         ByteArrayContent content = HttpCompression.Compress(
@@ -305,6 +310,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     {
         RpcMethodInfo method = call.Method;
         ReadOnlyMemory<byte> bytes = body.Message;
+        if (call.Options?.Response is { } info)
+        {
+            info.BytesReceived += bytes.Length;
+        }
+
         string mediaType = ReadHead(call, response);
         if (!response.IsSuccessStatusCode)
         {

@@ -268,6 +268,7 @@ internal sealed class InProcessStream : IRpcStream
 
         try
         {
+            Note(isSent: true, body.Length);
             await _call.Requests.Writer.WriteAsync(body.ToArray(), _end.Token).ConfigureAwait(false);
             return true;
         }
@@ -307,6 +308,7 @@ internal sealed class InProcessStream : IRpcStream
                 return false;
             }
 
+            Note(isSent: false, body.Length);
             MessageChecks.RequireSize(body.Length, _channel.Options.Limits.MaxMessageBytes, "reply");
             Current = new ReadOnlySequence<byte>(body);
             return true;
@@ -330,6 +332,20 @@ internal sealed class InProcessStream : IRpcStream
         }
 
         _end.Dispose();
+    }
+
+    private void Note(bool isSent, int bytes)
+    {
+        if (_spec.Options?.Response is { } info)
+        {
+            info.BytesSent += isSent ? bytes : 0;
+            info.BytesReceived += isSent ? 0 : bytes;
+        }
+
+        if (_channel.Options.Trace is { IsEnabled: true } trace)
+        {
+            trace.Add(isSent, _channel.Endpoint, $"{_spec.Method.FullName}: message of {bytes} bytes");
+        }
     }
 
     private void Keep(RpcResponseHeader header)

@@ -22,7 +22,8 @@ internal sealed class ClientKey : IEquatable<ClientKey>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="schema">The schema that the client is given, which counts by reference; null for
     /// none.</param>
-    /// <param name="options">Its options, without <see cref="RpcClientOptions.DebugLog"/>.</param>
+    /// <param name="options">Its options, without <see cref="RpcClientOptions.DebugLog"/> and
+    /// <see cref="RpcClientOptions.Trace"/>.</param>
     public static ClientKey Of(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options)
     {
         using IncrementalHash hash = IncrementalHash.CreateHMAC(HashAlgorithmName.SHA256, Secret);
@@ -43,6 +44,7 @@ internal sealed class ClientKey : IEquatable<ClientKey>
             parts.Add(NameOf(interceptor));
         }
 
+        parts.Add(NameOf(options.HttpHandler));
         parts.Add(options.UseTls);
         parts.Add(options.Compression);
         parts.Add(options.KeepAlive);

@@ -29,6 +29,7 @@ internal sealed class ClientConnection : IDisposable
         {
             InterfaceName = client.InterfaceName,
             DebugLog = client.DebugLog,
+            Trace = client.Trace,
             Security = client.Login is { } login ? new ClientSecurity(client.Endpoint, login) : null,
         };
         _timer = new Timer(

@@ -46,6 +46,11 @@ internal sealed partial class NativeChannel
         NativeExchange exchange, ByteString id, int code, string method, ReplyReader<TReply> read,
         CallSpec? call)
     {
+        if (call?.Options?.Response is { } info)
+        {
+            info.BytesReceived += exchange.Reply.Length;
+        }
+
         if (code != 0)
         {
             throw NativeFault.OfReturnCode(endpoint, method, (uint)code);

@@ -176,7 +176,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         try
         {
             using NativeClient client = NativeClient.Connect(
-                endpoint, id, within, options.Security, Tls, cancellation);
+                endpoint, id, within, options.Security, Tls, cancellation, options.Trace);
             return Ping(client, service, ping, cancellation);
         }
         catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented)
@@ -214,7 +214,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
 
         long start = Stopwatch.GetTimestamp();
         NativeClient.Connect(
-            endpoint, id, Within(ping.Timeout), options.Security, Tls, cancellation).Dispose();
+            endpoint, id, Within(ping.Timeout), options.Security, Tls, cancellation, options.Trace).Dispose();
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
     }
 
@@ -226,7 +226,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         {
             using NativeClient client = NativeClient.Connect(
                 endpoint, PingProtocol.InterfaceId, Within(ping.Timeout), options.Security, Tls,
-                cancellation);
+                cancellation, options.Trace);
             return Ping(
                 client, PingProtocol.Info.Service.FullName, ping with { Service = null }, cancellation);
         }
@@ -299,6 +299,11 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     {
         using NativeExchange exchange = await client.BeginAsync<TWait>(clock).ConfigureAwait(false);
         ByteString id = WriteRequest(exchange, name, body, clock.Left, call);
+        if (call?.Options?.Response is { } info)
+        {
+            info.BytesSent += exchange.RequestLength;
+        }
+
         int code = await exchange.ExecuteAsync<TWait>(clock).ConfigureAwait(false);
         return ReadReply(exchange, id, code, fullName, read, call);
     }
@@ -341,7 +346,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
                 client = NativeClient.Create(
-                    endpoint, id, _limits, options.Security, Tls, options.DebugLog);
+                    endpoint, id, _limits, options.Security, Tls, options.DebugLog, options.Trace);
                 client.InterfaceName = service.FullName;
                 _clients.Add(id, client);
             }

@@ -42,6 +42,8 @@ internal sealed class NativeClient : IDisposable
 
     internal Action<string>? DebugLog { get; init; }
 
+    internal RpcTrace? Trace { get; init; }
+
     /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
     internal uint AssociationGroup { get; private set; }
 
@@ -67,9 +69,10 @@ internal sealed class NativeClient : IDisposable
     public static NativeClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
         RpcTlsOptions? tls,
-        CancellationToken cancellation)
+        CancellationToken cancellation,
+        RpcTrace? trace = null)
     {
-        NativeClient client = Create(endpoint, interfaceId, limits, security, tls);
+        NativeClient client = Create(endpoint, interfaceId, limits, security, tls, debugLog: null, trace);
         try
         {
             client.Reach(limits.ConnectTimeout, cancellation);
@@ -88,7 +91,8 @@ internal sealed class NativeClient : IDisposable
     public static NativeClient Create(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
         RpcTlsOptions? tls = null,
-        Action<string>? debugLog = null)
+        Action<string>? debugLog = null,
+        RpcTrace? trace = null)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(security);
@@ -102,6 +106,7 @@ internal sealed class NativeClient : IDisposable
         {
             Tls = tls,
             DebugLog = debugLog,
+            Trace = trace,
         };
     }
 

@@ -21,6 +21,9 @@ internal sealed class NativeExchange : IDisposable
     /// <summary>Where the request is written, before <see cref="Execute"/>.</summary>
     public IBufferWriter<byte> Request => Slot.Request;
 
+    /// <summary>The bytes of the request.</summary>
+    public int RequestLength => Slot.Request.Length;
+
     /// <summary>The reply, after <see cref="Execute"/> and until this is disposed.</summary>
     public ReadOnlyMemory<byte> Reply => _used is { } used && _slot is not null ? used.Reply : default;
 

@@ -45,6 +45,9 @@ internal sealed class ClientAssociation : IDisposable
     /// null for nobody.</summary>
     public Action<string>? DebugLog { get; init; }
 
+    /// <summary>Gets the PDUs that go and come; null for nobody.</summary>
+    public RpcTrace? Trace { get; init; }
+
     /// <summary>Proves who calls; null for nobody.</summary>
     public ClientSecurity? Security { get; init; }
 
@@ -90,7 +93,9 @@ internal sealed class ClientAssociation : IDisposable
     {
         _bindId = ++CallId;
         byte[] bind = Propose(PduType.Bind, group);
-        return Security is null ? bind : Security.Begin(bind);
+        bind = Security is null ? bind : Security.Begin(bind);
+        PduTrace.Note(Trace, _endpoint, isSent: true, bind);
+        return bind;
     }
 
     /// <summary>Begins a call; its bytes are then taken with <see cref="TryTakeOutput"/>.</summary>
@@ -106,7 +111,16 @@ internal sealed class ClientAssociation : IDisposable
 
     /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
     /// <returns>False when everything was given out.</returns>
-    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes) => _writer.TryNext(out bytes);
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
+    {
+        if (!_writer.TryNext(out bytes))
+        {
+            return false;
+        }
+
+        PduTrace.Note(Trace, _endpoint, isSent: true, bytes.Span);
+        return true;
+    }
 
     /// <summary>Forgets the reply.</summary>
     public void EndCall()
@@ -141,6 +155,7 @@ internal sealed class ClientAssociation : IDisposable
             }
 
             Memory<byte> pdu = _input.Take(header.FragmentLength);
+            PduTrace.Note(Trace, _endpoint, isSent: false, pdu.Span);
             if (header.Type == PduType.Shutdown)
             {
                 return ClientStep.Shutdown;

@@ -6,7 +6,7 @@ namespace ProtoRpc.Protocols.Dce;
 /// output, calls and the wish to close out.</summary>
 /// <remarks>Knows no socket and no clock. Never throws because of what a peer sent.
 /// Not thread-safe.</remarks>
-internal sealed class ServerAssociation : IDisposable
+internal sealed partial class ServerAssociation : IDisposable
 {
     private const int Prefix = PduHeader.CallSize + ExecStub.ResponsePrefix;
 
@@ -42,10 +42,6 @@ internal sealed class ServerAssociation : IDisposable
 
     /// <summary>Who the client is, and what he may call.</summary>
     public ServerSecurity Security { get; init; } = ServerSecurity.Open;
-
-    /// <summary>Told of calls and binds that are refused: the interfaces as far as they are known, the
-    /// status of the fault (0x5 for a bind), and how many bytes of a request came. Null for nobody.</summary>
-    public Action<IReadOnlyList<Guid>, uint, int>? Refused { get; init; }
 
     /// <summary>Signs or seals the calls, once a security package agreed with the client;
     /// null for none.</summary>
@@ -114,7 +110,9 @@ internal sealed class ServerAssociation : IDisposable
             }
 
             ReceivedPdus++;
-            ServerStep step = Handle(header, _input.Take(header.FragmentLength));
+            Memory<byte> pdu = _input.Take(header.FragmentLength);
+            Note(isSent: false, pdu.Span);
+            ServerStep step = Handle(header, pdu);
             if (step != ServerStep.Receive)
             {
                 return step;
@@ -126,7 +124,12 @@ internal sealed class ServerAssociation : IDisposable
 
     /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
     /// <returns>False when everything was given out.</returns>
-    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes) => _writer.TryNext(out bytes);
+    public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
+    {
+        bool isThere = _writer.TryNext(out bytes);
+        Note(isSent: true, bytes.Span);
+        return isThere;
+    }
 
     /// <summary>Answers the call with what is in <see cref="Reply"/>.</summary>
     /// <param name="returnCode">0, or a code that goes without the reply's bytes.</param>

@@ -6,19 +6,7 @@ internal static class AccessLogText
     private const int MaxLength = 256;
 
     /// <summary>The text, cut and without control characters.</summary>
-    public static string Of(string? text)
-    {
-        if (string.IsNullOrEmpty(text))
-        {
-            return "";
-        }
-
-        string cut = text.Length <= MaxLength ? text : string.Concat(text.AsSpan(0, MaxLength - 3), "...");
-        return TerminalText.Neutralize(cut)
-            .Replace("\r", "\\u000D", StringComparison.Ordinal)
-            .Replace("\n", "\\u000A", StringComparison.Ordinal)
-            .Replace("\t", "\\u0009", StringComparison.Ordinal);
-    }
+    public static string Of(string? text) => TerminalText.OneLine(text, MaxLength);
 
     /// <summary>The name of a caller; empty for an anonymous one.</summary>
     public static string NameOf(PeerIdentity peer)

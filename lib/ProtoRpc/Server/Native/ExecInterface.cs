@@ -24,6 +24,9 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     /// <summary>Notes the calls that are refused before the handler; null for nobody.</summary>
     public CallMonitor? Monitor { get; init; }
 
+    /// <summary>Gets the PDUs of the endpoint; null for nobody.</summary>
+    public RpcTrace? Trace { get; init; }
+
     /// <summary>How refused calls are named: the service, or the id of the interface.</summary>
     public string Name { get; init; } = InterfaceId.ToString();
 

@@ -46,6 +46,7 @@ internal sealed class NativeFace : IServerFace
         {
             Security = host.Options.Security,
             Monitor = host.Monitor,
+            Trace = host.Options.Trace,
             Name = service.Info.FullName,
         };
         return NativeListener.Serve(

@@ -35,6 +35,10 @@ internal sealed partial class ServerConnection
             RefuseBind = refusal,
             Security = new ServerSecurity(listener.PolicyOf, ReadPeer),
             Refused = NoteRefusal,
+            Trace = listener.Services.Select(service => service.Trace).FirstOrDefault(t => t is not null)
+                is { } trace
+                ? (trace, listener.Endpoint)
+                : null,
         };
         _call = new ServerCall(_association, listener.Endpoint);
         IsRefused = refusal is not null;

@@ -142,6 +142,7 @@ public sealed class RpcRawServer : IRpcServer
         {
             Security = _options.Security,
             Monitor = _calls,
+            Trace = _options.Trace,
             System = "dcerpc",
             MaxCalls = _options.MaxCalls,
             MaxRequestBytes = _options.MaxRequestBytes,

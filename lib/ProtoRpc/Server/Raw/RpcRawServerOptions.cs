@@ -37,6 +37,10 @@ public sealed record RpcRawServerOptions
     /// nowhere.</summary>
     public RpcAccessLog? AccessLog { get; set; }
 
+    /// <summary>Gets what is received and sent, for debugging; null for nobody. Servers of one process that
+    /// share a native endpoint share the trace of one of them.</summary>
+    public RpcTrace? Trace { get; set; }
+
     /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
     public int? MaxRequestBytes { get; set; }
 }

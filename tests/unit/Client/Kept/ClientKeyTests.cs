@@ -16,7 +16,7 @@ public sealed class ClientKeyTests
     {
         Assert.Equal(KeyOf(Full()), KeyOf(Full()));
         Assert.Equal(KeyOf(Full()).GetHashCode(), KeyOf(Full()).GetHashCode());
-        Assert.Equal(KeyOf(new()), KeyOf(new() { DebugLog = _ => { } }));
+        Assert.Equal(KeyOf(new()), KeyOf(new() { DebugLog = _ => { }, Trace = RpcTrace.To(_ => { }) }));
     }
 
     // A member that is added to the options changes the key, or this fails.
@@ -32,7 +32,7 @@ public sealed class ClientKeyTests
     {
         string[] tested = [.. Changes().Select(change => change.Member)];
         Assert.Equal(
-            MembersOf(typeof(RpcClientOptions)).Except(["Security", "Tls", "Limits", "DebugLog"])
+            MembersOf(typeof(RpcClientOptions)).Except(["Security", "Tls", "Limits", "DebugLog", "Trace"])
                 .Concat(MembersOf(typeof(RpcClientSecurity)))
                 .Concat(MembersOf(typeof(RpcTlsOptions)))
                 .Concat(MembersOf(typeof(RpcLimits)))
@@ -94,6 +94,7 @@ public sealed class ClientKeyTests
         yield return ("ClientCertificate", OnTls(new() { ClientCertificate = Certificate() }));
         yield return ("ServerName", OnTls(new() { ServerName = "x" }));
         yield return ("SkipCertificateCheck", OnTls(new() { SkipCertificateCheck = true }));
+        yield return ("HttpHandler", new RpcClientOptions { HttpHandler = () => new HttpClientHandler() });
         yield return ("UseTls", new RpcClientOptions { UseTls = true });
         yield return ("Headers", new RpcClientOptions { Headers = HeadersOf("a", "b") });
         yield return ("Compression", new RpcClientOptions { Compression = RpcCompression.Gzip });

@@ -1,0 +1,24 @@
+using System.Diagnostics;
+
+namespace ProtoRpc.PowerShell.Method;
+
+/// <summary>What <c>-Verbose</c> says of a call when it has ended.</summary>
+internal sealed class CallReport(RpcMethodInfo method, RpcEndpoint endpoint, RpcResponseInfo info)
+{
+    private readonly long _start = Stopwatch.GetTimestamp();
+
+    /// <summary>The call in one line.</summary>
+    /// <param name="status">How it ended.</param>
+    public string TextOf(RpcStatusCode status)
+    {
+        string trace = Activity.Current is { IdFormat: ActivityIdFormat.W3C } current
+            ? $", trace {current.TraceId}"
+            : "";
+        return FormattableString.Invariant(
+            $"{method.FullName} on {endpoint}: {status} in {Elapsed:0.###} ms, {info.BytesSent} bytes sent, ")
+            + FormattableString.Invariant(
+                $"{info.BytesReceived} bytes received, {info.Retries} retries{trace}");
+    }
+
+    private double Elapsed => Stopwatch.GetElapsedTime(_start).TotalMilliseconds;
+}

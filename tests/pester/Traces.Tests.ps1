@@ -1,0 +1,118 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Traces' {
+    BeforeAll {
+        $handler = @{
+            SayHello = {
+                param($Request)
+                if ($Request.name -eq 'nobody') { throw 'nobody is there' }
+                @{ text = "hi $($Request.name)" }
+            }
+        }
+        $listener = Start-TestListener -Handler $handler -Endpoint @(
+            'ncacn_ip_tcp:127.0.0.1[0]', 'http://127.0.0.1:0/', 'grpc://127.0.0.1:0',
+            "inproc://$(New-TestName)")
+    }
+
+    AfterAll {
+        $listener | Stop-RpcListener
+    }
+
+    It 'tells endpoint, method, status, time, sizes and retries of a call on endpoint <_> with -Verbose' -ForEach 0, 1, 2, 3 {
+        $rpc = Connect-Test $listener $_
+        try {
+            $lines = $rpc | Invoke-RpcMethod SayHello @{ name = 'Ann' } -Verbose 4>&1 |
+                Where-Object { $_ -is [Management.Automation.VerboseRecord] }
+            $failed = $rpc | Invoke-RpcMethod SayHello @{ name = 'nobody' } -Verbose -ErrorAction Ignore 4>&1
+        }
+        finally {
+            $rpc | Disconnect-RpcEndpoint
+        }
+        $endpoint = [regex]::Escape($listener.Endpoint[$_].ToString())
+        "$($lines[-1])" | Should -Match (
+            "^demo.Greeter/SayHello on ${endpoint}: OK in [\d.]+ ms, [1-9]\d* bytes sent, " +
+            '[1-9]\d* bytes received, 0 retries$')
+        "$($failed[-1])" | Should -Match "^demo.Greeter/SayHello on ${endpoint}: Unknown in "
+    }
+
+    It 'tells the trace of the shell with -Verbose' {
+        $rpc = Connect-Test $listener
+        $activity = [Diagnostics.Activity]::new('shell').Start()
+        try {
+            $lines = $rpc | Invoke-RpcMethod SayHello @{ name = 'Ann' } -Verbose 4>&1
+        }
+        finally {
+            $activity.Stop()
+            $rpc | Disconnect-RpcEndpoint
+        }
+        "$($lines -match 'retries')" | Should -BeLike "*trace $($activity.TraceId)"
+    }
+
+    It 'tells what is sent and received with -Debug, on endpoint <Index>' -ForEach @(
+        @{ Index = 0; Sent = '-> *Request call *, * bytes, flags Single*'; Received = '<- *Response call *, *' }
+        @{ Index = 1; Sent = '-> *POST /demo.Greeter/SayHello HTTP/1.1*'; Received = '<- *HTTP/1.1 200*' }
+        @{ Index = 2; Sent = '-> *message of * bytes'; Received = '<- *trailers; grpc-status: 0' }
+        @{ Index = 3; Sent = '-> *message of * bytes'; Received = '<- *message of * bytes' }
+    ) {
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[$Index] -Schema $listener.Schema -Service demo.Greeter
+        try {
+            $quiet = $rpc | Invoke-RpcMethod SayHello @{ name = 'Ann' } 5>&1
+            $lines = $rpc | Invoke-RpcMethod SayHello @{ name = 's3cretName' } -Debug 5>&1 |
+                Where-Object { $_ -is [Management.Automation.DebugRecord] } | ForEach-Object Message
+        }
+        finally {
+            $rpc | Disconnect-RpcEndpoint
+        }
+        @($quiet).Count | Should -Be 1
+        @($lines -like "*$Sent").Count | Should -BeGreaterThan 0
+        @($lines -like "*$Received").Count | Should -BeGreaterThan 0
+        "$lines" | Should -Not -Match 's3cretName'
+    }
+
+    It 'never shows tokens, cookies and keys' {
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[1] -Schema $listener.Schema -Service demo.Greeter -Header @{
+            'x-api-key' = 's3cretKey'; cookie = 'id=s3cretCookie'; 'x-tenant' = 'blue'
+        }
+        try {
+            $lines = $rpc | Invoke-RpcMethod SayHello @{ name = 'Ann' } -Debug 5>&1 |
+                Where-Object { $_ -is [Management.Automation.DebugRecord] }
+        }
+        finally {
+            $rpc | Disconnect-RpcEndpoint
+        }
+        "$lines" | Should -BeLike '*x-tenant: blue*'
+        "$lines" | Should -Not -Match 's3cret'
+    }
+
+    It 'follows $DebugPreference, and the connection of a call without one' {
+        $DebugPreference = 'Continue'
+        $lines = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint $listener.Endpoint[2] 5>&1
+        $DebugPreference = 'SilentlyContinue'
+        $quiet = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint $listener.Endpoint[2] 5>&1
+        "$lines" | Should -BeLike '*POST /demo.Greeter/SayHello*'
+        @($quiet).Count | Should -Be 1
+    }
+
+    It 'does not ask whether to go on after each line' {
+        $result = Invoke-Pwsh @"
+Import-Module '$ModuleManifest'
+`$rpc = Connect-RpcEndpoint '$($listener.Endpoint[0])' -Schema '$TestProtos/greeter.proto' -Service demo.Greeter -Debug
+`$null = `$rpc | Invoke-RpcMethod SayHello @{ name = 'x' } -Debug
+'done'
+"@
+        $result.Output | Should -Match 'done'
+        $result.Output | Should -Match 'BindAck'
+        "$($result.Output)$($result.Error)" | Should -Not -Match 'Continue with this operation'
+    }
+
+    It 'keeps the trace of a listener that is started with -Debug among its records' {
+        $traced = Start-TestListener -Handler $handler -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]' -With @{
+            Debug = $true; Confirm = $false
+        } 5>&1 6>&1
+        $rpc = Connect-Test $traced
+        $null = $rpc | Invoke-RpcMethod SayHello @{ name = 'Ann' }
+        $rpc | Disconnect-RpcEndpoint
+        $traced | Stop-RpcListener
+        $traced.LastRecord | Should -Match '(<-|->) ncacn_ip_tcp'
+    }
+}
