@@ -84,6 +84,22 @@ Describe 'Traces' {
         "$lines" | Should -Not -Match 's3cret'
     }
 
+    It 'tells both for the commands of a service' {
+        $rpc = Connect-Test $listener
+        $module = Import-RpcService -Connection $rpc -Prefix Traced -PassThru -Force
+        try {
+            $command = Get-Command -Module $module -Name *Traced*Hello*
+            $lines = & $command -Name Ann -Connection $rpc -Verbose 4>&1
+            $debug = & $command -Name Ann -Connection $rpc -Debug 5>&1
+        }
+        finally {
+            Remove-Module $module
+            $rpc | Disconnect-RpcEndpoint
+        }
+        "$lines" | Should -Match 'demo.Greeter/SayHello on .*: OK in'
+        "$debug" | Should -Match 'Request call \d+'
+    }
+
     It 'follows $DebugPreference, and the connection of a call without one' {
         $DebugPreference = 'Continue'
         $lines = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint $listener.Endpoint[2] 5>&1

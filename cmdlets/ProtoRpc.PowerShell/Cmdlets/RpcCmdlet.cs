@@ -127,13 +127,18 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         }
     }
 
+    /// <summary>Whose invocation it is: the cmdlet's own, or that of a command that it is a part
+    /// of.</summary>
+    private protected virtual PSCmdlet Caller => this;
+
     private bool Shows(string name) => IsGiven(name)
-        ?? LanguagePrimitives.ConvertTo<ActionPreference>(GetVariableValue($"{name}Preference"))
+        ?? LanguagePrimitives.ConvertTo<ActionPreference>(Caller.GetVariableValue($"{name}Preference"))
             is not (ActionPreference.SilentlyContinue or ActionPreference.Ignore);
 
-    private bool? IsGiven(string name) => MyInvocation.BoundParameters.TryGetValue(name, out object? given)
-        ? LanguagePrimitives.IsTrue(given)
-        : null;
+    private bool? IsGiven(string name) =>
+        Caller.MyInvocation.BoundParameters.TryGetValue(name, out object? given)
+            ? LanguagePrimitives.IsTrue(given)
+            : null;
 
     /// <summary>Ends the cmdlet with an error.</summary>
     protected void Fail(RpcException exception, object? target = null) =>

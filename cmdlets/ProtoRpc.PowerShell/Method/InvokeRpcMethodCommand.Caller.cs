@@ -16,7 +16,7 @@ public sealed partial class InvokeRpcMethodCommand
     internal RpcMethodInfo? MethodOfCommand { get; private init; }
 
     // Whose invocation and jobs they are. Of the cmdlet alone, that is itself.
-    private PSCmdlet Caller => _command ?? this;
+    private protected override PSCmdlet Caller => _command ?? this;
 
     private IEnumerable<string> Given =>
         _givenToCommand ?? (IEnumerable<string>)MyInvocation.BoundParameters.Keys;
