@@ -1,6 +1,7 @@
 <#
 .SYNOPSIS
-Serves the search service in a container, until it is told to end; calls that run then may end.
+Serves the search service in a container or as a service of systemd, until it is told to end; calls that run
+then may end.
 .DESCRIPTION
 It listens without TLS, for a proxy that does it, or for a closed network.
 .EXAMPLE
@@ -30,7 +31,8 @@ $listener = Start-RpcListener -Schema (Join-Path $root protos search.proto) -End
 
 try {
     $listener.Endpoint | ForEach-Object { "Listening on $_" }
-    $listener | Wait-RpcListener -InformationAction Continue
+    # -NotifyService has an effect where a service manager waits for it.
+    $listener | Wait-RpcListener -NotifyService -InformationAction Continue
 }
 finally {
     # Also after Ctrl+C.

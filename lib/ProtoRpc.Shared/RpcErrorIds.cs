@@ -18,6 +18,7 @@ public static class RpcErrorIds
     public const string EndpointNotReady = nameof(EndpointNotReady);
     public const string InterfaceInUse = nameof(InterfaceInUse);
     public const string InvalidEndpoint = nameof(InvalidEndpoint);
+    public const string InvalidNotifySocket = nameof(InvalidNotifySocket);
     public const string ListenerNotFound = nameof(ListenerNotFound);
     public const string LoadBalancingNotSupported = nameof(LoadBalancingNotSupported);
     public const string MixedEndpoints = nameof(MixedEndpoints);
@@ -26,6 +27,7 @@ public static class RpcErrorIds
     public const string NotNativeEndpoint = nameof(NotNativeEndpoint);
     public const string ProtocolError = nameof(ProtocolError);
     public const string RemotePipeNotSupported = nameof(RemotePipeNotSupported);
+    public const string ServiceManagerUnreachable = nameof(ServiceManagerUnreachable);
     public const string SocketDirectoryNotSafe = nameof(SocketDirectoryNotSafe);
     public const string WrongConnection = nameof(WrongConnection);
     public const string WrongProtocol = nameof(WrongProtocol);

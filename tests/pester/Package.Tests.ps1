@@ -120,6 +120,7 @@ Stop-RpcListener `$listener
         'bin/protos/google/protobuf/csharp_rpc_messages.proto'
         'en-US/about_ProtoRpc_Completion.help.txt'
         'en-US/about_ProtoRpc_Context.help.txt'
+        'en-US/about_ProtoRpc_Services.help.txt'
         'en-US/ProtoRpc.PowerShell.dll-Help.xml'
     ) {
         Join-Path $folder $_ | Should -Exist

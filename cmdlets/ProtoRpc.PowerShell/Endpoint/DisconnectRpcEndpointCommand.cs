@@ -25,7 +25,9 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
     {
         if (Kept)
         {
-            RunspaceStore.Current.Clients.Clear();
+            // Connections to servers that do not answer take a while to close.
+            RunspaceStore store = RunspaceStore.Current;
+            Task.Run(store.Clients.Clear).WaitAsync(Cancellation).GetAwaiter().GetResult();
             return;
         }
 

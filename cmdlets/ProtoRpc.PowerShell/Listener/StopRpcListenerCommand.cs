@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -21,13 +22,31 @@ public sealed class StopRpcListenerCommand : RpcListenerCommand
         {
             if (ShouldProcess(listener.ToString(), "Stop the listener"))
             {
-                listener.Stop(DrainTimeout);
-                RunspaceStore.Current.Remove(listener);
+                Stop(listener);
                 if (PassThru)
                 {
                     WriteObject(listener);
                 }
             }
         }
+    }
+
+    // Running calls have their time, and the user's Ctrl+C ends the wait for them:
+    // the listener goes on stopping.
+    private void Stop(RpcListener listener)
+    {
+        RunspaceStore store = RunspaceStore.Current;
+        Task stopping = Task.Run(() =>
+        {
+            listener.Stop(DrainTimeout);
+            store.Remove(listener);
+        });
+        using WaitProgress progress = new($"Stopping {listener}", WriteProgress);
+        while (Task.WaitAny([stopping], (int)WaitProgress.Period.TotalMilliseconds, Cancellation) < 0)
+        {
+            progress.Report(() => $"{listener.InFlight} calls are running");
+        }
+
+        stopping.GetAwaiter().GetResult();
     }
 }

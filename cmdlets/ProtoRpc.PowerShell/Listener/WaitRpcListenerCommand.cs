@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Listener;
 using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
@@ -10,6 +11,7 @@ namespace ProtoRpc;
 public sealed class WaitRpcListenerCommand : RpcStreamsCommand
 {
     private readonly List<RpcListener> _waiting = [];
+    private TimeSpan? _watchdog;
 
     [Parameter]
     [Deadline]
@@ -18,11 +20,17 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
     [Parameter]
     public SwitchParameter ExitOnTermination { get; set; }
 
+    [Parameter]
+    public SwitchParameter NotifyService { get; set; }
+
     protected override void Process() => _waiting.AddRange(ResolveListeners());
 
     // Shows what the handlers write as it comes, until the listeners have stopped.
     protected override void End()
     {
+        using ServiceNotifier? service =
+            NotifyService ? ServiceNotifier.Create(Environment.GetEnvironmentVariable) : null;
+        _watchdog = service?.WatchdogInterval;
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(Cancellation);
         if (!ExitOnTermination)
         {
@@ -32,17 +40,42 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
         try
         {
             StreamPreferences.NeverStop(this, given: true);
-            Wait(end.Token);
+            Notify(() => service?.Ready($"Serving {string.Join(", ", _waiting)}"));
+            Wait(service, end.Token);
         }
         finally
         {
             Termination.Remove(end);
+            if (end.IsCancellationRequested || _waiting.Count == 0)
+            {
+                Notify(() => service?.Stopping());
+            }
         }
     }
 
-    private void Wait(CancellationToken end)
+    // A service that the manager does not hear still serves.
+    private void Notify(Action notify)
+    {
+        try
+        {
+            notify();
+        }
+        catch (RpcException e)
+        {
+            _watchdog = null;
+            if (!Stopping)
+            {
+                WriteWarning(e.Message);
+            }
+        }
+    }
+
+    // The thread of the script sends the watchdog's signs, and only while all listeners listen: a process
+    // that hangs is restarted.
+    private void Wait(ServiceNotifier? service, CancellationToken end)
     {
         Stopwatch watch = Stopwatch.StartNew();
+        long nextSign = 0;
         using HandlerStreamsSignal arrived = new(_waiting, end);
         while (true)
         {
@@ -58,11 +91,26 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
                 WriteObject(listener);
             }
 
-            if (_waiting.Count == 0 || Stopping || !arrived.Wait(Remaining(watch)))
+            if (_watchdog is { } interval && Stopwatch.GetTimestamp() >= nextSign)
+            {
+                nextSign = Stopwatch.GetTimestamp() + (long)(interval.TotalSeconds * Stopwatch.Frequency);
+                Notify(() => service?.Alive());
+            }
+
+            TimeSpan left = Remaining(watch);
+            bool isPause = _watchdog is { } pause && (left < TimeSpan.Zero || pause < left);
+            if (_waiting.Count == 0 || Stopping || end.IsCancellationRequested
+                || (!arrived.Wait(isPause ? Until(nextSign) : left) && !isPause))
             {
                 return;
             }
         }
+    }
+
+    private static TimeSpan Until(long timestamp)
+    {
+        TimeSpan time = Stopwatch.GetElapsedTime(Stopwatch.GetTimestamp(), timestamp);
+        return time > TimeSpan.Zero ? time : TimeSpan.Zero;
     }
 
     private TimeSpan Remaining(Stopwatch watch)
