@@ -6,12 +6,12 @@ Describe 'All cmdlets' {
         Get-Command -Module ProtoRpc | ForEach-Object { @{ Name = $_.Name; Verb = $_.Verb } }
     ) {
         # Connections and objects of the own session are no state that somebody could lose.
-        $changes = $Verb -in 'Start', 'Stop', 'Remove', 'Register', 'Unregister', 'Set', 'Enable', 'Disable'
+        $changes = $Verb -in 'Start', 'Stop', 'Remove', 'Register', 'Unregister', 'Enable', 'Disable'
         $known = (Get-Command $Name).Parameters
         if ($changes) {
             $known.ContainsKey('WhatIf') | Should -BeTrue
             $known.ContainsKey('Confirm') | Should -BeTrue
-        } elseif ($Verb -notin 'Import', 'Export', 'New') {
+        } elseif ($Verb -notin 'Import', 'Export', 'New', 'Set') {
             $known.ContainsKey('WhatIf') | Should -BeFalse
         }
     }

@@ -66,6 +66,8 @@ Describe 'Completion inside hashtables' {
         @{ Line = 'ConvertTo-RpcMessage choices.Order @{ all_sizes = "SMALL", "L^" } -Schema $tableSchema'; Expected = "ConvertTo-RpcMessage choices.Order @{ all_sizes = `"SMALL`", 'LARGE' } -Schema `$tableSchema" }
         @{ Line = 'ConvertTo-RpcMessage choices.Order @{ paid = t^ } -Schema $tableSchema'; Expected = 'ConvertTo-RpcMessage choices.Order @{ paid = $true } -Schema $tableSchema' }
         @{ Line = "ConvertTo-RpcMessage choices.Order @{ '[^' = 1 } -Schema `$tableSchema"; Expected = "ConvertTo-RpcMessage choices.Order @{ '[choices.note]' = 1 } -Schema `$tableSchema" }
+        @{ Line = 'New-RpcMock -Schema $tableSchema -Reply @{ Or^'; Expected = 'New-RpcMock -Schema $tableSchema -Reply @{ OrderIt' }
+        @{ Line = 'New-RpcMock -Schema $tableSchema -Reply @{ OrderIt = @{ pe^'; Expected = 'New-RpcMock -Schema $tableSchema -Reply @{ OrderIt = @{ person' }
         @{ Line = 'Start-RpcListener ncalrpc:[x] -Schema $tableSchema -Handler @{ Or^'; Expected = 'Start-RpcListener ncalrpc:[x] -Schema $tableSchema -Handler @{ OrderIt' }
         @{ Line = 'Start-RpcListener ncalrpc:[x] -Schema $tableSchema -Handler @{ OrderIt = @{ pe^'; Expected = 'Start-RpcListener ncalrpc:[x] -Schema $tableSchema -Handler @{ OrderIt = @{ person' }
     ) {
