@@ -13,12 +13,17 @@ public static class RpcErrorIds
     public const string ConnectionClosed = nameof(ConnectionClosed);
     public const string ConnectionLost = nameof(ConnectionLost);
     public const string ConnectionNotFound = nameof(ConnectionNotFound);
+    public const string EndpointFileNotSafe = nameof(EndpointFileNotSafe);
     public const string EndpointInUse = nameof(EndpointInUse);
+    public const string EndpointNameNotFound = nameof(EndpointNameNotFound);
+    public const string EndpointNameTaken = nameof(EndpointNameTaken);
     public const string EndpointNameTooLong = nameof(EndpointNameTooLong);
     public const string EndpointNotReady = nameof(EndpointNotReady);
     public const string InterfaceInUse = nameof(InterfaceInUse);
     public const string InvalidEndpoint = nameof(InvalidEndpoint);
     public const string InvalidNotifySocket = nameof(InvalidNotifySocket);
+    public const string InvalidEndpointFile = nameof(InvalidEndpointFile);
+    public const string InvalidEndpointName = nameof(InvalidEndpointName);
     public const string ListenerNotFound = nameof(ListenerNotFound);
     public const string LoadBalancingNotSupported = nameof(LoadBalancingNotSupported);
     public const string MixedEndpoints = nameof(MixedEndpoints);
@@ -55,6 +60,8 @@ public static class RpcErrorIds
     public const string NoProofOnGrpc = nameof(NoProofOnGrpc);
     public const string NothingToNegotiate = nameof(NothingToNegotiate);
     public const string OtherCertificate = nameof(OtherCertificate);
+    public const string PlainSecret = nameof(PlainSecret);
+    public const string SecretNotFound = nameof(SecretNotFound);
     public const string TlsHandshakeFailed = nameof(TlsHandshakeFailed);
     public const string TlsNotSupported = nameof(TlsNotSupported);
     public const string TokenTooLarge = nameof(TokenTooLarge);

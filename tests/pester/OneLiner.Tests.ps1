@@ -183,6 +183,20 @@ Describe 'Invoke-RpcMethod -Endpoint' {
         $locked | Stop-RpcListener
     }
 
+    It 'leaves connections of the pipeline what they are' {
+        $one = Connect-RpcEndpoint $there -Schema $greeter -Service demo.Greeter
+        $two = Connect-RpcEndpoint $there -Schema $greeter -Service demo.Greeter
+
+        ($one | Invoke-RpcMethod SayHello).text | Should -Be 'hi '
+        ($one, $two | Invoke-RpcMethod SayHello).text | Should -Be 'hi ', 'hi '
+        ($one, $two | Invoke-RpcMethod SayHello -ThrottleLimit 2).text | Should -Be 'hi ', 'hi '
+        ($one, $two | Invoke-RpcMethod SayHello @{ name = 'a' }).text | Should -Be 'hi a', 'hi a'
+        (@{ name = 'a' } | Invoke-RpcMethod SayHello -Connection $one).text | Should -Be 'hi a'
+        { $one | Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*'
+        $one, $two | Disconnect-RpcEndpoint
+    }
+
     It 'works in several runspaces at once' {
         $texts = 1..8 | ForEach-Object -Parallel {
             Import-Module $using:ModuleManifest

@@ -1,9 +1,8 @@
 using System.Collections;
 using System.Management.Automation;
-using System.Net;
 using System.Reflection;
 using System.Security;
-using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.Security;
@@ -13,7 +12,7 @@ namespace ProtoRpc;
 /// <summary>The base of cmdlets that contact servers: as whom, and whom to trust.</summary>
 /// <remarks>The parameters are virtual, because they are not part of all parameter sets of every cmdlet, and
 /// the shell reads attributes of the property that overrides another.</remarks>
-public abstract class RpcConnectingCommand : RpcCmdlet
+public abstract partial class RpcConnectingCommand : RpcCmdlet
 {
     private static readonly HashSet<string> OfConnecting = new(
         typeof(RpcConnectingCommand)
@@ -21,9 +20,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
             .Select(property => property.Name),
         StringComparer.OrdinalIgnoreCase);
 
-    // Read once for all endpoints, of which there may be thousands.
-    private X509Certificate2Collection? _authorities;
-    private X509Certificate2? _clientCertificate;
+    private readonly SecretReader _secrets = new();
     private IReadOnlySet<string> _ignored = new HashSet<string>();
 
     [Parameter]
@@ -85,6 +82,12 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private protected void CheckParameters(
         RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all, bool isRaw = false)
     {
+        Named = null;
+        CheckGiven(endpoint, all, isRaw);
+    }
+
+    private void CheckGiven(RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all, bool isRaw)
+    {
         HashSet<string> ignored = new(StringComparer.OrdinalIgnoreCase);
         foreach (string name in MyInvocation.BoundParameters.Keys)
         {
@@ -118,7 +121,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private protected virtual RpcClientOptions CreateOptions() => new()
     {
         Security = CreateSecurity(),
-        UseTls = Tls && Takes(nameof(Tls)),
+        UseTls = UsesTls,
         Tls = CreateTls(),
         Headers = HeaderMapping.ToMetadata(Takes(nameof(Header)) ? Header : null),
     };
@@ -132,20 +135,21 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private protected RpcClientOptions SchemaOptionsFor(
         RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all)
     {
-        if (!all.Any(other => other.Host.Equals(endpoint.Host, StringComparison.OrdinalIgnoreCase)))
+        IReadOnlyCollection<RpcEndpoint> own = Named is null ? all : [Named.Endpoint];
+        if (!own.Any(other => other.Host.Equals(endpoint.Host, StringComparison.OrdinalIgnoreCase)))
         {
             return new RpcClientOptions
             {
-                Tls = new RpcTlsOptions { CaCertificates = CreateOptions().Tls.CaCertificates },
+                Tls = new RpcTlsOptions { CaCertificates = CreateTls().CaCertificates },
             };
         }
 
-        CheckParameters(endpoint, [.. all, endpoint]);
+        CheckGiven(endpoint, [.. own, endpoint], isRaw: false);
         return CreateOptions();
     }
 
     private RpcException? FindMisfit(string name, RpcEndpoint endpoint, bool isRaw) =>
-        EndpointParameters.FindMisfit(name, new EndpointUse(endpoint, Tls, isRaw))
+        EndpointParameters.FindMisfit(name, new EndpointUse(endpoint, UsesTls, isRaw))
         ?? (OfConnecting.Contains(name) ? FindMisfit(name, endpoint) : null);
 
     // What depends on the value, or on what else is given.
@@ -171,25 +175,4 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         ?? (Credential is not null && Takes(nameof(Credential)) ? RpcClientAuthentication.User
             : Token is not null && Takes(nameof(Token)) ? RpcClientAuthentication.Bearer
             : RpcClientAuthentication.None);
-
-    private RpcClientSecurity CreateSecurity() => new()
-    {
-        Authentication = AuthenticationOf(),
-        Credential = Takes(nameof(Credential)) ? Credential?.GetNetworkCredential() : null,
-        Token = Token is not null && Takes(nameof(Token)) ? new NetworkCredential("", Token).Password : null,
-        Mechanism = Takes(nameof(Mechanism)) ? Mechanism : RpcMechanism.Default,
-        ProtectionLevel = ProtectionLevel,
-        ServicePrincipalName = Takes(nameof(ServicePrincipalName)) ? ServicePrincipalName : null,
-    };
-
-    private RpcTlsOptions CreateTls() => new()
-    {
-        CaCertificates = CACertificate.Length == 0 ? null : _authorities ??= ReadAuthorities(),
-        ClientCertificate = _clientCertificate ??= ClientCertificate?.ReadWithKey(this),
-        ServerName = ServerName,
-        SkipCertificateCheck = SkipCertificateCheck,
-    };
-
-    private X509Certificate2Collection ReadAuthorities() =>
-        [.. CACertificate.SelectMany(source => source.ReadAll(this))];
 }

@@ -3,7 +3,7 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>Offers the endpoints of this runspace's listeners and connections,
+/// <summary>Offers registered names, the endpoints of this runspace's listeners and connections,
 /// and the forms of endpoints.</summary>
 public sealed class EndpointCompleter : RpcCompleter
 {
@@ -15,10 +15,10 @@ public sealed class EndpointCompleter : RpcCompleter
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)
     {
         RunspaceStore store = RunspaceStore.Current;
-        return store.Listeners.SelectMany(listener => listener.Endpoint)
+        return EndpointNameCompleter.Names().Concat(store.Listeners.SelectMany(listener => listener.Endpoint)
             .Concat(store.Connections.Select(connection => connection.Endpoint))
             .Distinct()
-            .Select(endpoint => new Candidate(endpoint.ToString(), endpoint.Uri))
+            .Select(endpoint => new Candidate(endpoint.ToString(), endpoint.Uri)))
             .Concat(Forms);
     }
 

@@ -87,14 +87,17 @@ public abstract class RpcCompleter : IArgumentCompleter
         return [.. connections.Select(c => c.Schema).OfType<RpcSchema>().Distinct()];
     }
 
+    // Of endpoints, and of registered names: those bring the files of their schema, or a server told it.
     private static IReadOnlyList<RpcSchema> KnownSchemasOf(IEnumerable<string> endpoints) =>
-    [
-        .. endpoints
-            .Select(text => RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint) ? endpoint : null)
-            .OfType<RpcEndpoint>()
-            .SelectMany(RunspaceStore.Current.SchemasOf)
-            .Distinct(),
-    ];
+        [.. endpoints.SelectMany(KnownSchemasOf).Distinct()];
+
+    private static IEnumerable<RpcSchema> KnownSchemasOf(string text) =>
+        RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint)
+            ? RunspaceStore.Current.SchemasOf(endpoint)
+            : RpcEndpointRegistry.OfUser.Find(text).SelectMany(named =>
+                named.Schema.Count == 0 || named.Schema.Any(RpcSchemaLoader.IsAddress)
+                    ? RunspaceStore.Current.SchemasOf(named.Endpoint)
+                    : SchemasOfFiles([.. named.Schema.SelectMany(FilesOf)]));
 
     // Read again only where a file changed: protoc takes longer than a user waits for Tab.
     private static IReadOnlyList<RpcSchema> SchemasOfFiles(string[] files) => files.Length == 0

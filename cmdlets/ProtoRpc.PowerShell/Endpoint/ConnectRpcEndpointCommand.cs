@@ -2,6 +2,7 @@ using System.Collections;
 using System.Diagnostics;
 using System.Globalization;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
@@ -68,15 +69,16 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         }
 
         RpcSchema? schema = FindSchema();
+        IReadOnlyList<EndpointTarget> targets = FindTargets();
         if (LoadBalancing != RpcLoadBalancing.None)
         {
-            Guard(Endpoints, () => Connect([.. Endpoints.Select(RpcEndpoint.Parse)], schema));
+            Guard(Endpoints, () => Connect(targets, schema));
             return;
         }
 
-        foreach (string endpoint in Endpoints)
+        foreach (EndpointTarget target in targets)
         {
-            Guard(endpoint, () => Connect([RpcEndpoint.Parse(endpoint)], schema));
+            Guard(target.Name, () => Connect([target], schema));
         }
     }
 
@@ -86,10 +88,12 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         {
             Limits = MaxReceiveSize is { } size ? Limits with { MaxMessageBytes = size } : Limits,
             ExceptionTypes = ExceptionType,
-            Format = MessageFormats.Named(Format),
-            Compression = Takes(nameof(Compression)) ? Compression : RpcCompression.None,
+            Format = MessageFormats.Named(IsGiven(nameof(Format)) ? Format : Named?.Format ?? Format),
+            Compression = IsGiven(nameof(Compression))
+                ? Takes(nameof(Compression)) ? Compression : RpcCompression.None
+                : Named?.Compression ?? RpcCompression.None,
             KeepAlive = KeepAlive,
-            RetryCount = RetryCount,
+            RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
             Lazy = Lazy,
         };
         return MultiPartThreshold is not { } threshold
@@ -104,17 +108,21 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         : null;
 
     // One connection, whatever is behind it.
-    private void Connect(IReadOnlyList<RpcEndpoint> endpoints, RpcSchema? schema)
+    private void Connect(IReadOnlyList<EndpointTarget> targets, RpcSchema? given)
     {
-        foreach (RpcEndpoint endpoint in endpoints)
+        // The options of several names are those of the first.
+        RpcSchema? schema = SchemaOf(targets[0], given);
+        foreach (EndpointTarget target in targets.Reverse())
         {
-            CheckParameters(endpoint, RawInterface is not null);
-            WriteVerbose(Lazy ? $"Will connect to {endpoint}" : $"Connecting to {endpoint}");
+            CheckParameters(target, schema is null && RawInterface is not null);
+            WriteVerbose(Lazy ? $"Will connect to {target.Endpoint}" : $"Connecting to {target.Endpoint}");
         }
 
         long start = Stopwatch.GetTimestamp();
+        RpcEndpoint[] endpoints = [.. targets.Select(target => target.Require())];
+
         RunspaceStore store = RunspaceStore.Current;
-        RpcConnection connection = RawInterface is { } raw
+        RpcConnection connection = schema is null && RawInterface is { } raw
             ? new(store.NextId(), ConnectRaw(endpoints[0], raw))
             : new(store.NextId(), ConnectClient(endpoints, schema));
         if (CallContext is not null && Takes(nameof(CallContext)))

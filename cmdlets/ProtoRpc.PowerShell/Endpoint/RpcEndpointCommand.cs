@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -8,6 +9,8 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
 {
     protected const string ByEndpoint = "Endpoint";
     protected const string ByListener = "Listener";
+
+    private IReadOnlyList<EndpointTarget>? _targets;
 
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
@@ -36,7 +39,24 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
     private protected IReadOnlyCollection<string> Endpoints =>
         Listener is null ? Endpoint : [.. Listener.Endpoint.Select(endpoint => endpoint.ToString())];
 
-    private protected RpcSchema? FindSchema() => Schema is null ? Listener?.Schema : Resolve(Schema);
+    /// <summary>What the endpoints lead to, registered names included.</summary>
+    private protected IReadOnlyList<EndpointTarget> FindTargets() => Listener is null
+        ? _targets = EndpointTarget.Find(Endpoint)
+        : [.. Listener.Endpoint.Select(endpoint => new EndpointTarget(endpoint.ToString(), endpoint))];
+
+    /// <summary>The schema for a target: the one that was given, else the registered one, else the
+    /// listener's.</summary>
+    /// <param name="target">The target.</param>
+    /// <param name="given">What <see cref="FindSchema"/> found.</param>
+    private protected RpcSchema? SchemaOf(EndpointTarget target, RpcSchema? given) =>
+        given ?? NamedSchema(target);
+
+    private protected RpcSchema? FindSchema()
+    {
+        // That of the pipeline's object before.
+        ForgetNamed();
+        return Schema is null ? Listener?.Schema : Resolve(Schema);
+    }
 
     /// <summary>Refuses what was given and means nothing to an endpoint,
     /// or ignores it for one of several.</summary>
@@ -46,32 +66,26 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
         CheckParameters(endpoint, ParsedEndpoints(), isRaw);
     }
 
+    /// <summary>The same for an endpoint or a registered name, whose options are used from then on.</summary>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    private protected void CheckParameters(EndpointTarget target, bool isRaw = false)
+    {
+        CheckParameters(target, ParsedEndpoints(), isRaw);
+    }
+
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
         SchemaOptionsFor(endpoint, ParsedEndpoints());
 
-    private List<RpcEndpoint> ParsedEndpoints()
-    {
-        List<RpcEndpoint> all = [];
-        foreach (string text in Endpoints)
-        {
-            try
-            {
-                all.Add(RpcEndpoint.Parse(text));
-            }
-            catch (RpcException)
-            {
-                // What is no endpoint takes no parameter, and is told when its turn comes.
-            }
-        }
-
-        return all;
-    }
+    // What is no endpoint takes no parameter, and is told when its turn comes.
+    private List<RpcEndpoint> ParsedEndpoints() => Listener is null
+        ? [.. (_targets ?? FindTargets()).Select(target => target.Endpoint).OfType<RpcEndpoint>()]
+        : [.. Listener.Endpoint];
 
     // A listener's schema may have more services than the listener.
     private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with
     {
-        Service = Service ?? (Listener?.Service is [string only] ? only : null),
-        InterfaceId = InterfaceId,
+        Service = Service ?? Named?.Service ?? (Listener?.Service is [string only] ? only : null),
+        InterfaceId = InterfaceId ?? Named?.InterfaceId,
         DebugLog = RunspaceStore.Current.DebugLog.Add,
         Trace = RunspaceStore.Current.Trace,
     };

@@ -31,16 +31,17 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         }
 
         RpcSchema? schema = FindSchema();
-        foreach (string endpoint in Endpoints)
+        foreach (EndpointTarget target in FindTargets())
         {
-            Guard(endpoint, () => Ping(RpcEndpoint.Parse(endpoint), schema));
+            Guard(target.Name, () => Ping(target, SchemaOf(target, schema)));
         }
     }
 
     // What was asked for wrongly says nothing about the endpoint, so it is an error with -Quiet too.
-    private void Ping(RpcEndpoint endpoint, RpcSchema? schema)
+    private void Ping(EndpointTarget target, RpcSchema? schema)
     {
-        CheckParameters(endpoint, isRaw: schema is null && Service is null);
+        RpcEndpoint endpoint = target.Require();
+        CheckParameters(target, isRaw: schema is null && Service is null);
         RpcClientOptions options = CreateOptions();
         IMessage? request = ToRequest(schema, Message);
         TryPing(

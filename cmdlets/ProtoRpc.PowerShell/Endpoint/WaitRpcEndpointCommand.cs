@@ -31,15 +31,16 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
             return;
         }
 
-        RpcSchema? schema = FindSchema();
-        foreach (string text in Endpoints)
+        RpcSchema? given = FindSchema();
+        foreach (EndpointTarget target in FindTargets())
         {
-            Guard(text, () =>
+            Guard(target.Name, () =>
             {
-                RpcEndpoint endpoint = RpcEndpoint.Parse(text);
-                CheckParameters(endpoint, isRaw: schema is null && Service is null);
+                RpcEndpoint endpoint = target.Require();
+                RpcSchema? schema = SchemaOf(target, given);
+                CheckParameters(target, isRaw: schema is null && Service is null);
                 RpcClientOptions options = CreateOptions();
-                _pending.Add(new(text, left => Ping(endpoint, schema, options, left)));
+                _pending.Add(new(target.Name, left => Ping(endpoint, schema, options, left)));
             });
         }
     }

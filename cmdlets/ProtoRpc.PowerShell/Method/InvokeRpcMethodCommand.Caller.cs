@@ -63,8 +63,8 @@ public sealed partial class InvokeRpcMethodCommand
     /// <summary>Cancelled when the command is stopped.</summary>
     internal CancellationToken CancellationOfCommand => Cancellation;
 
-    private bool IsGiven(string parameter) =>
-        _givenToCommand?.Contains(parameter) ?? MyInvocation.BoundParameters.ContainsKey(parameter);
+    private protected override bool IsGiven(string parameter) =>
+        _givenToCommand?.Contains(parameter) ?? base.IsGiven(parameter);
 
     // Public since PowerShell 7.6, but newer than the reference assembly.
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "get_PipelineStopToken")]

@@ -146,11 +146,13 @@ public sealed partial class InvokeRpcMethodCommand
         {
             Headers = new(),
             Lazy = true,
-            Service = Service,
-            InterfaceId = InterfaceId,
-            Format = MessageFormats.Named(Format),
-            Compression = Takes(nameof(Compression)) ? Compression : RpcCompression.None,
-            RetryCount = RetryCount,
+            Service = Service ?? Named?.Service,
+            InterfaceId = InterfaceId ?? Named?.InterfaceId,
+            Format = MessageFormats.Named(IsGiven(nameof(Format)) ? Format : Named?.Format ?? Format),
+            Compression = IsGiven(nameof(Compression))
+                ? Takes(nameof(Compression)) ? Compression : RpcCompression.None
+                : Named?.Compression ?? RpcCompression.None,
+            RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
             Limits = MaxReceiveSize is { } size
                 ? options.Limits with { MaxMessageBytes = size }
                 : options.Limits,

@@ -14,16 +14,17 @@ public sealed partial class InvokeRpcMethodCommand
     private CallRows? _rows;
 
     // Several calls at the same time; without, each waits for the one before.
-    private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Endpoint.Length > 1
+    private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Targets.Count > 1
         || IsGiven(nameof(ThrottleLimit));
 
     private void StartCalls()
     {
         if (ParameterSetName == ByEndpoint)
         {
-            foreach (string endpoint in Endpoint)
+            foreach (EndpointTarget target in Targets)
             {
-                StartCall(endpoint);
+                Guard(target.Name, () => StartCall(
+                    new CallPlace(target.Name, target.Endpoint, target.Name), () => InvokeAt(target)));
             }
 
             return;
@@ -38,13 +39,6 @@ public sealed partial class InvokeRpcMethodCommand
                 StartCall(CallPlace.Of(connection), () => RepliesOver(connection));
             });
         }
-    }
-
-    private void StartCall(string text)
-    {
-        RpcEndpoint? endpoint = RpcEndpoint.TryParse(text, out RpcEndpoint? parsed) ? parsed : null;
-        Guard(text, () => StartCall(
-            new CallPlace(text, endpoint, text), () => InvokeAt(endpoint ?? RpcEndpoint.Parse(text))));
     }
 
     // Of lazy connections, at the same time as well; what fails is told when the connection's turn comes.
@@ -112,7 +106,7 @@ public sealed partial class InvokeRpcMethodCommand
 
         _fanOut ??= new FanOut(ThrottleLimit, WriteResult, NewProgress("Calling"), Cancellation)
         {
-            Total = IsFed ? null : Math.Max(Endpoint.Length, Connection?.Length ?? 1),
+            Total = IsFed ? null : Math.Max(Targets.Count, Connection?.Length ?? 1),
         };
         _fanOut.Start(call);
     }

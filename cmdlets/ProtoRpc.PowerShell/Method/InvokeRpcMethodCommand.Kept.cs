@@ -1,5 +1,7 @@
+using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Client.Kept;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -8,30 +10,52 @@ namespace ProtoRpc;
 public sealed partial class InvokeRpcMethodCommand
 {
     private readonly Lock _mapping = new();
-    private IReadOnlyList<RpcEndpoint>? _parsed;
+    private IReadOnlyList<EndpointTarget>? _targets;
+    private RpcEndpoint[]? _parsed;
     private RpcSchema? _given;
     private KeptClient? _kept;
     private RpcConnection? _keptConnection;
     private bool _renewed;
 
-    private IReadOnlyList<RpcEndpoint> Parsed => _parsed ??=
-    [
-        .. Endpoint.Select(text => RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint) ? endpoint : null)
-            .OfType<RpcEndpoint>(),
-    ];
+    private IReadOnlyList<EndpointTarget> Targets => _targets ??= EndpointTarget.Find(Endpoint);
+
+    private RpcEndpoint[] Parsed => _parsed ??=
+        [.. Targets.Select(target => target.Endpoint).OfType<RpcEndpoint>()];
 
     private RpcSchema? GivenSchema => Schema is null ? null : _given ??= ResolveKept(Schema);
 
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
         SchemaOptionsFor(endpoint, Parsed);
 
+    // The shell takes a connection of the pipeline for a message as well, where no -Message says which it is.
+    private void TakePipedConnection()
+    {
+        object? input = InputObject is PSObject wrapped ? wrapped.BaseObject : InputObject;
+        if (input is not RpcConnection connection || _connectionIsGiven)
+        {
+            return;
+        }
+
+        if (ParameterSetName == ByEndpoint)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                "A connection of the pipeline is called, or an -Endpoint. Leave one of them out.")
+            {
+                ErrorId = RpcErrorIds.ParameterNotSupported,
+            };
+        }
+
+        Connection = [connection];
+        InputObject = null;
+    }
+
     // The connection of the only endpoint, for all objects of the pipeline.
     private RpcConnection KeepConnection()
     {
         if (_keptConnection is null)
         {
-            RpcEndpoint endpoint = RpcEndpoint.Parse(Endpoint[0]);
-            _kept = Plan(endpoint)();
+            _kept = Plan(Targets[0])();
             _keptConnection = new RpcConnection(0, _kept.Client);
         }
 
@@ -39,10 +63,11 @@ public sealed partial class InvokeRpcMethodCommand
     }
 
     // Options are read here, on the thread of the pipeline; the client may be made on another.
-    private Func<KeptClient> Plan(RpcEndpoint endpoint)
+    private Func<KeptClient> Plan(EndpointTarget target)
     {
-        CheckParameters(endpoint, Parsed);
-        RpcSchema? schema = GivenSchema;
+        RpcEndpoint endpoint = target.Require();
+        RpcSchema? schema = SchemaFor(target);
+        CheckParameters(target, Parsed);
         RpcClientOptions options = CreateOptions();
         ClientKey key = ClientKey.Of(endpoint, schema, options);
         RunspaceStore store = RunspaceStore.Current;
@@ -53,25 +78,30 @@ public sealed partial class InvokeRpcMethodCommand
             key, () => RpcClient.Connect(endpoint, schema, options, cancellation));
     }
 
-    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeAt(RpcEndpoint endpoint)
+    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeAt(EndpointTarget target)
     {
         CheckCommonParts();
-        Func<KeptClient> rent = Plan(endpoint);
+        Func<KeptClient> rent = Plan(target);
         RpcCallOptions options = Options(info: null);
         object? request = Request;
-        RpcSchema? schema = GivenSchema;
+        RpcSchema? schema = SchemaFor(target);
+        string? service = ServiceFor(target);
         List<DynamicMessage>? known = null;
         if (schema is not null)
         {
             // Before anything is contacted: all endpoints take the same message.
-            known = RequestsOf(ServiceMethod(schema), request);
+            known = RequestsOf(ServiceMethod(schema, service), request);
         }
 
         return cancellation => CallAsync(rent, request, known, options, cancellation);
     }
 
-    private RpcMethodInfo ServiceMethod(RpcSchema schema) =>
-        (Service is null ? null : schema.GetService(Service).FindMethod(Method)) ?? schema.GetMethod(Method);
+    private RpcSchema? SchemaFor(EndpointTarget target) => GivenSchema ?? NamedSchema(target);
+
+    private string? ServiceFor(EndpointTarget target) => Service ?? target.Named?.Service;
+
+    private RpcMethodInfo ServiceMethod(RpcSchema schema, string? service) =>
+        (service is null ? null : schema.GetService(service).FindMethod(Method)) ?? schema.GetMethod(Method);
 
     private async IAsyncEnumerable<object> CallAsync(
         Func<KeptClient> rent, object? request, List<DynamicMessage>? known, RpcCallOptions options,
@@ -136,7 +166,8 @@ public sealed partial class InvokeRpcMethodCommand
 
     private bool RenewSchema(RpcException error)
     {
-        bool renews = !_renewed && _kept is { IsNew: false } && Schema is null && MayBeOld(error);
+        bool renews = !_renewed && _kept is { IsNew: false } && MayBeOld(error)
+            && SchemaFor(Targets[0]) is null;
         if (renews)
         {
             _renewed = true;

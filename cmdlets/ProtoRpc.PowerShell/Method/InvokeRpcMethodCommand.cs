@@ -12,9 +12,7 @@ namespace ProtoRpc;
 [OutputType(
     typeof(PSObject),
     typeof(System.Collections.Specialized.OrderedDictionary),
-    typeof(byte[]),
-    typeof(RpcCallResult),
-    typeof(RpcCallJob))]
+    typeof(byte[]), typeof(RpcCallResult), typeof(RpcCallJob))]
 public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 {
     private const string ByConnection = "Connection";
@@ -134,6 +132,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     protected override void Process()
     {
+        TakePipedConnection();
         if (FansOut)
         {
             StartCalls();

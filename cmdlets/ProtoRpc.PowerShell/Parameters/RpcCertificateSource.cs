@@ -37,8 +37,7 @@ public sealed class RpcCertificateSource
     public RpcCertificateSource(string pathOrThumbprint)
     {
         _text = pathOrThumbprint;
-        string digits = pathOrThumbprint.Replace(":", "").Replace(" ", "");
-        _thumbprint = digits.Length is 40 or 64 && digits.All(char.IsAsciiHexDigit) ? digits : null;
+        _thumbprint = ThumbprintOf(pathOrThumbprint);
     }
 
     /// <summary>A file.</summary>
@@ -104,6 +103,15 @@ public sealed class RpcCertificateSource
             : IsPfx(file) ? X509CertificateLoader.LoadPkcs12CollectionFromFile(file, null)
             : [X509CertificateLoader.LoadCertificateFromFile(file)]);
         return all.Count > 0 ? all : throw Invalid("it holds no certificate");
+    }
+
+    /// <summary>Whether a text is a thumbprint, and no path.</summary>
+    internal static bool IsThumbprint(string text) => ThumbprintOf(text) is not null;
+
+    private static string? ThumbprintOf(string text)
+    {
+        string digits = text.Replace(":", "").Replace(" ", "");
+        return digits.Length is 40 or 64 && digits.All(char.IsAsciiHexDigit) ? digits : null;
     }
 
     private static string? TextOf(SecureString? secret) =>

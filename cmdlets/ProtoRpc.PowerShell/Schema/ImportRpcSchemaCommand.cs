@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc;
 
@@ -36,7 +37,17 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
     {
         if (ParameterSetName == ByEndpoint)
         {
-            Guard(Endpoint, () => WriteObject(Fetch(Endpoint)));
+            if (RpcSchemaLoader.IsAddress(Endpoint))
+            {
+                Guard(Endpoint, () => WriteObject(Fetch(Endpoint)));
+                return;
+            }
+
+            foreach (EndpointTarget target in EndpointTarget.Find([Endpoint]))
+            {
+                Guard(target.Name, () => WriteObject(Fetch(target)));
+            }
+
             return;
         }
 
@@ -76,6 +87,14 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         }
 
         WriteObject(schema);
+    }
+
+    // A registered name brings its schema, where it has one.
+    private RpcSchema Fetch(EndpointTarget target)
+    {
+        RpcEndpoint endpoint = target.Require();
+        CheckParameters(target, [endpoint]);
+        return NamedSchema(target) ?? LoadSchema([endpoint.ToString()]);
     }
 
     private RpcSchema Fetch(string address)

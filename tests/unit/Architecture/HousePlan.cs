@@ -12,7 +12,8 @@ internal static class HousePlan
     private static readonly string[] Transports = [.. Protocols, "Transports"];
     private static readonly string[] Server = [.. Transports, "Server"];
     private static readonly string[] Hosting = [.. Server, "Hosting"];
-    private static readonly string[] Library = [.. Hosting, "Client", "Gateway", "Mocks"];
+    private static readonly string[] Library =
+        [.. Hosting, "Client", "Gateway", "Mocks", "Endpoints"];
 
     private static readonly string[] Objects = [.. Library, "Loader", "cmdlets/Objects"];
     private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
@@ -32,6 +33,7 @@ internal static class HousePlan
         ["Messages"] = Schema,
         ["Commands"] = Messages,
         ["Formats"] = Messages,
+        ["Endpoints"] = Formats,
         ["Security"] = Shared,
         ["Protocols"] = [.. Formats, "Security"],
         ["Transports"] = Protocols,
@@ -82,6 +84,7 @@ internal static class HousePlan
     public static IReadOnlyDictionary<string, string> MayOpen { get; } = new Dictionary<string, string>
     {
         ["Transports"] = "opens all byte streams",
+        ["Endpoints"] = "reads and writes the file of named endpoints",
         ["Schema/Sources"] = "reads .proto files, and starts protoc",
         ["Hosting"] = "hands sockets to Kestrel",
         ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",

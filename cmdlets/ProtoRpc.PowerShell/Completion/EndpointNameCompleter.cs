@@ -1,0 +1,26 @@
+using System.Collections;
+
+namespace ProtoRpc;
+
+/// <summary>Offers the names of registered endpoints.</summary>
+public sealed class EndpointNameCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Names();
+
+    internal static IReadOnlyList<Candidate> Names()
+    {
+        try
+        {
+            return
+            [
+                .. RpcEndpointRegistry.OfUser.Read().Select(endpoint => new Candidate(
+                    endpoint.Name, $"{endpoint.Endpoint} {string.Join(", ", endpoint.Tag)}".TrimEnd())),
+            ];
+        }
+        catch (RpcException)
+        {
+            // A file that cannot be read: the cmdlet itself will say so.
+            return [];
+        }
+    }
+}

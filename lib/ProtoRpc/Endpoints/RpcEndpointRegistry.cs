@@ -1,0 +1,148 @@
+using System.IO.Enumeration;
+using System.Text.Json.Nodes;
+using ProtoRpc.Endpoints;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc;
+
+/// <summary>The named endpoints of a user, in a JSON file. Safe for use by many threads and
+/// processes.</summary>
+/// <remarks>
+/// Each call reads the file. Changes are made under a lock between processes and replace the file at once, so
+/// that readers see the old file or the new one. What the file has and this version does not know is kept.
+/// On Unix the file is written with mode 0600, and is refused where others can write to it.
+/// </remarks>
+/// <param name="path">The file, which need not exist.</param>
+public sealed class RpcEndpointRegistry(string path)
+{
+    /// <summary>The environment variable that names another file.</summary>
+    public const string PathVariable = "PROTORPC_ENDPOINTS";
+
+    private const int Listed = 10;
+
+    private readonly EndpointFile _file = new(System.IO.Path.GetFullPath(path));
+
+    /// <summary>The registry of this user: <c>$PROTORPC_ENDPOINTS</c>, else
+    /// <c>$XDG_CONFIG_HOME/ProtoRpc/endpoints.json</c> or <c>~/.config/ProtoRpc/endpoints.json</c>, and on
+    /// Windows <c>%APPDATA%\ProtoRpc\endpoints.json</c>.</summary>
+    public static RpcEndpointRegistry OfUser => new(
+        Environment.GetEnvironmentVariable(PathVariable) is { Length: > 0 } given
+            ? given
+            : System.IO.Path.Combine(
+                Environment.GetFolderPath(
+                    Environment.SpecialFolder.ApplicationData, Environment.SpecialFolderOption.DoNotVerify),
+                "ProtoRpc",
+                "endpoints.json"));
+
+    /// <summary>The file.</summary>
+    public string Path => _file.Path;
+
+    /// <summary>All endpoints, by name.</summary>
+    /// <exception cref="RpcException">FailedPrecondition or PermissionDenied: the file is damaged, of a newer
+    /// version, or not safe.</exception>
+    public IReadOnlyList<RpcNamedEndpoint> Read() =>
+        [.. _file.Read().Endpoints.OrderBy(endpoint => endpoint.Name, StringComparer.OrdinalIgnoreCase)];
+
+    /// <summary>The endpoints whose name matches a pattern and that have a tag.</summary>
+    /// <param name="pattern">A name, or one with <c>*</c> and <c>?</c>; case makes no difference.</param>
+    /// <param name="tag">The tag, which may have wildcards as well; null for any.</param>
+    /// <exception cref="RpcException">As of <see cref="Read"/>.</exception>
+    public IReadOnlyList<RpcNamedEndpoint> Find(string pattern, string? tag = null)
+    {
+        ArgumentNullException.ThrowIfNull(pattern);
+        return
+        [
+            .. Read().Where(endpoint => Matches(pattern, endpoint.Name)
+                && (tag is null || endpoint.Tag.Any(own => Matches(tag, own)))),
+        ];
+    }
+
+    /// <summary>The endpoints that a name or a pattern means, of which there is at least one.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the text is neither a registered name nor an endpoint.
+    /// NotFound: no name matches the pattern. And as of <see cref="Read"/>.</exception>
+    /// <param name="text">The text.</param>
+    /// <param name="all">What <see cref="Read"/> gives, read once for many texts.</param>
+    internal IReadOnlyList<RpcNamedEndpoint> Resolve(string text, Lazy<IReadOnlyList<RpcNamedEndpoint>> all)
+    {
+        IReadOnlyList<RpcNamedEndpoint> found = RpcNamedEndpoint.MayBeName(text)
+            ? [.. all.Value.Where(endpoint => Matches(text, endpoint.Name))]
+            : [];
+        return found.Count > 0 ? found
+            : RpcNamedEndpoint.IsPattern(text) ? throw NotFound(text)
+            : throw NotAnEndpoint(text);
+    }
+
+    /// <summary>The failure of a name that no endpoint has.</summary>
+    internal RpcException NotFound(string name) => new(
+        RpcStatusCode.NotFound,
+        $"No endpoint is registered as '{TerminalText.Neutralize(name)}'. {Known(name)}")
+    {
+        ErrorId = RpcErrorIds.EndpointNameNotFound,
+    };
+
+    /// <summary>Adds an endpoint, or replaces the one of its name.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="replace">Whether one of the same name is replaced; what this version does not know of it
+    /// is kept.</param>
+    /// <exception cref="RpcException">AlreadyExists; InvalidArgument for a secret that is no reference; and
+    /// as of <see cref="Read"/>.</exception>
+    public void Register(RpcNamedEndpoint endpoint, bool replace = false)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        EndpointEntry.Check(endpoint);
+        _file.Change(content =>
+        {
+            JsonObject? old = content.Remove(endpoint.Name);
+            if (old is not null && !replace)
+            {
+                throw new RpcException(
+                    RpcStatusCode.AlreadyExists,
+                    $"An endpoint of the name '{endpoint.Name}' is registered already in '{Path}'.")
+                {
+                    ErrorId = RpcErrorIds.EndpointNameTaken,
+                };
+            }
+
+            content.Add(endpoint, old);
+            return true;
+        });
+    }
+
+    /// <summary>Removes an endpoint.</summary>
+    /// <returns>Whether there was one of this name.</returns>
+    /// <exception cref="RpcException">As of <see cref="Read"/>.</exception>
+    public bool Unregister(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        return File.Exists(Path) && _file.Change(content => content.Remove(name) is not null);
+    }
+
+    private static bool Matches(string pattern, string text) =>
+        FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: true);
+
+    private RpcException NotAnEndpoint(string text)
+    {
+        try
+        {
+            RpcEndpoint.Parse(text);
+            return NotFound(text);
+        }
+        catch (RpcException e)
+        {
+            return RpcNamedEndpoint.MayBeName(text)
+                ? new(e.Code, $"{e.Message} Nor is it a registered name. {Known(text)}", e)
+                {
+                    ErrorId = e.ErrorId,
+                }
+                : e;
+        }
+    }
+
+    private string Known(string text)
+    {
+        IReadOnlyList<string> names = [.. Read().Select(endpoint => endpoint.Name)];
+        return names.Count == 0 ? $"'{Path}' has no endpoints."
+            : NearestName.Hint(text, names) is { Length: > 0 } hint ? hint.TrimStart()
+            : $"'{Path}' has {string.Join(", ", names.Take(Listed))}{(names.Count > Listed ? ", ..." : ".")}";
+    }
+}

@@ -1,0 +1,268 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'Named endpoints' {
+    BeforeAll {
+        $greeter = Join-Path $TestProtos greeter.proto
+        $handler = @{ SayHello = { param($Request) @{ text = "hi $($Request.name) of $($RpcContext.User.Name)" } } }
+        $listeners = 1..3 | ForEach-Object { Start-TestListener $handler }
+        $there = $listeners.Endpoint | ForEach-Object ToString
+        $before = $env:PROTORPC_ENDPOINTS
+        $with = @{ Schema = $greeter; Service = 'demo.Greeter' }
+    }
+
+    BeforeEach {
+        $env:PROTORPC_ENDPOINTS = Join-Path $TestDrive "$(New-TestName)" endpoints.json
+    }
+
+    AfterAll {
+        $env:PROTORPC_ENDPOINTS = $before
+        Disconnect-RpcEndpoint -Kept
+        Clear-Test
+    }
+
+    AfterEach { Get-RpcConnection | Disconnect-RpcEndpoint }
+
+    It 'are registered, listed and removed' {
+        Register-RpcEndpoint shop $there[0] $greeter -Tag north, test
+        Register-RpcEndpoint web-1 $there[1] -PassThru | Should -BeOfType ProtoRpc.RpcNamedEndpoint
+
+        (Get-RpcEndpoint).Name | Should -Be shop, web-1
+        (Get-RpcEndpoint shop).Endpoint.ToString() | Should -Be $there[0]
+        (Get-RpcEndpoint -Tag nor*).Name | Should -Be shop
+        (Get-RpcEndpoint w*, s*).Name | Should -Be web-1, shop
+        Get-RpcEndpoint nobody* | Should -BeNullOrEmpty
+        { Get-RpcEndpoint shpo -ErrorAction Stop } |
+            Should -Throw -ErrorId 'EndpointNameNotFound,*' -ExpectedMessage "*'shop'*"
+        Unregister-RpcEndpoint SHOP
+        Get-RpcEndpoint web-* | Unregister-RpcEndpoint
+        Get-RpcEndpoint | Should -BeNullOrEmpty
+        { Unregister-RpcEndpoint shop -ErrorAction Stop } | Should -Throw -ErrorId 'EndpointNameNotFound,*'
+    }
+
+    It 'are used by Invoke-RpcMethod, from any location' {
+        Push-Location $TestProtos
+        Register-RpcEndpoint shop $there[0] greeter.proto -Service demo.Greeter
+        Pop-Location
+
+        (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint shop).text | Should -BeLike 'hi Ann*'
+        (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint SHOP).text | Should -BeLike 'hi Ann*'
+    }
+
+    It 'are used with wildcards wherever an endpoint is' {
+        0..2 | ForEach-Object { Register-RpcEndpoint "web-$_" $there[$_] @with -Tag web }
+
+        $rows = Invoke-RpcMethod SayHello -Endpoint web-* -PassThruResult
+        $rows.Name | Sort-Object | Should -Be web-0, web-1, web-2
+        $rows.Status | Should -Be (@([ProtoRpc.RpcStatusCode]::OK) * 3)
+        (Connect-RpcEndpoint web-*).Endpoint | ForEach-Object ToString | Should -Be $there
+        (Connect-RpcEndpoint web-?).Service | Should -Be (@('demo.Greeter') * 3)
+        (Test-RpcEndpoint web-*).Endpoint | ForEach-Object ToString | Should -Be $there
+        (Wait-RpcEndpoint web-*).Endpoint | ForEach-Object ToString | Should -HaveCount 3
+        (Import-RpcSchema -Endpoint web-1).Services.FullName | Should -Contain 'demo.Greeter'
+        Get-RpcEndpoint -Tag web | Connect-RpcEndpoint | Should -HaveCount 3
+        Invoke-RpcMethod SayHello -Endpoint (Get-RpcEndpoint -Tag web) | Should -HaveCount 3
+    }
+
+    It 'give way to parameters' {
+        Register-RpcEndpoint shop $there[0] ./nowhere.proto -Service demo.Nothing
+
+        (Invoke-RpcMethod SayHello -Endpoint shop @with).text | Should -BeLike 'hi*'
+        { Connect-RpcEndpoint shop -ErrorAction Stop } | Should -Throw -ErrorId 'SchemaNotFound,*'
+        (Connect-RpcEndpoint shop @with).Service | Should -Be 'demo.Greeter'
+    }
+
+    It 'say that a name is unknown, with the nearest' {
+        Register-RpcEndpoint shop $there[0] @with
+
+        { Connect-RpcEndpoint shpo -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*not an endpoint*'shop'*"
+        { Connect-RpcEndpoint web-* -ErrorAction Stop } |
+            Should -Throw -ErrorId 'EndpointNameNotFound,*' -ExpectedMessage '*has shop*'
+        $row = Invoke-RpcMethod SayHello -Endpoint shpo, shop -PassThruResult | Where-Object Name -EQ shpo
+        $row.Error.Message | Should -BeLike "*'shop'*"
+    }
+
+    It 'complete' {
+        Register-RpcEndpoint shop $there[0] @with
+        Register-RpcEndpoint shed $there[1]
+
+        (Complete 'Connect-RpcEndpoint sh').CompletionText | Should -Be shed, shop
+        (Complete 'Invoke-RpcMethod Send -Endpoint sh').CompletionText | Should -Be shed, shop
+        (Complete 'Get-RpcEndpoint sho').CompletionText | Should -Be shop
+        (Complete 'Unregister-RpcEndpoint sho').CompletionText | Should -Be shop
+        (Complete 'Test-RpcEndpoint sho').CompletionText | Should -Be shop
+    }
+
+    It 'are left alone with -WhatIf' {
+        Register-RpcEndpoint shop $there[0] -WhatIf
+        $env:PROTORPC_ENDPOINTS | Should -Not -Exist
+        Register-RpcEndpoint shop $there[0]
+        Unregister-RpcEndpoint shop -WhatIf
+        (Get-RpcEndpoint).Name | Should -Be shop
+    }
+
+    It 'refuse <Why>' -ForEach @(
+        @{ Name = 'grpc://a:1'; Id = 'InvalidEndpointName'; Why = 'a name that looks like an endpoint' }
+        @{ Name = 'a*'; Id = 'InvalidEndpointName'; Why = 'a name with wildcards' }
+        @{ Name = "a`e[2J"; Id = 'InvalidEndpointName'; Why = 'a name with terminal control' }
+        @{ Name = 'a'; Endpoint = 'nonsense'; Id = 'InvalidEndpoint'; Why = 'what is no endpoint' }
+        @{ Name = 'a'; More = @{ Token = 'hunter2' }; Id = 'PlainSecret'; Why = 'a plain token' }
+        @{ Name = 'a'; More = @{ Credential = 'env:X' }; Id = 'InvalidCredential'; Why = 'a password without a user' }
+    ) {
+        $where = $Endpoint ? $Endpoint : 'grpc://a:1'
+        $arguments = $More ? $More : @{}
+        { Register-RpcEndpoint $Name $where @arguments -ErrorAction Stop } | Should -Throw -ErrorId "$Id,*"
+        $env:PROTORPC_ENDPOINTS | Should -Not -Exist
+    }
+
+    It 'refuse a credential itself' {
+        $user = [pscredential]::new('ann', (ConvertTo-SecureString hunter2 -AsPlainText))
+
+        { Register-RpcEndpoint shop grpcs://a:1 -Credential $user } | Should -Throw -ExpectedMessage '*secret:NAME*'
+        { Register-RpcEndpoint shop grpcs://a:1 -Token $user.Password } |
+            Should -Throw -ExpectedMessage '*env:VARIABLE*'
+    }
+
+    It 'are replaced only with -Force' {
+        Register-RpcEndpoint shop $there[0]
+        { Register-RpcEndpoint Shop $there[1] -ErrorAction Stop } | Should -Throw -ErrorId 'EndpointNameTaken,*'
+        Register-RpcEndpoint Shop $there[1] -Force
+
+        (Get-RpcEndpoint).Endpoint.ToString() | Should -Be $there[1]
+    }
+
+    It 'refuse a file that others can write' -Skip:$IsWindows {
+        Register-RpcEndpoint shop $there[0] @with
+        chmod go+w $env:PROTORPC_ENDPOINTS
+
+        { Invoke-RpcMethod SayHello -Endpoint shop -ErrorAction Stop } | Should -Throw -ErrorId 'EndpointFileNotSafe,*'
+        { Get-RpcEndpoint -ErrorAction Stop } | Should -Throw -ErrorId 'EndpointFileNotSafe,*'
+        (Complete 'Get-RpcEndpoint sho').CompletionText | Should -Not -Contain shop
+        # An endpoint itself needs no file.
+        (Invoke-RpcMethod SayHello -Endpoint $there[0] @with).text | Should -BeLike 'hi*'
+    }
+
+    It 'say where a damaged file is wrong' {
+        $null = New-Item -Force $env:PROTORPC_ENDPOINTS -Value "{`n  nonsense"
+
+        { Get-RpcEndpoint -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidEndpointFile,*' -ExpectedMessage '*line 2, column 3*'
+    }
+
+    It 'are in the folder of the user''s settings' -Skip:$IsWindows {
+        $result = Invoke-Pwsh @"
+            `$env:PROTORPC_ENDPOINTS = ''
+            `$env:XDG_CONFIG_HOME = '$TestDrive/config'
+            Import-Module '$ModuleManifest'
+            Register-RpcEndpoint shop grpc://a:1
+"@
+        $result.Error | Should -BeNullOrEmpty
+        "$TestDrive/config/ProtoRpc/endpoints.json" | Should -Exist
+    }
+
+    It 'are written by several runspaces at once' {
+        1..8 | ForEach-Object -Parallel {
+            Import-Module $using:ModuleManifest
+            Register-RpcEndpoint "e$_" grpc://a:1
+        } -ThrottleLimit 4
+
+        Get-RpcEndpoint e* | Should -HaveCount 8
+    }
+
+    Context 'with secrets' {
+        BeforeAll {
+            $account = [pscredential]::new('ann', (ConvertTo-SecureString hunter2 -AsPlainText))
+            $locked = Start-TestListener $handler -Endpoint 'tcp://127.0.0.1:0' -With @{
+                Authentication = 'Ntlm'
+                NtlmAccount = $account
+            }
+            $where = "$($locked.Endpoint[0])"
+            $env:PROTORPC_TEST_SECRET = 'hunter2'
+
+            # Stands in for the module, with two vaults.
+            $module = New-Item -ItemType Directory "$TestDrive/modules/Microsoft.PowerShell.SecretManagement"
+            Set-Content "$module/Microsoft.PowerShell.SecretManagement.psm1" @'
+function Get-Secret {
+    [CmdletBinding()] param([string] $Name, [string] $Vault)
+    $secret = ConvertTo-SecureString hunter2 -AsPlainText
+    switch ("$Vault/$Name") {
+        '/user' { [pscredential]::new('ann', $secret) }
+        'work/password' { $secret }
+        '/number' { 7 }
+        default { Write-Error "The secret $Name was not found." }
+    }
+}
+'@
+            $paths = $env:PSModulePath
+        }
+
+        AfterAll {
+            $env:PROTORPC_TEST_SECRET = $null
+            $env:PSModulePath = $paths
+            Remove-Module Microsoft.PowerShell.SecretManagement -ErrorAction Ignore
+        }
+
+        BeforeEach { $env:PSModulePath = "$TestDrive/modules$([IO.Path]::PathSeparator)$paths" }
+
+        It 'take the password of an environment variable' {
+            Register-RpcEndpoint shop $where @with -Mechanism Ntlm -UserName ann -Credential env:PROTORPC_TEST_SECRET
+
+            (Invoke-RpcMethod SayHello -Endpoint shop).text | Should -Match ' ann'
+            Get-Content $env:PROTORPC_ENDPOINTS -Raw | Should -Not -Match hunter2
+        }
+
+        It 'say that the variable is not set' {
+            Register-RpcEndpoint shop $where @with -UserName ann -Credential env:PROTORPC_NO_SUCH_SECRET
+
+            { Invoke-RpcMethod SayHello -Endpoint shop -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SecretNotFound,*' -ExpectedMessage '*PROTORPC_NO_SUCH_SECRET*not set*'
+        }
+
+        It 'take a secret of SecretManagement: <Reference>' -ForEach @(
+            @{ Reference = 'secret:user'; User = @{} }
+            @{ Reference = 'secret:work/password'; User = @{ UserName = 'ann' } }
+        ) {
+            Register-RpcEndpoint shop $where @with -Mechanism Ntlm -Credential $Reference @User
+
+            $rpc = Connect-RpcEndpoint shop
+            ($rpc | Invoke-RpcMethod SayHello).text | Should -Match ' ann'
+        }
+
+        It 'say that there is no such secret, or that it is none' {
+            Register-RpcEndpoint shop $where @with -Credential secret:nothing
+            Register-RpcEndpoint number $where @with -Credential secret:number
+
+            { Connect-RpcEndpoint shop -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SecretNotFound,*' -ExpectedMessage '*was not found*'
+            { Connect-RpcEndpoint number -ErrorAction Stop } | Should -Throw -ErrorId 'SecretNotFound,*'
+        }
+
+        It 'say that SecretManagement is not there' {
+            $env:PSModulePath = $paths
+            Remove-Module Microsoft.PowerShell.SecretManagement -ErrorAction Ignore
+            Register-RpcEndpoint shop $where @with -Credential secret:user
+            if (Get-Module -ListAvailable Microsoft.PowerShell.SecretManagement) {
+                Set-ItResult -Skipped -Because 'SecretManagement is installed'
+            }
+
+            { Connect-RpcEndpoint shop -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SecretNotFound,*' -ExpectedMessage '*not installed*'
+        }
+
+        It 'send no password in clear' {
+            Register-RpcEndpoint shop grpc://192.0.2.1:50051 @with -UserName ann -Credential env:PROTORPC_TEST_SECRET
+            Register-RpcEndpoint web http://192.0.2.1/ @with -Token env:PROTORPC_TEST_SECRET
+
+            foreach ($name in 'shop', 'web') {
+                { Invoke-RpcMethod SayHello -Endpoint $name -Deadline 5 -ErrorAction Stop } |
+                    Should -Throw -ExceptionType ([ProtoRpc.RpcException]) -ExpectedMessage '*TLS*'
+            }
+        }
+
+        It 'give way to a credential that is given' {
+            Register-RpcEndpoint shop $where @with -Mechanism Ntlm -UserName ann -Credential env:PROTORPC_NO_SUCH_SECRET
+
+            (Invoke-RpcMethod SayHello -Endpoint shop -Credential $account).text | Should -Match ' ann'
+        }
+    }
+}
