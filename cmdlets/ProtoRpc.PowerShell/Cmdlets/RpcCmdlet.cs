@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Collections.ObjectModel;
 using System.Management.Automation;
+using ProtoRpc.Client.Kept;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Runspaces;
 
@@ -223,12 +224,28 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     internal RpcSchema Resolve(RpcSchemaSource source) =>
         source.Schema ?? (source.Import is { } parameters ? Import(parameters) : LoadSchema(source.Paths));
 
-    /// <summary>The same, which is the schema of the call before where its files did not change since, so
-    /// that a connection can be kept.</summary>
-    private protected RpcSchema ResolveKept(RpcSchemaSource source) =>
-        source.Paths.Count == 0 || source.Paths.Any(RpcSchemaLoader.IsAddress)
-            ? Resolve(source)
-            : RunspaceStore.Current.Schemas.Find(ResolveFiles(source.Paths), () => Resolve(source));
+    /// <summary>The same, which is the schema of the call before where its files did not change since, or
+    /// its server told it within five minutes, so that a connection can be kept.</summary>
+    private protected RpcSchema ResolveKept(RpcSchemaSource source)
+    {
+        KeptSchemas kept = RunspaceStore.Current.Schemas;
+        if (source.Paths.Count == 0)
+        {
+            return Resolve(source);
+        }
+
+        int addresses = source.Paths.Count(RpcSchemaLoader.IsAddress);
+        return addresses == 0 ? kept.Find(ResolveFiles(source.Paths), () => Resolve(source))
+            : addresses == source.Paths.Count
+                ? kept.Find(source.Paths, [.. source.Paths.Select(ContactOf)], () => Resolve(source))
+            : Resolve(source);
+    }
+
+    private ClientKey ContactOf(string address)
+    {
+        RpcEndpoint endpoint = RpcSchemaLoader.EndpointOf(address);
+        return ClientKey.Of(endpoint, schema: null, SchemaOptionsOf(endpoint));
+    }
 
     /// <summary>Reads files, and asks servers.</summary>
     private protected RpcSchema LoadSchema(IReadOnlyCollection<string> paths)

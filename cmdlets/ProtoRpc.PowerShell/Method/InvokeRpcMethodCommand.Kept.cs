@@ -27,16 +27,10 @@ public sealed partial class InvokeRpcMethodCommand
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
         SchemaOptionsFor(endpoint, Parsed);
 
-    // The shell takes a connection of the pipeline for a message as well, where no -Message says which it is.
-    private void TakePipedConnection()
+    private void CheckInput()
     {
         object? input = InputObject is PSObject wrapped ? wrapped.BaseObject : InputObject;
-        if (input is not RpcConnection connection || _connectionIsGiven)
-        {
-            return;
-        }
-
-        if (ParameterSetName == ByEndpoint)
+        if (ParameterSetName == ByEndpoint && input is RpcConnection)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
@@ -45,9 +39,6 @@ public sealed partial class InvokeRpcMethodCommand
                 ErrorId = RpcErrorIds.ParameterNotSupported,
             };
         }
-
-        Connection = [connection];
-        InputObject = null;
     }
 
     // The connection of the only endpoint, for all objects of the pipeline.

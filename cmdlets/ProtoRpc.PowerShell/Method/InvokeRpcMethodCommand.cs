@@ -1,9 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
-using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Method;
-using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -125,14 +123,15 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private protected override object? RowObject => IsFed ? Request : null;
 
     // The connection that comes from the pipeline is bound to both, as long as the parameter set is open.
-    private object? Request =>
-        Message ?? (_connectionIsGiven || Connection is null ? InputObject : null);
+    private object? Request => MessagePath is not null
+        ? MessageFile
+        : Message ?? (_connectionIsGiven || Connection is null ? InputObject : null);
 
     protected override void Begin() => _connectionIsGiven = IsGiven(nameof(Connection));
 
     protected override void Process()
     {
-        TakePipedConnection();
+        CheckInput();
         if (FansOut)
         {
             StartCalls();
@@ -308,45 +307,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         ? KeepConnection()
         : RunspaceStore.Current.Resolve(
             given, _command is null ? "-Endpoint or -Connection" : "-Connection");
-
-    // A list is a message each where the method takes a stream.
-    private List<DynamicMessage> RequestsOf(RpcMethodInfo method, object? request)
-    {
-        object? value = request is PSObject wrapped ? wrapped.BaseObject : request;
-        IEnumerable<object?> requests = !method.IsClientStreaming ? [request] : value switch
-        {
-            null => [],
-            IList list and not byte[] => list.Cast<object?>(),
-            _ => [request],
-        };
-        return [.. requests.Select(message => ToRequest(method, message))];
-    }
-
-    private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
-        message is PSObject { BaseObject: DynamicMessage raw }
-            ? raw
-            : Mapper.ToMessage(method.RequestType, message);
-
-    private MessageMapper Mapper => _mapper ??= ShellMapper.Create(AsHashtable, AllowUnknownField);
-
-    private void Write(RpcClient client, DynamicMessage reply)
-    {
-        CheckSchema(reply, client.Endpoint, WriteWarning);
-        WriteObject(Raw ? reply : Mapper.ToObject(reply));
-    }
-
-    // Fields that came as another type would look empty. Once is enough: the next reply is like this one.
-    private void CheckSchema(DynamicMessage reply, RpcEndpoint endpoint, Action<string> warn)
-    {
-        if (!_warnedOfSchema && ReplyMismatch.Find(reply) is { } field)
-        {
-            _warnedOfSchema = true;
-            warn(
-                $"The schema does not match the one of '{endpoint}': the field {field.FullName} came as "
-                + $"another type than {field.TypeName}, and is left empty. Use the server's .proto files; "
-                + "Test-RpcEndpoint -Schema compares where the server tells its schema.");
-        }
-    }
 
     // Nothing can be written when the pipeline has ended, and then there is nothing to take away.
     private WaitProgress NewProgress(string doing) => new(Title(doing), record =>

@@ -46,7 +46,7 @@ internal sealed class RunspaceStore
         new(KeptClients.DefaultIdleTimeout, KeptClients.DefaultMaxIdle, TimeProvider.System);
 
     /// <summary>Schemas of files that calls without a connection named.</summary>
-    public KeptSchemas Schemas { get; } = new();
+    public KeptSchemas Schemas { get; } = new(TimeProvider.System);
 
     /// <summary>Connections that were not disconnected, oldest first.</summary>
     public IReadOnlyList<RpcConnection> Connections

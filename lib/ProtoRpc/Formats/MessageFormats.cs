@@ -23,7 +23,7 @@ public static class MessageFormats
                 "application/protobuf", "application/proto", "application/vnd.google.protobuf",
                 "application/x-google-protobuf",
             ],
-            FileExtensions = [".binpb", ".pb"],
+            FileExtensions = [".binpb", ".pb", ".bin"],
             IsText = false,
             Streaming = FormatStreaming.Delimited,
             ConnectName = "proto",

@@ -2,14 +2,53 @@ using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc.Client.Kept;
 
-/// <summary>Schemas that were read from files, for as long as the files stay as they were. Safe for use by
-/// many threads.</summary>
-internal sealed class KeptSchemas
+/// <summary>Schemas that were read from files, for as long as the files stay as they were, and those that
+/// servers told, for some time. Safe for use by many threads.</summary>
+/// <param name="time">The clock.</param>
+internal sealed class KeptSchemas(TimeProvider time)
 {
     private const int MaxSchemas = 32;
 
     private readonly Lock _gate = new();
     private readonly LinkedList<Entry> _entries = [];
+    private readonly LinkedList<FetchedEntry> _fetched = [];
+
+    /// <summary>The schema that some servers told.</summary>
+    /// <param name="addresses">Their addresses.</param>
+    /// <param name="contacts">How each is contacted: what one identity may see, another one may not.</param>
+    /// <param name="fetch">Asks them.</param>
+    /// <exception cref="RpcException">What fetching fails with.</exception>
+    public RpcSchema Find(
+        IReadOnlyCollection<string> addresses, IReadOnlyList<ClientKey> contacts, Func<RpcSchema> fetch)
+    {
+        string key = string.Join('\0', addresses);
+        lock (_gate)
+        {
+            while (_fetched.Last is { Value: var last }
+                && time.GetElapsedTime(last.Time) >= KeptClients.DefaultIdleTimeout)
+            {
+                _fetched.RemoveLast();
+            }
+
+            if (_fetched.FirstOrDefault(entry => entry.Key == key && entry.Contacts.SequenceEqual(contacts))
+                is { } known)
+            {
+                return known.Schema;
+            }
+        }
+
+        FetchedEntry fetched = new(key, contacts, fetch(), time.GetTimestamp());
+        lock (_gate)
+        {
+            _fetched.AddFirst(fetched);
+            if (_fetched.Count > MaxSchemas)
+            {
+                _fetched.RemoveLast();
+            }
+        }
+
+        return fetched.Schema;
+    }
 
     /// <summary>The schema of some files.</summary>
     /// <param name="paths">Full paths of files and folders, and paths with wildcards, which are always read
@@ -50,6 +89,9 @@ internal sealed class KeptSchemas
 
         return schema;
     }
+
+    private sealed record FetchedEntry(
+        string Key, IReadOnlyList<ClientKey> Contacts, RpcSchema Schema, long Time);
 
     private sealed record Entry(string Key, RpcSchema Schema, SchemaStamp Stamp);
 }

@@ -102,6 +102,10 @@ public sealed class ClientKeyTests
         yield return ("Lazy", new RpcClientOptions { Lazy = true });
         yield return ("RetryCount", new RpcClientOptions { RetryCount = 1 });
         yield return ("Interceptors", new RpcClientOptions { Interceptors = [new NoInterceptor()] });
+        yield return ("HttpHandler", new RpcClientOptions
+        {
+            HttpHandler = () => throw new NotSupportedException(),
+        });
         yield return ("Format", new RpcClientOptions { Format = MessageFormats.Json });
         yield return ("Service", new RpcClientOptions { Service = "" });
         yield return ("InterfaceId", new RpcClientOptions { InterfaceId = Guid.Empty });

@@ -6,10 +6,33 @@ namespace ProtoRpc.Tests.Client.Kept;
 public sealed class KeptSchemasTests : IDisposable
 {
     private readonly TempFolder _folder = new();
-    private readonly KeptSchemas _kept = new();
+    private readonly ManualTime _time = new();
+    private readonly KeptSchemas _kept;
     private int _loads;
 
+    public KeptSchemasTests() => _kept = new KeptSchemas(_time);
+
     public void Dispose() => _folder.Dispose();
+
+    [Fact]
+    public void WhatAServerToldIsKeptForSomeTimeAndForOneIdentity()
+    {
+        RpcEndpoint server = RpcEndpoint.Parse("grpc://host:1");
+        RpcSchema Ask(string token) => _kept.Find(
+            ["grpc://host:1"],
+            [ClientKey.Of(server, null, new() { Security = new() { Token = token } })],
+            () =>
+            {
+                _loads++;
+                return RpcSchema.FromDescriptors(EchoServer.Schema.Files[^1]);
+            });
+        RpcSchema first = Ask("a");
+        Assert.Same(first, Ask("a"));
+        Assert.NotSame(first, Ask("b"));
+        _time.Advance(KeptClients.DefaultIdleTimeout);
+        Assert.NotSame(first, Ask("a"));
+        Assert.Equal(3, _loads);
+    }
 
     [Fact]
     public void TheSchemaIsTheSameWhileItsFilesAre()

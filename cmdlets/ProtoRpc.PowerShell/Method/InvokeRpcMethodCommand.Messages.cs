@@ -1,0 +1,77 @@
+using System.Collections;
+using System.Management.Automation;
+using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Method;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Parameters;
+
+namespace ProtoRpc;
+
+// What is sent, in whatever form it is given, and what comes back.
+public sealed partial class InvokeRpcMethodCommand
+{
+    private FileInfo? _messageFile;
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    public string? MessagePath { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [FormatName]
+    [ArgumentCompleter(typeof(FormatCompleter))]
+    public string? MessageFormat { get; set; }
+
+    private FileInfo MessageFile => Message is null && (InputObject is null || !IsFed)
+        ? _messageFile ??= new FileInfo(ResolveFile(MessagePath!))
+        : throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            "The message is the file of -MessagePath, or that of -Message or the pipeline. Give one of them.")
+        {
+            ErrorId = RpcErrorIds.ParameterNotSupported,
+        };
+
+    // A list is a message each where the method takes a stream.
+    private List<DynamicMessage> RequestsOf(RpcMethodInfo method, object? request)
+    {
+        object? value = request is PSObject wrapped ? wrapped.BaseObject : request;
+        IEnumerable<object?> requests = !method.IsClientStreaming ? [request] : value switch
+        {
+            null => [],
+            IList list and not byte[] => list.Cast<object?>(),
+            _ => [request],
+        };
+        return [.. requests.Select(message => ToRequest(method, message))];
+    }
+
+    private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
+        message is PSObject { BaseObject: DynamicMessage raw }
+            ? raw
+            : WrittenMessage.TryRead(
+                method.RequestType, message is PSObject wrapped ? wrapped.BaseObject : message,
+                MessageFormat is null ? null : MessageFormats.Named(MessageFormat), AllowUnknownField)
+            ?? Mapper.ToMessage(method.RequestType, message);
+
+    private MessageMapper Mapper => _mapper ??= ShellMapper.Create(AsHashtable, AllowUnknownField);
+
+    private void Write(RpcClient client, DynamicMessage reply)
+    {
+        CheckSchema(reply, client.Endpoint, WriteWarning);
+        WriteObject(Raw ? reply : Mapper.ToObject(reply));
+    }
+
+    // Fields that came as another type would look empty. Once is enough: the next reply is like this one.
+    private void CheckSchema(DynamicMessage reply, RpcEndpoint endpoint, Action<string> warn)
+    {
+        if (!_warnedOfSchema && ReplyMismatch.Find(reply) is { } field)
+        {
+            _warnedOfSchema = true;
+            warn(
+                $"The schema does not match the one of '{endpoint}': the field {field.FullName} came as "
+                + $"another type than {field.TypeName}, and is left empty. Use the server's .proto files; "
+                + "Test-RpcEndpoint -Schema compares where the server tells its schema.");
+        }
+    }
+}

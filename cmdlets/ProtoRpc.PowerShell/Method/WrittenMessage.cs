@@ -1,0 +1,72 @@
+using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Cmdlets;
+
+namespace ProtoRpc.PowerShell.Method;
+
+/// <summary>Reads messages that are given as text or as a file.</summary>
+internal static class WrittenMessage
+{
+    /// <summary>The message of a text or a file.</summary>
+    /// <param name="type">Its type.</param>
+    /// <param name="value">What was given, unwrapped.</param>
+    /// <param name="format">Its format; null for that of the file's ending, and JSON for text.</param>
+    /// <param name="ignoreUnknown">Whether fields that the type does not have are left out.</param>
+    /// <returns>Null for an object, and for a text that is the value of a type such as Timestamp.</returns>
+    /// <exception cref="RpcException">InvalidArgument, with line and column or the offset; NotFound for a
+    /// file that cannot be read.</exception>
+    public static DynamicMessage? TryRead(
+        RpcMessageInfo type, object? value, MessageFormat? format, bool ignoreUnknown)
+    {
+        FormatOptions options = new()
+        {
+            // What the caller has at hand is no peer's.
+            MaxElements = int.MaxValue,
+            IgnoreUnknownFields = ignoreUnknown,
+        };
+        return value switch
+        {
+            FileInfo file => Read(type, file, format, options),
+            string text when format is not null || !IsTextItself(type) =>
+                (format ?? MessageFormats.Json).Read(type, text, options),
+            _ => null,
+        };
+    }
+
+    // A string is what these types hold, as PowerShell has it.
+    private static bool IsTextItself(RpcMessageInfo type) => MessageLayout.For(type).WellKnown
+        is WellKnownType.Timestamp or WellKnownType.Duration or WellKnownType.Wrapper
+        or WellKnownType.Value or WellKnownType.FieldMask;
+
+    private static DynamicMessage Read(
+        RpcMessageInfo type, FileInfo file, MessageFormat? format, FormatOptions options)
+    {
+        if (format is null && !MessageFormats.TryFindByFile(file.Name, out format))
+        {
+            IEnumerable<string> endings = MessageFormats.All.SelectMany(known => known.FileExtensions);
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The format of '{file.FullName}' is not known by its ending; {string.Join(", ", endings)} "
+                + "are. Give -MessageFormat.")
+            {
+                ErrorId = RpcErrorIds.WrongFileEnding,
+            };
+        }
+
+        try
+        {
+            return format.Read(type, File.ReadAllBytes(file.FullName), options);
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(e.Code, $"{file.FullName}: {e.Message}", e)
+            {
+                ErrorId = e.ErrorId,
+                FieldPath = e.FieldPath,
+            };
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw RpcErrors.NotAFile(file.FullName, e.Message.TrimEnd('.'), e);
+        }
+    }
+}
