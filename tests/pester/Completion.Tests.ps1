@@ -2,6 +2,10 @@
 
 Describe 'Completion' {
     BeforeAll {
+        $endpointsBefore = $env:PROTORPC_ENDPOINTS
+        $env:PROTORPC_ENDPOINTS = Join-Path $TestDrive names endpoints.json
+        Register-RpcEndpoint shop grpc://127.0.0.1:1 -Tag "`e]0;title`a`u{9b}2J`u{202e}", '$(New-Item pwned)'
+
         # Everything that PowerShell gives a meaning to, and that a descriptor can carry as the default of a field.
         $texts = @(
             "x$([char] 0x2019); zz = (New-Item pwned); yy = $([char] 0x2018)y"
@@ -108,6 +112,7 @@ service Others {
     }
 
     AfterAll {
+        $env:PROTORPC_ENDPOINTS = $endpointsBefore
         Clear-Test
         Remove-Item -LiteralPath $sockets -Recurse -ErrorAction Ignore
         Remove-Variable completionSchema -Scope Global -ErrorAction Ignore
