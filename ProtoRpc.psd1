@@ -8,7 +8,15 @@
     Description = 'Protocol Buffers RPC without code generation: load a schema, start listeners whose methods are script blocks, call services with hashtables.'
     PowerShellVersion = '7.6'
     CompatiblePSEditions = @('Core')
-    FormatsToProcess = @('ProtoRpc.Format.ps1xml')
+    FormatsToProcess = @(
+        'views/Call.Format.ps1xml'
+        'views/Connection.Format.ps1xml'
+        'views/Endpoint.Format.ps1xml'
+        'views/Listener.Format.ps1xml'
+        'views/Message.Format.ps1xml'
+        'views/Schema.Format.ps1xml'
+        'views/Session.Format.ps1xml'
+    )
     CmdletsToExport = @(
         'Assert-RpcMockCall'
         'Connect-RpcEndpoint'

@@ -36,6 +36,8 @@ foreach ($type in [ProtoRpc.ModuleLoadContext]::AddImport()) {
     $accelerators::Add($type.FullName, $type)
 }
 
+[ProtoRpc.RpcView]::AddText($ExecutionContext)
+
 $ExecutionContext.SessionState.Module.OnRemove = {
     Disable-RpcCompletion
     Get-RpcConnection | Disconnect-RpcEndpoint

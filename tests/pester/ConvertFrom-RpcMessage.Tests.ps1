@@ -26,7 +26,7 @@ Describe 'ConvertFrom-RpcMessage' {
         $one.PSTypeNames.Insert(0, 'Mine')
 
         $one.PSTypeNames |
-            Should -Be 'Mine', 'demo.HelloReply', 'System.Management.Automation.PSCustomObject', 'System.Object'
+            Should -Be 'Mine', 'demo.HelloReply', 'ProtoRpc.Message', 'System.Management.Automation.PSCustomObject', 'System.Object'
         $other.PSTypeNames[0] | Should -Be 'demo.HelloReply'
         $other.PSObject.Copy().PSTypeNames[0] | Should -Be 'demo.HelloReply'
         & { param([PSTypeName('demo.HelloReply')] $Reply) $Reply.text } $other | Should -Be 'A'

@@ -62,7 +62,7 @@ service Trees { rpc Grow (Node) returns (Node); }
     It 'are shown, copied and converted like any other property' {
         $member = Get-Tree | Get-Member -Name one
         $member.MemberType | Should -Be NoteProperty
-        $member.Definition | Should -BeLike '*one=@{name=child*'
+        $member.Definition | Should -BeLike '*one={"name":"child"*'
 
         $tree = Get-Tree
         $copy = $tree.PSObject.Copy()
@@ -73,7 +73,7 @@ service Trees { rpc Grow (Node) returns (Node); }
 
         (Get-Tree | ConvertTo-Json -Depth 5 | ConvertFrom-Json).one.one.name | Should -Be grandchild
         (Get-Tree | Select-Object one, many).many.name | Should -Be a, b
-        "$(Get-Tree)" | Should -BeLike '*one=; many=System.Object*'
+        "$(Get-Tree)" | Should -BeLike '*"one":{"name":"child"*"many":`[{"name":"a"*'
         (Get-Tree | Format-List | Out-String) | Should -BeLike '*one*child*'
         Get-Tree | Where-Object { $_.one.name -eq 'child' } | Should -Not -BeNullOrEmpty
         [Management.Automation.PSSerializer]::Deserialize(

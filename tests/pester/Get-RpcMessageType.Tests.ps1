@@ -41,13 +41,33 @@ Describe 'Get-RpcMessageType' {
         $type.Fields | Out-String | Should -Match 'light\s.*\sON'
     }
 
-    It 'prints a type as its fields, and fields as a table' {
-        $type = Get-RpcMessageType HelloRequest -Schema $schema
+    It 'prints a type as the .proto has it, under its package, and fields as a table' {
+        $type = Get-RpcMessageType HelloReply -Schema $schema
 
-        $text = $type | Out-String -Width 200
-        $text | Should -Match 'message demo.HelloRequest\s+// Whom to greet\.'
-        $text | Should -Match '  string name = 1\s+// The name\.'
-        $text | Should -Match '  map<string, int32> counts = 5'
+        ($type | Out-String -Width 200).Trim() -replace '\r' | Should -BeExactly @'
+package demo
+
+// The greeting.
+message HelloReply {
+  string text = 1;
+  optional int32 number = 2;
+}
+'@
         $type.Fields | Out-String -Width 200 | Should -Match 'Number\s+Label\s+Type\s+Name\s+Default\s+Comment'
+    }
+
+    It 'has colours where the shell has' {
+        $rendering = $PSStyle.OutputRendering
+        try {
+            $PSStyle.OutputRendering = 'Ansi'
+            $text = Get-RpcMessageType HelloRequest -Schema $schema | Out-String
+            $text | Should -Match "$([regex]::Escape($PSStyle.Foreground.Green))// Whom to greet"
+            $text | Should -Match "$([regex]::Escape($PSStyle.Foreground.BrightBlue))message"
+            $PSStyle.OutputRendering = 'PlainText'
+            Get-RpcMessageType HelloRequest -Schema $schema | Out-String | Should -Not -Match '\e'
+        }
+        finally {
+            $PSStyle.OutputRendering = $rendering
+        }
     }
 }

@@ -23,8 +23,21 @@ Describe 'Get-RpcMethod' {
             Should -Throw -ErrorId 'MethodNotFound,*' -ExpectedMessage '*demo.Greeter/SayHello*'
     }
 
-    It 'prints request and reply, and marks streams' {
-        Get-RpcMethod Watch -Schema $schema | Out-String -Width 200 |
+    It 'prints methods as the .proto has them, under their services' {
+        (Get-RpcMethod demo.Greeter/* -Schema $schema | Out-String -Width 200).Trim() -replace '\r' | Should -BeExactly @'
+service demo.Greeter
+
+// Says hello.
+rpc SayHello (HelloRequest) returns (HelloReply);
+
+rpc Fail (HelloRequest) returns (HelloReply);
+
+rpc Watch (HelloRequest) returns (stream HelloReply);
+'@
+    }
+
+    It 'prints a table where one is asked for, and marks streams' {
+        Get-RpcMethod Watch -Schema $schema | Format-Table | Out-String -Width 200 |
             Should -Match 'demo.Greeter/Watch\s+demo.HelloRequest\s+stream demo.HelloReply'
     }
 

@@ -34,8 +34,21 @@ Describe 'Get-RpcService' {
         { Get-RpcService -ErrorAction Stop } | Should -Throw -ErrorId 'NoConnection,*' -ExpectedMessage '*-Schema*'
     }
 
-    It 'prints as a table, and offers services' {
-        Get-RpcService -Schema $schema | Out-String -Width 200 | Should -Match 'Service\s+Methods\s+InterfaceId'
+    It 'prints services as the .proto has them, with the ids of their interfaces' {
+        $service = Get-RpcService demo.Parting -Schema $schema
+        ($service | Out-String -Width 200).Trim() -replace '\r' | Should -BeExactly @"
+package demo
+
+// Says goodbye.
+service Parting {
+  rpc SayGoodbye (HelloRequest) returns (HelloReply);
+}
+// interface $($service.InterfaceId)
+"@
+    }
+
+    It 'prints as a table where one is asked for, and offers services' {
+        Get-RpcService -Schema $schema | Format-Table | Out-String -Width 200 | Should -Match 'Service\s+Methods\s+InterfaceId'
         (Complete 'Get-RpcService -Schema $schema -Name p').CompletionText | Should -Be 'demo.Parting'
     }
 }

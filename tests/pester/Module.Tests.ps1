@@ -63,6 +63,7 @@ Import-Module '$ModuleManifest'
         $folder = Join-Path $TestDrive unbuilt
         New-Item -ItemType Directory $folder | Out-Null
         Get-ChildItem (Split-Path $ModuleManifest) -File -Filter ProtoRpc.* | Copy-Item -Destination $folder
+        Copy-Item (Join-Path (Split-Path $ModuleManifest) views) $folder -Recurse
 
         { Import-Module (Join-Path $folder ProtoRpc.psd1) -ErrorAction Stop } | Should -Throw "*Run 'dotnet build'*"
     }

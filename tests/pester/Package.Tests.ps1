@@ -111,7 +111,8 @@ Stop-RpcListener `$listener
     It 'has <_>' -ForEach @(
         'ProtoRpc.psd1'
         'ProtoRpc.psm1'
-        'ProtoRpc.Format.ps1xml'
+        'views/Message.Format.ps1xml'
+        'views/Schema.Format.ps1xml'
         'LICENSE'
         'THIRD-PARTY-NOTICES.txt'
         'bin/ProtoRpc.dll'

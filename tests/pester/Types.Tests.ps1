@@ -161,8 +161,8 @@ Remove-Module ProtoRpc
         $copy = Join-Path $TestDrive modules ProtoRpc 9.9.9
         $null = New-Item -ItemType Directory $copy
         $root = Split-Path $ModuleManifest
-        Copy-Item (Join-Path $root ProtoRpc.psm1), (Join-Path $root ProtoRpc.Format.ps1xml) $copy
-        Copy-Item (Join-Path $root bin) $copy -Recurse
+        Copy-Item (Join-Path $root ProtoRpc.psm1) $copy
+        Copy-Item (Join-Path $root bin), (Join-Path $root views) $copy -Recurse
         (Get-Content $ModuleManifest -Raw) -replace "ModuleVersion = '[^']*'", "ModuleVersion = '9.9.9'" |
             Set-Content (Join-Path $copy ProtoRpc.psd1)
 

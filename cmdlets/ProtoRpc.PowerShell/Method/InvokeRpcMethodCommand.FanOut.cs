@@ -11,7 +11,12 @@ public sealed partial class InvokeRpcMethodCommand
     private readonly List<FanOutCall> _jobCalls = [];
     private readonly Dictionary<RpcConnection, RpcException> _unreached = [];
     private FanOut? _fanOut;
+    private MessageMapper? _replies;
     private CallRows? _rows;
+
+    // Several replies are shown as a table.
+    private MessageMapper Replies => _replies ??= ShellMapper.Create(
+        AsHashtable, makesRows: IsFed || FansOut || _stream is not null);
 
     // Several calls at the same time; without, each waits for the one before.
     private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Targets.Count > 1
@@ -212,7 +217,7 @@ public sealed partial class InvokeRpcMethodCommand
             CheckSchema(message, endpoint, warn);
         }
 
-        object? reply = message is not null && !Raw ? Mapper.ToObject(message) : result.Reply;
+        object? reply = message is not null && !Raw ? Replies.ToObject(message) : result.Reply;
         if (reply is null)
         {
             return null;

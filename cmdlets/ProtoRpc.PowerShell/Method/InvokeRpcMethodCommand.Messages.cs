@@ -59,7 +59,7 @@ public sealed partial class InvokeRpcMethodCommand
     private void Write(RpcClient client, DynamicMessage reply)
     {
         CheckSchema(reply, client.Endpoint, WriteWarning);
-        WriteObject(Raw ? reply : Mapper.ToObject(reply));
+        WriteObject(Raw ? reply : Replies.ToObject(reply));
     }
 
     // Fields that came as another type would look empty. Once is enough: the next reply is like this one.

@@ -10,6 +10,9 @@ internal sealed class DeferredProperty(string name, DeferredValue deferred) : PS
     private volatile DeferredValue? _deferred = deferred;
     private object? _value;
 
+    /// <summary>The value as it is: one that was not looked at yet is not made.</summary>
+    public object? Unmade => _deferred is { } deferred ? deferred : _value;
+
     /// <inheritdoc/>
     public override object? Value
     {

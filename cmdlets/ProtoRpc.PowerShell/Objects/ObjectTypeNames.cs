@@ -15,21 +15,34 @@ internal static class ObjectTypeNames
     private const string Names =
         "System.Management.Automation.Runspaces.ConsolidatedString, System.Management.Automation";
 
+    /// <summary>The second name of all messages: the one that views are for.</summary>
+    public const string Common = "ProtoRpc.Message";
+
     private static readonly string[] Bases = [.. new PSObject().TypeNames];
     private static readonly ConditionalWeakTable<RpcMessageInfo, object> Known = [];
+    private static readonly ConditionalWeakTable<RpcMessageInfo, object> KnownRows = [];
     private static readonly ConditionalWeakTable<object, RpcMessageInfo> Types = [];
+    private static readonly ConditionalWeakTable<object, RpcMessageInfo> RowTypes = [];
     private static readonly bool CanShare = TryShare();
 
     /// <summary>Makes the name of a message type the first of an object's type names.</summary>
-    public static void Set(PSObject value, RpcMessageInfo type)
+    /// <param name="value">The object.</param>
+    /// <param name="type">The type.</param>
+    /// <param name="isRow">Whether it is one of several, which <see cref="IsRow"/> tells of it.</param>
+    public static void Set(PSObject value, RpcMessageInfo type, bool isRow)
     {
         if (CanShare)
         {
+            ConditionalWeakTable<RpcMessageInfo, object> known = isRow ? KnownRows : Known;
             SetNames(
-                value, Known.TryGetValue(type, out object? names) ? names : Known.GetValue(type, NamesOf));
+                value,
+                known.TryGetValue(type, out object? names)
+                    ? names
+                    : known.GetValue(type, isRow ? RowNamesOf : NamesOf));
         }
         else
         {
+            value.TypeNames.Insert(0, Common);
             value.TypeNames.Insert(0, type.FullName);
         }
     }
@@ -42,10 +55,21 @@ internal static class ObjectTypeNames
         return CanShare && Types.TryGetValue(GetNames(value), out type);
     }
 
+    /// <summary>Whether an object was made as one of several.</summary>
+    public static bool IsRow(PSObject value) => CanShare && RowTypes.TryGetValue(GetNames(value), out _);
+
     private static object NamesOf(RpcMessageInfo type)
     {
-        object names = NewNames([type.FullName, .. Bases], interned: true);
+        object names = NewNames([type.FullName, Common, .. Bases], interned: true);
         Types.Add(names, type);
+        return names;
+    }
+
+    // The same names, in an object of their own.
+    private static object RowNamesOf(RpcMessageInfo type)
+    {
+        object names = NamesOf(type);
+        RowTypes.Add(names, type);
         return names;
     }
 

@@ -38,8 +38,19 @@ internal class PSObjectModel : IObjectModel
         return members is not null;
     }
 
-    public virtual object CreateObject(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
+    bool IObjectModel.IsMessage(object value) => value is PSObject { BaseObject: PSCustomObject };
+
+    public object CreateObject(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
+        Create(source, fields, values, isElement: false);
+
+    object IObjectModel.CreateElement(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
+        Create(source, fields, values, isElement: true);
+
+    protected virtual object Create(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values,
+        bool isElement)
     {
         if (ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal))
         {
@@ -48,7 +59,7 @@ internal class PSObjectModel : IObjectModel
                 source, fields, Array.ConvertAll([.. values], Made));
         }
 
-        PSObject result = Create(source, [.. fields.Select(field => field.Name)], values);
+        PSObject result = Build(source, [.. fields.Select(field => field.Name)], values, isElement);
         if (!source.Unknown.IsEmpty)
         {
             _sources.Add(result, source);
@@ -59,7 +70,7 @@ internal class PSObjectModel : IObjectModel
 
     public virtual object CreateAny(
         DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
-        Create(source, names, values);
+        Build(source, names, values, isRow: false);
 
     public DynamicMessage? TryGetSource(object value) =>
         _sources.TryGetValue(value, out DynamicMessage? source)
@@ -72,8 +83,8 @@ internal class PSObjectModel : IObjectModel
     [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
     private static extern PSObject NewObject(int instanceMemberCapacity);
 
-    private static PSObject Create(
-        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)
+    private static PSObject Build(
+        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values, bool isRow)
     {
         PSObject result = NewObject(names.Count);
         for (int i = 0; i < names.Count; i++)
@@ -84,7 +95,7 @@ internal class PSObjectModel : IObjectModel
             result.Properties.Add(property, preValidated: true);
         }
 
-        ObjectTypeNames.Set(result, source.Type);
+        ObjectTypeNames.Set(result, source.Type, isRow);
         return result;
     }
 
@@ -98,26 +109,29 @@ internal class PSObjectModel : IObjectModel
         }
     }
 
-    private static IEnumerable<KeyValuePair<string, object?>> Properties(PSObject value)
+    private IEnumerable<KeyValuePair<string, object?>> Properties(PSObject value)
     {
         foreach (PSPropertyInfo property in value.Properties)
         {
-            if (property is not EndpointTag && !IsOfTypeData(property)
-                && TryGetValue(property, out object? propertyValue))
+            if (IsMember(property) && TryGetValue(property, out object? propertyValue))
             {
                 yield return new(property.Name, propertyValue);
             }
         }
     }
 
+    /// <summary>Whether a property is one of the message: not what says where it comes from.</summary>
+    protected virtual bool IsMember(PSPropertyInfo property) =>
+        property is not EndpointTag && !IsOfTypeData(property);
+
     // What Update-TypeData adds to a type is how the shell shows its objects. What Add-Member adds to one
     // object is its own.
-    private static bool IsOfTypeData(PSPropertyInfo property) => !property.IsInstance
+    protected static bool IsOfTypeData(PSPropertyInfo property) => !property.IsInstance
         && property.MemberType is PSMemberTypes.AliasProperty or PSMemberTypes.ScriptProperty
             or PSMemberTypes.CodeProperty or PSMemberTypes.NoteProperty;
 
     // An alias of a member that is not there throws when it is asked whether it can be read.
-    private static bool TryGetValue(PSPropertyInfo property, out object? value)
+    protected virtual bool TryGetValue(PSPropertyInfo property, out object? value)
     {
         try
         {

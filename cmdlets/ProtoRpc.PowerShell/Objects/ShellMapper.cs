@@ -5,12 +5,15 @@ internal static class ShellMapper
 {
     /// <param name="asHashtable">Whether messages become ordered hashtables, and not objects.</param>
     /// <param name="allowUnknownFields">Whether keys that no field has are left out.</param>
+    /// <param name="makesRows">Whether messages are shown as the rows of a table: there are several.</param>
     /// <param name="isGivenUp">Asked while it works whether the result is still wanted.</param>
     public static MessageMapper Create(
-        bool asHashtable, bool allowUnknownFields = false, Func<bool>? isGivenUp = null) =>
+        bool asHashtable, bool allowUnknownFields = false, bool makesRows = false,
+        Func<bool>? isGivenUp = null) =>
         new(asHashtable ? OrderedHashtableModel.Instance : PSObjectModel.Instance)
         {
             AllowUnknownFields = allowUnknownFields,
+            MakesRows = makesRows,
             IsGivenUp = isGivenUp,
         };
 }
@@ -22,8 +25,9 @@ internal sealed class OrderedHashtableModel : PSObjectModel
 
     protected override bool MakesShellObjects => false;
 
-    public override object CreateObject(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
+    protected override object Create(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values,
+        bool isElement) =>
         PlainObjectModel.Instance.CreateObject(source, fields, values);
 
     public override object CreateAny(

@@ -28,4 +28,36 @@ internal sealed class DeferredValue(ObjectWriter writer, DynamicMessage message,
             return _value;
         }
     }
+
+    /// <summary>The object, where it was made; else one that is not kept, of so many elements of a list or
+    /// map at most: what is shown of a message is little.</summary>
+    /// <param name="most">How many elements.</param>
+    /// <param name="count">How many there are; -1 of what has none, or was made.</param>
+    public object? Peek(int most, out int count)
+    {
+        lock (_gate)
+        {
+            count = -1;
+            if (_writer is not { } maker)
+            {
+                return _value;
+            }
+
+            switch (_value)
+            {
+                case List<DynamicMessage> list:
+                    count = list.Count;
+                    return maker.WriteReference(field, list.GetRange(0, Math.Min(most, count)), depth);
+                case List<int> list:
+                    count = list.Count;
+                    return maker.WriteReference(field, list.GetRange(0, Math.Min(most, count)), depth);
+                case OrderedDictionary<object, object> map:
+                    count = map.Count;
+                    return maker.WriteReference(
+                        field, new OrderedDictionary<object, object>(map.Take(most)), depth);
+                default:
+                    return maker.WriteReference(field, _value, depth);
+            }
+        }
+    }
 }

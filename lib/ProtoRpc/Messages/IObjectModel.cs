@@ -11,6 +11,15 @@ public interface IObjectModel
     /// of messages: these are then made when somebody looks at them.</summary>
     internal bool Defers => false;
 
+    /// <summary>Whether an object is that of a message, and not of a map: what views ask.</summary>
+    internal bool IsMessage(object value) => value is OrderedDictionary;
+
+    /// <summary>As <see cref="CreateObject"/>, of a message that is one of several: an element of a list or a
+    /// reply of a stream. Views show these as rows.</summary>
+    internal object CreateElement(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
+        CreateObject(source, fields, values);
+
     /// <summary>The value without the host's wrapper, where it has one.</summary>
     object? Unwrap(object? value);
 

@@ -47,6 +47,9 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// JSON: shells have no other rows.</summary>
     internal bool TakesRows { get; init; } = true;
 
+    /// <summary>Whether each object is one of several, which views show as rows of a table.</summary>
+    internal bool MakesRows { get; init; }
+
     /// <summary>Asked from time to time whether nobody waits any longer for the object
     /// that is made.</summary>
     internal Func<bool>? IsGivenUp { get; init; }
@@ -72,7 +75,7 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// and the bytes as <c>value</c>.
     /// </remarks>
     public object ToObject(DynamicMessage message) =>
-        new ObjectWriter(this, message.Type).WriteMessage(message, 0) ?? DBNull.Value;
+        new ObjectWriter(this, message.Type).WriteMessage(message, 0, MakesRows) ?? DBNull.Value;
 
     /// <summary>One row of a message, for tables: cells by the names of their columns, those of nested
     /// messages dotted (<c>location.site</c>). All messages of a type have the same columns.</summary>

@@ -13,7 +13,7 @@ internal static class HousePlan
     private static readonly string[] Server = [.. Transports, "Server"];
     private static readonly string[] Hosting = [.. Server, "Hosting"];
     private static readonly string[] Library =
-        [.. Hosting, "Client", "Gateway", "Mocks", "Endpoints"];
+        [.. Hosting, "Client", "Gateway", "Mocks", "Endpoints", "Views"];
 
     private static readonly string[] Objects = [.. Library, "Loader", "cmdlets/Objects"];
     private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
@@ -34,6 +34,7 @@ internal static class HousePlan
         ["Commands"] = Messages,
         ["Formats"] = Messages,
         ["Endpoints"] = Formats,
+        ["Views"] = Messages,
         ["Security"] = Shared,
         ["Protocols"] = [.. Formats, "Security"],
         ["Transports"] = Protocols,
@@ -46,6 +47,7 @@ internal static class HousePlan
         ["Loader"] = Shared,
         ["cmdlets/Objects"] = Library,
         ["cmdlets/Handlers"] = Objects,
+        ["cmdlets/Views"] = Objects,
         ["cmdlets/Runspaces"] = Handlers,
         ["cmdlets/Parameters"] = Runspaces,
         ["cmdlets/Completion"] = Parameters,

@@ -21,7 +21,10 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     private int _made;
 
     /// <summary>The object; null only of a Value that holds null.</summary>
-    public object? WriteMessage(DynamicMessage message, int depth)
+    /// <param name="message">The message.</param>
+    /// <param name="depth">How many messages it is in.</param>
+    /// <param name="isElement">Whether it is one of several.</param>
+    public object? WriteMessage(DynamicMessage message, int depth, bool isElement = false)
     {
         if (depth > mapper.MaxDepth)
         {
@@ -57,14 +60,16 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
             case WellKnownType.Any:
                 return WriteAny(message, depth);
             default:
-                return WriteFields(message, depth);
+                return WriteFields(message, depth, isElement);
         }
     }
 
-    private object WriteFields(DynamicMessage message, int depth)
+    private object WriteFields(DynamicMessage message, int depth, bool isElement = false)
     {
         (IReadOnlyList<RpcFieldInfo> fields, object?[] values) = MembersOf(message, depth);
-        return _objects.CreateObject(message, fields, values);
+        return isElement
+            ? _objects.CreateElement(message, fields, values)
+            : _objects.CreateObject(message, fields, values);
     }
 
     private (IReadOnlyList<RpcFieldInfo> Fields, object?[] Values) MembersOf(
@@ -168,7 +173,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         object?[] items = new object?[messages.Count];
         for (int i = 0; i < items.Length; i++)
         {
-            items[i] = WriteMessage(messages[i], depth + 1);
+            items[i] = WriteMessage(messages[i], depth + 1, isElement: true);
         }
         return items;
     }

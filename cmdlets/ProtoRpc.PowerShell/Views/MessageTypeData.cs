@@ -1,0 +1,43 @@
+using System.Management.Automation;
+using System.Management.Automation.Runspaces;
+using System.Reflection;
+using ProtoRpc.PowerShell.Objects;
+
+namespace ProtoRpc.PowerShell.Views;
+
+/// <summary>The type data of messages: their text.</summary>
+/// <remarks>A types.ps1xml is an error when a runspace imports the module a second time from another folder,
+/// as after an update, and Update-TypeData is in a module that takes longer to load than this one. So the
+/// type data goes into the runspace's table, which is not public.</remarks>
+internal static class MessageTypeData
+{
+    private const BindingFlags Hidden = BindingFlags.Instance | BindingFlags.NonPublic;
+
+    /// <summary>Adds it to a runspace. Where a version of the shell has no such table, messages keep the text
+    /// that the shell gives to all objects.</summary>
+    public static void Add(EngineIntrinsics shell)
+    {
+        if (TableOf(shell) is not { } table)
+        {
+            return;
+        }
+
+        MethodInfo text = typeof(RpcView).GetMethod(nameof(RpcView.ToText), [typeof(PSObject)])!;
+        TypeData data = new(ObjectTypeNames.Common) { IsOverride = true };
+        data.Members.Add(nameof(ToString), new CodeMethodData(nameof(ToString), text));
+        try
+        {
+            table.AddType(data);
+        }
+        catch (RuntimeException)
+        {
+            // Some other type data of this name cannot be replaced: it wins.
+        }
+    }
+
+    private static TypeTable? TableOf(EngineIntrinsics shell)
+    {
+        object? context = typeof(EngineIntrinsics).GetField("_context", Hidden)?.GetValue(shell);
+        return context?.GetType().GetProperty("TypeTable", Hidden)?.GetValue(context) as TypeTable;
+    }
+}

@@ -1,0 +1,134 @@
+using System.Management.Automation;
+using System.Management.Automation.Host;
+using System.Management.Automation.Internal;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Views;
+using ProtoRpc.Views;
+
+namespace ProtoRpc;
+
+/// <summary>What the module's views (views/*.ps1xml) show; not for scripts.</summary>
+public static class RpcView
+{
+    /// <summary>The text of a message's object: JSON in one line.</summary>
+    public static string ToText(PSObject message)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        return ViewJson.Of(ViewObjectModel.OfMessage, message);
+    }
+
+    /// <summary>Lets the shell take <see cref="ToText"/> for the text of messages, in the runspace that
+    /// imports the module.</summary>
+    public static void AddText(EngineIntrinsics shell) => MessageTypeData.Add(shell);
+
+    /// <summary>The table that a message is a row of; nothing for one that is shown as a list.</summary>
+    public static object Group(PSObject message, PSHost host)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        return TypeOfRow(message, ViewState.Of(host)) is { } type ? type.FullName : AutomationNull.Value;
+    }
+
+    /// <summary>Begins a table with its first message.</summary>
+    /// <returns>What stands above the table.</returns>
+    public static string StartTable(PSObject message, PSHost host)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        ViewState state = ViewState.Of(host);
+        state.TypeOfTable = TypeOfRow(message, state);
+        state.Table = state.TypeOfTable is { } type
+            ? new MessageTable(ViewObjectModel.Instance, message, type, state.Width)
+            : null;
+        state.IsFirstRow = true;
+        return $"   {state.TypeOfTable?.FullName}";
+    }
+
+    /// <summary>A message as the row of its table, or as a list.</summary>
+    /// <param name="message">The object.</param>
+    /// <param name="host">Where it is shown.</param>
+    /// <param name="style">The shell's <c>$PSStyle</c>.</param>
+    public static string Show(PSObject message, PSHost host, object style)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        ViewState state = ViewState.Of(host);
+        try
+        {
+            return state.Table is { } table && TypeOfRow(message, state) is { } row
+                && row == state.TypeOfTable
+                ? ShowRow(state, table, message, style)
+                : ShowList(message, state.Width, state.StyleOf(style));
+        }
+        catch (RpcException e)
+        {
+            // What lies in an Any is read when it is looked at.
+            return $"# {TerminalText.Neutralize(e.Message)}\n";
+        }
+    }
+
+    /// <summary>Where a part of a schema is declared: a package, a message or a service; nothing for what is
+    /// in no package.</summary>
+    public static object Scope(object part) => (part is PSObject wrapped ? wrapped.BaseObject : part) switch
+    {
+        RpcMethodInfo method => $"service {method.Service.FullName}",
+        RpcServiceInfo service => ScopeOf(service.FullName, service.Schema),
+        RpcMessageInfo message => ScopeOf(message.FullName, message.Schema),
+        RpcEnumInfo type => ScopeOf(type.FullName, type.Schema),
+        _ => AutomationNull.Value,
+    };
+
+    /// <summary>A part of a schema as its .proto has it.</summary>
+    /// <param name="part">The service, method, message type or enum.</param>
+    /// <param name="style">The shell's <c>$PSStyle</c>.</param>
+    public static string Proto(object part, object style)
+    {
+        ViewStyle colors = ViewState.Current.StyleOf(style);
+        return (part is PSObject wrapped ? wrapped.BaseObject : part) switch
+        {
+            RpcMethodInfo method => ProtoView.Of(method, colors),
+            RpcServiceInfo service => ProtoView.Of(service, colors),
+            RpcMessageInfo message => ProtoView.Of(message, colors),
+            RpcEnumInfo type => ProtoView.Of(type, colors),
+            _ => TerminalText.Neutralize(part?.ToString()),
+        };
+    }
+
+    private static object ScopeOf(string fullName, RpcSchema schema) =>
+        (object?)ProtoView.ScopeOf(fullName, schema) ?? AutomationNull.Value;
+
+    private static string ShowRow(ViewState state, MessageTable table, PSObject message, object style)
+    {
+        string row = table.Row(message);
+        if (!state.IsFirstRow)
+        {
+            return row;
+        }
+
+        state.IsFirstRow = false;
+        return $"{table.Header(state.StyleOf(style))}\n{row}";
+    }
+
+    private static string ShowList(PSObject message, int width, ViewStyle style)
+    {
+        ViewObjectModel objects = ViewObjectModel.Instance;
+        RpcMessageInfo? type = null;
+        object shown = message;
+        if (message.BaseObject is DynamicMessage raw)
+        {
+            type = raw.Type;
+            shown = ShellMapper.Create(asHashtable: false).ToObject(raw);
+        }
+        else if (ObjectTypeNames.TryGetType(message, out RpcMessageInfo? known))
+        {
+            type = known;
+        }
+
+        return shown is PSObject { BaseObject: PSCustomObject }
+            ? string.Join('\n', MessageList.Of(objects, shown, type, width, style)) + "\n"
+            : ViewLine.Of(objects, shown, null, width, out _);
+    }
+
+    private static RpcMessageInfo? TypeOfRow(PSObject message, ViewState state) =>
+        ObjectTypeNames.TryGetType(message, out RpcMessageInfo? type) && ObjectTypeNames.IsRow(message)
+            && MessageTable.Fits(type, state.Width)
+                ? type
+                : null;
+}

@@ -1,0 +1,94 @@
+using System.Collections;
+using System.Globalization;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Views;
+
+/// <summary>What kind of thing a view shows.</summary>
+internal enum ViewKind
+{
+    Absent,
+    Text,
+    Scalar,
+    Bytes,
+    Message,
+    List,
+    Map,
+}
+
+/// <summary>A value as views see it: a list or map is only looked at as far as it is shown, and nothing is
+/// made for good of what was deferred.</summary>
+/// <param name="Kind">The kind.</param>
+/// <param name="Value">Text, bytes, the text of a scalar, a message, or the elements.</param>
+/// <param name="Count">How many elements there are; -1 where that is not known.</param>
+internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Count)
+{
+    private const int BytesShown = 8;
+    private const string TimeFormat = "yyyy-MM-dd HH:mm:ss.fffffff";
+
+    public static ViewValue Of(IObjectModel objects, object? value, int most)
+    {
+        int count = -1;
+        value = objects.Unwrap(value is DeferredValue deferred ? deferred.Peek(most, out count) : value);
+        return value switch
+        {
+            null or DBNull => new(ViewKind.Absent, null, 0),
+            string text => new(ViewKind.Text, text, text.Length),
+            byte[] bytes => new(ViewKind.Bytes, bytes, bytes.Length),
+            _ when objects.IsMessage(value) => new(ViewKind.Message, value, 0),
+            IDictionary map => new(ViewKind.Map, map, count < 0 ? map.Count : count),
+            ICollection list => new(ViewKind.List, list, count < 0 ? list.Count : count),
+            IEnumerable list => new(ViewKind.List, list, -1),
+            _ => new(ViewKind.Scalar, TextOf(value), 0),
+        };
+    }
+
+    /// <summary>Whether it is what a field without presence has when it is not set.</summary>
+    public bool IsDefault => Kind switch
+    {
+        ViewKind.Absent => true,
+        ViewKind.Text or ViewKind.Bytes or ViewKind.List or ViewKind.Map => Count == 0,
+        ViewKind.Scalar => Value is "0" or "false",
+        _ => false,
+    };
+
+    /// <summary>Bytes by their number and the first of them.</summary>
+    public string BytesText
+    {
+        get
+        {
+            byte[] bytes = (byte[])Value!;
+            string first = string.Join(' ', bytes.Take(BytesShown).Select(b => b.ToString("X2", null)));
+            string more = bytes.Length > BytesShown ? " " + ViewText.Ellipsis : "";
+            string number = string.Create(
+                CultureInfo.InvariantCulture, $"{bytes.Length} byte{(bytes.Length == 1 ? "" : "s")}");
+            return bytes.Length == 0 ? number : $"{number}: {first}{more}";
+        }
+    }
+
+    /// <summary>The entries of a map; a generic one enumerates pairs of its own types otherwise.</summary>
+    public static IEnumerable<DictionaryEntry> EntriesOf(IDictionary map)
+    {
+        foreach (DictionaryEntry entry in map)
+        {
+            yield return entry;
+        }
+    }
+
+    private static string TextOf(object value) => value switch
+    {
+        bool flag => flag ? "true" : "false",
+
+        // In the zone of who looks at it.
+        DateTimeOffset time => WithoutZeros(
+            time.ToLocalTime().ToString(TimeFormat, CultureInfo.InvariantCulture)),
+        DateTime time => WithoutZeros(time.ToString(TimeFormat, CultureInfo.InvariantCulture)),
+        TimeSpan span => WithoutZeros(span.ToString("c", CultureInfo.InvariantCulture)),
+        IFormattable number => number.ToString(null, CultureInfo.InvariantCulture),
+        _ => value.ToString() ?? "",
+    };
+
+    // Both have seven digits behind the point, or no point behind the seconds: 1.00:00:00.
+    private static string WithoutZeros(string text) =>
+        text.LastIndexOf('.') > text.LastIndexOf(':') ? text.TrimEnd('0').TrimEnd('.') : text;
+}

@@ -1,0 +1,100 @@
+using ProtoRpc.Tests.Schema;
+using ProtoRpc.Views;
+
+namespace ProtoRpc.Tests.Views;
+
+public static class ProtoViewTests
+{
+    private static readonly ViewStyle Style = new("", "", "<q>", "<k>", "<c>", "<r>");
+    private static readonly RpcSchema Schema = RpcSchema.Load([TestProtos.PathOf("parcels.proto")]);
+
+    [Fact]
+    public static void A_message_reads_like_its_proto() => Assert.Equal(
+        """
+        // Where somebody lives.
+        message Address {
+          string street = 1; // With the number.
+          string city = 2;
+          Geo geo = 3;
+        }
+
+        """.ReplaceLineEndings("\n"),
+        ProtoView.Of(Schema.GetMessage("parcels.Address"), ViewStyle.Plain));
+
+    [Fact]
+    public static void A_method_reads_like_its_proto() => Assert.Equal(
+        "<c>// Lists parcels,<r>\n<c>// newest first.<r>\n"
+        + "<k>rpc<r> List (Ask) <k>returns<r> (<k>stream<r> Line);\n",
+        ProtoView.Of(Schema.GetMethod("parcels.Post/List"), Style));
+
+    [Fact]
+    public static void A_service_has_its_methods_and_the_id_of_its_interface()
+    {
+        RpcServiceInfo service = Schema.GetService("parcels.Post");
+
+        string text = ProtoView.Of(service, Style);
+
+        Assert.StartsWith(
+            "<c>// The post.<r>\n<k>service<r> Post {\n  <c>// Finds", text, StringComparison.Ordinal);
+        Assert.EndsWith($"}}\n<c>// interface {service.InterfaceId}<r>\n", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void Names_that_are_words_of_the_language_have_no_colour()
+    {
+        RpcSchema schema = Compile("""
+            syntax = "proto3";
+            message message {
+              string string = 1;
+              map<string, message> map = 2 [json_name = "rpc service"];
+              oneof oneof { bool optional = 3; }
+            }
+            enum enum { to = 0; }
+            """);
+
+        Assert.Equal(
+            """
+            <k>message<r> message {
+              <k>string<r> string = 1;
+              <k>map<r><<k>string<r>, .message> map = 2 [json_name = "rpc service"];
+              <k>oneof<r> oneof {
+                <k>bool<r> optional = 3;
+              }
+            }
+
+            """.ReplaceLineEndings("\n"),
+            ProtoView.Of(schema.GetMessage("message"), Style));
+    }
+
+    [Fact]
+    public static void What_declares_a_type_is_named()
+    {
+        RpcSchema schema = TestProtos.Everything;
+
+        Assert.Equal("package parcels", ProtoView.ScopeOf("parcels.Address", Schema));
+        Assert.Equal(
+            "message everything.proto2.Singular",
+            ProtoView.ScopeOf("everything.proto2.Singular.Inner", schema));
+        Assert.Null(ProtoView.ScopeOf("Alone", schema));
+    }
+
+    [Fact]
+    public static void Comments_control_no_terminal_and_are_bounded()
+    {
+        RpcSchema schema = Compile(
+            $"syntax = \"proto3\";\n// a\u001b[31m\u202eb\u200b {new string('x', 100_000)}\nmessage M {{\n"
+            + string.Concat(Enumerable.Range(1, 3000).Select(i => $"  int32 f{i} = {i};\n")) + "}\n");
+
+        string text = ProtoView.Of(schema.GetMessage("M"), ViewStyle.Plain);
+
+        Assert.StartsWith("// a\\u001B[31m\\u202Eb\\u200B xxx", text, StringComparison.Ordinal);
+        Assert.InRange(text.Length, 10_000, 100_000);
+        Assert.EndsWith("// …\n", text, StringComparison.Ordinal);
+    }
+
+    private static RpcSchema Compile(string proto)
+    {
+        using TempFolder folder = new();
+        return RpcSchema.Load([folder.Write("test.proto", proto)]);
+    }
+}
