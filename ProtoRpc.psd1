@@ -12,8 +12,10 @@
         'views/Call.Format.ps1xml'
         'views/Connection.Format.ps1xml'
         'views/Endpoint.Format.ps1xml'
+        'views/Exception.Format.ps1xml'
         'views/Listener.Format.ps1xml'
         'views/Message.Format.ps1xml'
+        'views/Mock.Format.ps1xml'
         'views/Schema.Format.ps1xml'
         'views/Session.Format.ps1xml'
     )

@@ -113,6 +113,7 @@ Stop-RpcListener `$listener
         'ProtoRpc.psm1'
         'views/Message.Format.ps1xml'
         'views/Schema.Format.ps1xml'
+        'views/Exception.Format.ps1xml'
         'LICENSE'
         'THIRD-PARTY-NOTICES.txt'
         'bin/ProtoRpc.dll'
