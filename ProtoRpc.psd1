@@ -9,15 +9,15 @@
     PowerShellVersion = '7.6'
     CompatiblePSEditions = @('Core')
     FormatsToProcess = @(
-        'views/Call.Format.ps1xml'
-        'views/Connection.Format.ps1xml'
-        'views/Endpoint.Format.ps1xml'
-        'views/Exception.Format.ps1xml'
-        'views/Listener.Format.ps1xml'
-        'views/Message.Format.ps1xml'
-        'views/Mock.Format.ps1xml'
-        'views/Schema.Format.ps1xml'
-        'views/Session.Format.ps1xml'
+        'cmdlets/views/Call.Format.ps1xml'
+        'cmdlets/views/Connection.Format.ps1xml'
+        'cmdlets/views/Endpoint.Format.ps1xml'
+        'cmdlets/views/Exception.Format.ps1xml'
+        'cmdlets/views/Listener.Format.ps1xml'
+        'cmdlets/views/Message.Format.ps1xml'
+        'cmdlets/views/Mock.Format.ps1xml'
+        'cmdlets/views/Schema.Format.ps1xml'
+        'cmdlets/views/Session.Format.ps1xml'
     )
     CmdletsToExport = @(
         'Assert-RpcMockCall'

@@ -111,9 +111,9 @@ Stop-RpcListener `$listener
     It 'has <_>' -ForEach @(
         'ProtoRpc.psd1'
         'ProtoRpc.psm1'
-        'views/Message.Format.ps1xml'
-        'views/Schema.Format.ps1xml'
-        'views/Exception.Format.ps1xml'
+        'cmdlets/views/Message.Format.ps1xml'
+        'cmdlets/views/Schema.Format.ps1xml'
+        'cmdlets/views/Exception.Format.ps1xml'
         'LICENSE'
         'THIRD-PARTY-NOTICES.txt'
         'bin/ProtoRpc.dll'

@@ -11,7 +11,7 @@ BeforeDiscovery {
         Where-Object { $_ -and $_ -notin $native } |
         ForEach-Object { $_.IsArray ? $_.GetElementType() : $_ } |
         Sort-Object FullName -Unique
-    $files = Get-ChildItem (Join-Path (Split-Path $ModuleManifest) views) -Filter *.ps1xml
+    $files = Get-ChildItem (Join-Path (Split-Path $ModuleManifest) cmdlets/views) -Filter *.ps1xml
 }
 
 Describe 'The views of the module' {
@@ -31,7 +31,7 @@ Describe 'The views of the module' {
     }
 
     It 'loads <_.Name>' -ForEach $files {
-        (Import-PowerShellDataFile $ModuleManifest).FormatsToProcess | Should -Contain "views/$($_.Name)"
+        (Import-PowerShellDataFile $ModuleManifest).FormatsToProcess | Should -Contain "cmdlets/views/$($_.Name)"
     }
 }
 

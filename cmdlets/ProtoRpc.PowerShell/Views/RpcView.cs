@@ -7,7 +7,7 @@ using ProtoRpc.Views;
 
 namespace ProtoRpc;
 
-/// <summary>What the module's views (views/*.ps1xml) show; not for scripts.</summary>
+/// <summary>What the module's views (cmdlets/views/*.ps1xml) show; not for scripts.</summary>
 public static class RpcView
 {
     /// <summary>The text of a message's object: JSON in one line.</summary>
