@@ -83,6 +83,7 @@ service Others {
         $local = Connect-RpcEndpoint $listener.Endpoint[1] -Schema $schema -Service hostile.Things
         $null = Invoke-RpcMethod hostile.Things/if -Connection $local
         $Global:completionSchema = $schema
+        $mock = New-RpcMock -Schema $schema
 
         # The syntax of values that do nothing; parentheses and handlers are what completers write around ids.
         $inert = @('StringConstantExpressionAst', 'ConstantExpressionAst', 'HashtableAst', 'ArrayExpressionAst',
