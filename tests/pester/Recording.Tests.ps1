@@ -63,9 +63,12 @@ Describe 'Recorded calls' {
     }
 
     It 'warn of a mask that no field has' {
-        $listener = Start-TestListener { } -With @{ Record = $file; Mask = 'pasword' } -WarningVariable warnings `
-            -WarningAction SilentlyContinue 3> $null
-        $listener | Should -Not -BeNullOrEmpty
+        $null = Start-RpcListener "ncalrpc:[$(New-TestName)]" { } -Schema (Join-Path $TestProtos greeter.proto) `
+            -Service demo.Greeter -Record $file -Mask pasword, name `
+            -WarningVariable warnings -WarningAction SilentlyContinue
+
+        $warnings | Should -HaveCount 1
+        "$warnings" | Should -BeLike "*'pasword'*"
     }
 
     It 'need a file that can be written' {
