@@ -43,7 +43,7 @@ Describe 'Connections as handlers' {
 
         $rpc = Connect-RpcEndpoint $gateway.Endpoint[0] -Service demo.Greeter
         ($rpc | Invoke-RpcMethod SayHello @{ name = 'Cy' }).text | Should -Be 'hi Cy'
-        $failed = $rpc | Invoke-RpcMethod Watch @{} 2>&1
+        $rpc | Invoke-RpcMethod Watch @{} -ErrorAction SilentlyContinue -ErrorVariable failed
         "$failed" | Should -Match 'streams'
     }
 

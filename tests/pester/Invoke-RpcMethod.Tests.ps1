@@ -174,11 +174,11 @@ Describe 'Invoke-RpcMethod' {
             $two = $rpc, $other, $rpc, $other | Invoke-RpcMethod SayHello @{ name = 'Ann' } -Verbose 4>&1
             $other | Disconnect-RpcEndpoint
 
-            $isNote = { $_ -is [Management.Automation.VerboseRecord] }
+            $isNote = { $_ -is [Management.Automation.VerboseRecord] -and $_.Message -like 'Calling*' }
             ($one | Where-Object $isNote).Message | Should -Be "Calling demo.Greeter/SayHello on $($rpc.Endpoint)"
-            $one.Count | Should -Be 6
+            ($one | Where-Object text).Count | Should -Be 5
             ($two | Where-Object $isNote).Count | Should -Be 2
-            $two.Count | Should -Be 6
+            ($two | Where-Object text).Count | Should -Be 4
         }
 
         It 'reports an unknown method for each object' {

@@ -61,9 +61,9 @@ Import-Module '$ModuleManifest'
 
     It 'says what to do when it was not built' {
         $folder = Join-Path $TestDrive unbuilt
-        New-Item -ItemType Directory $folder | Out-Null
+        New-Item -ItemType Directory (Join-Path $folder cmdlets) | Out-Null
         Get-ChildItem (Split-Path $ModuleManifest) -File -Filter ProtoRpc.* | Copy-Item -Destination $folder
-        Copy-Item (Join-Path (Split-Path $ModuleManifest) views) $folder -Recurse
+        Copy-Item (Join-Path (Split-Path $ModuleManifest) cmdlets/views) (Join-Path $folder cmdlets/views) -Recurse
 
         { Import-Module (Join-Path $folder ProtoRpc.psd1) -ErrorAction Stop } | Should -Throw "*Run 'dotnet build'*"
     }

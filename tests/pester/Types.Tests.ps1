@@ -159,10 +159,11 @@ Remove-Module ProtoRpc
 
     It 'are the same for two versions of the module in one process' {
         $copy = Join-Path $TestDrive modules ProtoRpc 9.9.9
-        $null = New-Item -ItemType Directory $copy
+        $null = New-Item -ItemType Directory (Join-Path $copy cmdlets)
         $root = Split-Path $ModuleManifest
         Copy-Item (Join-Path $root ProtoRpc.psm1) $copy
-        Copy-Item (Join-Path $root bin), (Join-Path $root views) $copy -Recurse
+        Copy-Item (Join-Path $root bin) $copy -Recurse
+        Copy-Item (Join-Path $root cmdlets/views) (Join-Path $copy cmdlets/views) -Recurse
         (Get-Content $ModuleManifest -Raw) -replace "ModuleVersion = '[^']*'", "ModuleVersion = '9.9.9'" |
             Set-Content (Join-Path $copy ProtoRpc.psd1)
 

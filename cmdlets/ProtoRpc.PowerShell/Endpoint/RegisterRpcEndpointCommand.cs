@@ -21,6 +21,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     public string[] Schema { get; set; } = [];
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
+    [ArgumentCompleter(typeof(ServiceCompleter))]
     public string? Service { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
