@@ -79,11 +79,16 @@ internal sealed class CallRetries(
         bool isAwaited = waits && CallErrors.IsAbsent(failure);
         TimeSpan left = clock.Left;
         if (!CallErrors.IsUnreached(failure)
-            || clock.Caller.IsCancellationRequested
             || (!isAwaited && _made >= retries)
             || (!clock.IsEndless && left < LeastTime))
         {
             Fail(failure);
+        }
+
+        // There would be another try, but for the caller.
+        if (clock.Caller.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(endpoint, sent: false);
         }
 
         _last = failure;
