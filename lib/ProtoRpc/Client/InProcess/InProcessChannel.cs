@@ -364,9 +364,13 @@ internal sealed class InProcessStream : IRpcStream
     private RpcException Explain(Exception exception) => exception switch
     {
         RpcException known => known,
-        ChannelClosedException => CallErrors.ConnectionLost(_channel.Endpoint, exception),
+
+        // A server that is told of the end may close the call before this side sees the end itself.
+        ChannelClosedException when !_end.IsCancellationRequested =>
+            CallErrors.ConnectionLost(_channel.Endpoint, exception),
         _ => _clock.Ended(
-            _channel.Endpoint, sent: true, exception, isLate: exception is OperationCanceledException)
+            _channel.Endpoint, sent: true, exception,
+            isLate: exception is OperationCanceledException or ChannelClosedException)
             ?? CallErrors.Cancelled(_channel.Endpoint, sent: true, exception),
     };
 }

@@ -107,7 +107,7 @@ public static class InProcessTests
     {
         using TalkServer talk = new();
         using RpcClient client = talk.Connect();
-        RpcCallOptions options = new() { Timeout = TimeSpan.FromMilliseconds(200) };
+        RpcCallOptions options = new() { Timeout = TimeSpan.FromSeconds(1) };
 
         RpcException late = await Assert.ThrowsAsync<RpcException>(async () =>
         {
