@@ -63,6 +63,21 @@ Describe 'Named endpoints' {
         Invoke-RpcMethod SayHello -Endpoint (Get-RpcEndpoint -Tag web) | Should -HaveCount 3
     }
 
+    It 'give their commands with Import-RpcService' {
+        0..1 | ForEach-Object { Register-RpcEndpoint "web-$_" $there[$_] @with }
+
+        $module = Import-RpcService web-1 -Prefix Named -PassThru
+        try {
+            (Invoke-NamedSayHello -Name Ann).text | Should -BeLike 'hi Ann*'
+        }
+        finally {
+            Remove-Module $module
+        }
+
+        { Import-RpcService web-* -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage '*2 endpoints: web-0, web-1*'
+    }
+
     It 'give way to parameters' {
         Register-RpcEndpoint shop $there[0] ./nowhere.proto -Service demo.Nothing
 

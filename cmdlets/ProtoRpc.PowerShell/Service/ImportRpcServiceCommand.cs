@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.PowerShell.Service;
 
@@ -60,19 +61,25 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         });
 
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
-        endpoint.Host.Equals(RpcEndpoint.Parse(Endpoint).Host, StringComparison.OrdinalIgnoreCase)
+        endpoint.Host.Equals(FindTarget().Require().Host, StringComparison.OrdinalIgnoreCase)
             ? CreateOptions()
             : base.SchemaOptionsOf(endpoint);
 
     private void ImportEndpoint()
     {
-        RpcEndpoint endpoint = RpcEndpoint.Parse(Endpoint);
-        CheckParameters(endpoint, [endpoint]);
+        EndpointTarget target = FindTarget();
+        RpcEndpoint endpoint = target.Require();
+        CheckParameters(target, [endpoint]);
         RpcSchema? schema = Schema is not null ? Resolve(Schema)
+            : NamedSchema(target) is { } registered ? registered
             : !endpoint.Has(EndpointFeatures.Reflection) && RpcSchemaLoader.IsAddress(Endpoint)
                 ? LoadSchema([Endpoint])
             : null;
-        RpcClientOptions options = CreateOptions();
+        RpcClientOptions options = CreateOptions() with
+        {
+            Service = Named?.Service,
+            InterfaceId = Named?.InterfaceId,
+        };
         RpcClient client = RpcClient.Connect(endpoint, schema, options, Cancellation);
         RpcConnection connection = new(RunspaceStore.Current.NextId(), client);
         try
@@ -89,6 +96,19 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
 
         RunspaceStore.Current.Add(connection);
     }
+
+    // A pattern may match several names, and a module has the commands of one server.
+    private EndpointTarget FindTarget() => EndpointTarget.Find([Endpoint]) switch
+    {
+        [EndpointTarget only] => only,
+        IReadOnlyList<EndpointTarget> several => throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            $"'{Endpoint}' stands for {several.Count} endpoints: "
+            + $"{string.Join(", ", several.Take(5).Select(target => target.Name))}. Give one of them.")
+        {
+            ErrorId = RpcErrorIds.InvalidEndpoint,
+        },
+    };
 
     private RpcSchema SchemaOf(RpcConnection connection)
     {
