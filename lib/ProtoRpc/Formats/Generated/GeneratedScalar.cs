@@ -1,5 +1,4 @@
 using System.Reflection;
-using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Messages;
@@ -7,33 +6,21 @@ using ProtoRpc.Messages;
 namespace ProtoRpc.Formats.Generated;
 
 /// <summary>A number, bool or enum.</summary>
-internal sealed class GeneratedScalar<TMessage, TValue> : GeneratedField
+internal sealed class GeneratedScalar<TMessage, TValue>(
+    FieldLayout layout, FieldDescriptor field, PropertyInfo property)
+    : GeneratedProperty<TMessage, TValue>(layout, field, property)
     where TMessage : class, IMessage
     where TValue : unmanaged
 {
-    private readonly Func<TMessage, TValue> _get;
-    private readonly Action<TMessage, TValue> _set;
-    private readonly Func<TMessage, bool>? _has;
-
-    public GeneratedScalar(FieldLayout layout, FieldDescriptor field, PropertyInfo property)
-        : base(layout)
-    {
-        _get = property.GetMethod!.CreateDelegate<Func<TMessage, TValue>>();
-        _set = property.SetMethod!.CreateDelegate<Action<TMessage, TValue>>();
-        _has = layout.HasPresence ? Presence.Of<TMessage>(field) : null;
-    }
-
     public override void Load(IMessage from, DynamicMessage to)
     {
-        TMessage message = Unsafe.As<TMessage>(from);
-        if (_has is not null && !_has(message))
+        if (!TryGet(from, out TValue value) || (!HasPresence && ScalarBits.IsZero(value)))
         {
             return;
         }
-        TValue value = _get(message);
+
         ulong bits = ScalarBits.Of(value);
-        bool isSent = _has is not null || !ScalarBits.IsZero(value);
-        if (isSent && (Layout.ClosedNumbers is not { } known || known.Contains((int)bits)))
+        if (Layout.ClosedNumbers is not { } known || known.Contains((int)bits))
         {
             to.StoreScalar(Layout, bits);
         }
@@ -43,7 +30,7 @@ internal sealed class GeneratedScalar<TMessage, TValue> : GeneratedField
     {
         if (from.HasScalar(Layout))
         {
-            _set(Unsafe.As<TMessage>(to), ScalarBits.To<TValue>(from.Scalars[Layout.Slot]));
+            Set(to, ScalarBits.To<TValue>(from.Scalars[Layout.Slot]));
         }
     }
 }
