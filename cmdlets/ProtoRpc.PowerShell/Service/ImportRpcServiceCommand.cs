@@ -14,6 +14,8 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
     private const string ByConnection = "Connection";
     private const string BySchema = "Schema";
 
+    private EndpointTarget? _target;
+
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(EndpointCompleter))]
@@ -61,13 +63,13 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         });
 
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
-        endpoint.Host.Equals(FindTarget().Require().Host, StringComparison.OrdinalIgnoreCase)
+        endpoint.Host.Equals(Target.Require().Host, StringComparison.OrdinalIgnoreCase)
             ? CreateOptions()
             : base.SchemaOptionsOf(endpoint);
 
     private void ImportEndpoint()
     {
-        EndpointTarget target = FindTarget();
+        EndpointTarget target = Target;
         RpcEndpoint endpoint = target.Require();
         CheckParameters(target, [endpoint]);
         RpcSchema? schema = Schema is not null ? Resolve(Schema)
@@ -96,6 +98,9 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
 
         RunspaceStore.Current.Add(connection);
     }
+
+    // Looked up once: the names stand in a file.
+    private EndpointTarget Target => _target ??= FindTarget();
 
     // A pattern may match several names, and a module has the commands of one server.
     private EndpointTarget FindTarget() => EndpointTarget.Find([Endpoint]) switch
