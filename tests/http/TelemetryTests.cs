@@ -1,6 +1,4 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
-using System.Diagnostics.Metrics;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -8,32 +6,7 @@ namespace ProtoRpc.Http.Tests;
 /// streams.</summary>
 public sealed class TelemetryTests : IDisposable
 {
-    private readonly ConcurrentQueue<Activity> _activities = [];
-    private readonly ConcurrentQueue<(string Name, Dictionary<string, object?> Tags)> _measured = [];
-    private readonly ActivityListener _activityListener;
-    private readonly MeterListener _meterListener = new();
-
-    public TelemetryTests()
-    {
-        _activityListener = new ActivityListener
-        {
-            ShouldListenTo = source => source.Name == RpcDiagnostics.ActivitySourceName,
-            Sample = (ref ActivityCreationOptions<ActivityContext> _) =>
-                ActivitySamplingResult.AllDataAndRecorded,
-            ActivityStopped = _activities.Enqueue,
-        };
-        ActivitySource.AddActivityListener(_activityListener);
-        _meterListener.InstrumentPublished = (instrument, listener) =>
-        {
-            if (instrument.Meter.Name == RpcDiagnostics.MeterName)
-            {
-                listener.EnableMeasurementEvents(instrument);
-            }
-        };
-        _meterListener.SetMeasurementEventCallback<double>(
-            (instrument, _, tags, _) => _measured.Enqueue((instrument.Name, new(tags.ToArray()))));
-        _meterListener.Start();
-    }
+    private readonly TelemetryLog _log = new();
 
     public static TheoryData<string, string, bool> Faces => new()
     {
@@ -44,11 +17,7 @@ public sealed class TelemetryTests : IDisposable
         { "grpc://127.0.0.1:0", "grpc", true },
     };
 
-    public void Dispose()
-    {
-        _activityListener.Dispose();
-        _meterListener.Dispose();
-    }
+    public void Dispose() => _log.Dispose();
 
     [Theory]
     [MemberData(nameof(Faces))]
@@ -154,14 +123,14 @@ public sealed class TelemetryTests : IDisposable
 
     private Activity[] Of(Activity outer, ActivityKind kind) =>
     [
-        .. _activities.Where(one => one.TraceId == outer.TraceId && one.Kind == kind)
+        .. _log.Activities.Where(one => one.TraceId == outer.TraceId && one.Kind == kind)
             .Where(one => one.DisplayName.StartsWith("streams.", StringComparison.Ordinal))
             .OrderBy(one => one.StartTimeUtc),
     ];
 
     // Other tests call at the same time.
-    private IEnumerable<(string Name, Dictionary<string, object?> Tags)> Measured(RpcEndpoint endpoint) =>
-        _measured.Where(one =>
+    private IEnumerable<TelemetryLog.Measurement> Measured(RpcEndpoint endpoint) =>
+        _log.Measured.Where(one =>
             (one.Tags["rpc.method"] is "_OTHER" or string { Length: > 0 })
             && (endpoint.Port > 0
                 ? Equals(one.Tags.GetValueOrDefault("server.port"), endpoint.Port)

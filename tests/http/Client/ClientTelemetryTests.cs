@@ -1,54 +1,18 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
-using System.Diagnostics.Metrics;
 using Shop;
 
 namespace ProtoRpc.Http.Tests.Client;
 
 public sealed class ClientTelemetryTests : IDisposable
 {
-    private readonly ConcurrentQueue<Activity> _stopped = [];
-    private readonly ConcurrentQueue<(double Seconds, Dictionary<string, object?> Tags)> _measured = [];
-    private readonly ActivityListener _activities;
-    private readonly MeterListener _meters = new();
-
-    public ClientTelemetryTests()
-    {
-        _activities = new ActivityListener
-        {
-            ShouldListenTo = source => source.Name == RpcDiagnostics.ActivitySourceName,
-            Sample = (ref ActivityCreationOptions<ActivityContext> _) =>
-                ActivitySamplingResult.AllDataAndRecorded,
-            ActivityStopped = _stopped.Enqueue,
-        };
-        ActivitySource.AddActivityListener(_activities);
-        _meters.InstrumentPublished = (instrument, listener) =>
-        {
-            if (instrument.Meter.Name == RpcDiagnostics.MeterName)
-            {
-                listener.EnableMeasurementEvents(instrument);
-            }
-        };
-        _meters.SetMeasurementEventCallback<double>((instrument, value, tags, _) =>
-        {
-            if (instrument.Name == "rpc.client.call.duration")
-            {
-                _measured.Enqueue((value, new(tags.ToArray())));
-            }
-        });
-        _meters.Start();
-    }
+    private readonly TelemetryLog _log = new();
 
     public static TheoryData<string> Endpoints =>
         ["tcp://127.0.0.1:0", OrderServer.NewLocal(), "http://127.0.0.1:0", "grpc://127.0.0.1:0"];
 
     private static PlaceRequest Place(string id) => new() { Order = new Order { Id = id } };
 
-    public void Dispose()
-    {
-        _activities.Dispose();
-        _meters.Dispose();
-    }
+    public void Dispose() => _log.Dispose();
 
     [Theory]
     [MemberData(nameof(Endpoints))]
@@ -87,8 +51,9 @@ public sealed class ClientTelemetryTests : IDisposable
         Activity call = Assert.Single(Own(outer));
         Assert.Equal(ActivityStatusCode.Error, call.Status);
         Assert.Equal("ABORTED", call.GetTagItem("error.type"));
-        (double seconds, Dictionary<string, object?> tags) = Assert.Single(
-            _measured, one => Equals(one.Tags["server.port"], server.Endpoint.Port));
+        (_, double seconds, Dictionary<string, object?> tags) = Assert.Single(
+            _log.Measured, one => one.Name == "rpc.client.call.duration"
+                && Equals(one.Tags["server.port"], server.Endpoint.Port));
         Assert.True(seconds > 0);
         Assert.Equal("ABORTED", tags["rpc.response.status_code"]);
         Assert.Equal("shop.Orders/Place", tags["rpc.method"]);
@@ -162,7 +127,7 @@ public sealed class ClientTelemetryTests : IDisposable
     // Other tests call at the same time.
     private Activity[] Own(Activity outer) =>
     [
-        .. _stopped.Where(one => one.TraceId == outer.TraceId && one.Kind == ActivityKind.Client),
+        .. _log.Activities.Where(one => one.TraceId == outer.TraceId && one.Kind == ActivityKind.Client),
     ];
 
     private sealed class Stubborn : IRpcClientInterceptor
