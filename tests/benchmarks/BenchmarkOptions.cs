@@ -1,4 +1,5 @@
 using System.Globalization;
+using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks;
 
@@ -11,6 +12,10 @@ internal sealed record BenchmarkOptions
     public IReadOnlyList<string> Transports { get; private init; } = ["ncalrpc", "tcp"];
 
     public IReadOnlyList<int> Records { get; private init; } = [0];
+
+    /// <summary>The stacks of the transport benchmark; see <see cref="CallKind"/>.</summary>
+    public IReadOnlyList<string> Kinds { get; private init; } =
+        [CallKind.Raw, CallKind.Bound, CallKind.Generated, CallKind.Dynamic, CallKind.Hashtable];
 
     public int Clients { get; private init; } = 5;
 
@@ -37,6 +42,7 @@ internal sealed record BenchmarkOptions
             {
                 "--transports" => options with { Transports = [.. value.Split(',').Select(Transport)] },
                 "--records" => options with { Records = [.. value.Split(',').Select(Number)] },
+                "--kinds" => options with { Kinds = [.. value.Split(',').Select(Kind)] },
                 "--clients" => options with { Clients = Number(value) },
                 "--callers" => options with { Callers = Number(value) },
                 "--rounds" => options with { Rounds = Number(value) },
@@ -53,6 +59,11 @@ internal sealed record BenchmarkOptions
         ? name
         : throw new ArgumentException(
             $"The transport '{name}' is not measured. Use {string.Join(", ", KnownTransports)}.");
+
+    private static string Kind(string name) => CallKind.All.Contains(name)
+        ? name
+        : throw new ArgumentException(
+            $"The stack '{name}' is not measured. Use {string.Join(", ", CallKind.All)}.");
 
     private static int Number(string text) =>
         int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int number)

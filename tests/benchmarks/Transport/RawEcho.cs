@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using System.Net;
 using System.Net.Sockets;
 
 namespace ProtoRpc.Benchmarks.Transport;
@@ -22,14 +21,8 @@ internal sealed class RawEcho : ICaller
         _reply = new byte[size.Reply];
     }
 
-    /// <summary>Connects to what <see cref="Serve"/> told.</summary>
-    public static RawEcho Connect(string address, WireSize size)
-    {
-        EndPoint endPoint = Parse(address);
-        Socket socket = Open(endPoint);
-        socket.Connect(endPoint);
-        return new RawEcho(socket, size);
-    }
+    /// <summary>Connects to what <see cref="Serve"/> returned.</summary>
+    public static RawEcho Connect(string address, WireSize size) => new(BareSockets.Connect(address), size);
 
     public void Call()
     {
@@ -46,31 +39,8 @@ internal sealed class RawEcho : ICaller
 
     /// <summary>Answers every frame with a frame of the reply's size, a thread for each connection.</summary>
     /// <returns>The address as bound.</returns>
-    public static string Serve(string address, WireSize size)
-    {
-        EndPoint endPoint = Parse(address);
-        Socket listener = Open(endPoint);
-        listener.Bind(endPoint);
-        listener.Listen();
-        Thread accepting = new(() =>
-        {
-            while (true)
-            {
-                Socket socket = listener.Accept();
-                if (endPoint is IPEndPoint)
-                {
-                    socket.NoDelay = true;
-                }
-
-                new Thread(() => Answer(socket, size)) { IsBackground = true }.Start();
-            }
-        })
-        {
-            IsBackground = true,
-        };
-        accepting.Start();
-        return listener.LocalEndPoint is IPEndPoint bound ? $"{bound}" : address;
-    }
+    public static string Serve(string address, WireSize size) =>
+        BareSockets.Serve(address, socket => Answer(socket, size));
 
     private static void Answer(Socket socket, WireSize size)
     {
@@ -101,12 +71,4 @@ internal sealed class RawEcho : ICaller
         BinaryPrimitives.WriteInt32LittleEndian(frame, size);
         return frame;
     }
-
-    private static EndPoint Parse(string address) => address.Contains('/') || address.Contains('\\')
-        ? new UnixDomainSocketEndPoint(address)
-        : IPEndPoint.Parse(address);
-
-    private static Socket Open(EndPoint endPoint) => endPoint is IPEndPoint
-        ? new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true }
-        : new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 }

@@ -2,26 +2,80 @@ using System.Globalization;
 
 namespace ProtoRpc.Benchmarks.Transport;
 
-/// <summary>The native core against bare sockets that carry as many bytes, in turns.</summary>
+/// <summary>The native core against bare sockets, in turns.</summary>
 internal static class TransportBenchmark
 {
+    /// <summary>Measures and prints a table.</summary>
     public static void Run(BenchmarkOptions options)
     {
         Console.WriteLine(string.Create(
             CultureInfo.InvariantCulture,
-            $"Native core and raw echo, {options.Clients} processes x {options.Callers} blocking callers, "
-            + $"{options.WarmUp.TotalSeconds} s warm-up each, "
+            $"Native core and bare sockets, {options.Clients} processes x {options.Callers} blocking "
+            + $"callers, {options.WarmUp.TotalSeconds} s warm-up each, "
             + $"then {options.Rounds} x {options.Round.TotalSeconds} s in turns, medians"));
+        Console.WriteLine("by CPU: processor time of a call of the bound, in percent of that of the stack");
         ResultTable table = new(
-            "transport", "records", "bytes out/in", "raw calls/s", "ours calls/s", "ratio",
-            "lowest..highest", "goal");
-        RpcSchema schema = SampleData.LoadSchema();
+            "transport", "records", "stack", "calls/s", "of raw", "of bound", "by CPU",
+            "caller worst/avg/best", "p50/p99 us", "CPU us c+s", "bytes c+s");
         foreach (string transport in options.Transports)
         {
             foreach (int records in options.Records)
             {
-                Measure(schema, options, transport, records, table);
+                IReadOnlyList<TransportResult> results = Measure(transport, records, options);
+                TransportResult? raw = results.FirstOrDefault(result => result.Kind == CallKind.Raw);
+                TransportResult? bound = results.FirstOrDefault(result => result.Kind == CallKind.Bound);
+                foreach (TransportResult result in results)
+                {
+                    Print(table, result, raw, bound);
+                }
             }
+        }
+    }
+
+    /// <summary>Measures all stacks of the options over one transport with one size of messages.</summary>
+    public static IReadOnlyList<TransportResult> Measure(
+        string transport, int records, BenchmarkOptions options)
+    {
+        WireSize size = options.Kinds.Contains(CallKind.Raw)
+            ? WireSize.Measure(SampleData.LoadSchema(), records)
+            : default;
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-bench-");
+        List<WorkerStack> stacks = [];
+        try
+        {
+            foreach (string kind in options.Kinds)
+            {
+                string address = WorkerStack.AddressOf(kind, transport, folder.FullName);
+                stacks.Add(WorkerStack.Start(kind, address, records, size, options));
+            }
+
+            stacks.ForEach(stack => stack.Call(options.WarmUp));
+            Dictionary<WorkerStack, List<CallRound>> rounds =
+                stacks.ToDictionary(stack => stack, _ => new List<CallRound>());
+            for (int i = 0; i < options.Rounds; i++)
+            {
+                // Forth and back, so that no stack always comes after the same other one.
+                foreach (WorkerStack stack in i % 2 == 0 ? stacks : Enumerable.Reverse(stacks))
+                {
+                    rounds[stack].Add(stack.Call(options.Round));
+                }
+            }
+
+            return
+            [
+                .. stacks.Select(stack => new TransportResult
+                {
+                    Transport = transport,
+                    Records = records,
+                    Kind = stack.Kind,
+                    Rounds = rounds[stack],
+                }),
+            ];
+        }
+        finally
+        {
+            stacks.ForEach(stack => stack.Dispose());
+            folder.Delete(recursive: true);
         }
     }
 
@@ -31,8 +85,12 @@ internal static class TransportBenchmark
         List<Worker> clients = [];
         try
         {
-            Start(clients, options.Clients, () =>
-                Worker.Client(WorkerRole.Rpc, endpoint, options.Records[0], default, options.Callers));
+            for (int i = 0; i < options.Clients; i++)
+            {
+                clients.Add(Worker.Client(
+                    WorkerRole.Rpc, endpoint, options.Records[0], default, options.Callers));
+            }
+
             Worker.Call(clients, options.WarmUp);
             double[] rates = [.. Enumerable.Range(0, options.Rounds)
                 .Select(_ => Worker.Call(clients, options.Round))];
@@ -45,66 +103,22 @@ internal static class TransportBenchmark
         }
     }
 
-    private static void Measure(
-        RpcSchema schema, BenchmarkOptions options, string transport, int records, ResultTable table)
-    {
-        WireSize size = WireSize.Measure(schema, records);
-        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-bench-");
-        List<Worker> rawClients = [];
-        List<Worker> ourClients = [];
-        (string rawAddress, string ourAddress) = transport switch
-        {
-            "ncalrpc" =>
-                (Path.Combine(folder.FullName, "raw"), $"ncalrpc:[ProtoRpcBench{Environment.ProcessId}]"),
-            "np" =>
-                (Path.Combine(
-                    folder.FullName, "raw"), $@"ncacn_np:[\pipe\ProtoRpcBench{Environment.ProcessId}]"),
-            _ => ("127.0.0.1:0", "ncacn_ip_tcp:127.0.0.1[0]"),
-        };
-
-        try
-        {
-            using Worker rawServer = Worker.Server(WorkerRole.Raw, rawAddress, records, size);
-            using Worker ourServer = Worker.Server(WorkerRole.Rpc, ourAddress, records, size);
-            Start(rawClients, options.Clients, () =>
-                Worker.Client(WorkerRole.Raw, rawServer.Told, records, size, options.Callers));
-            Start(ourClients, options.Clients, () =>
-                Worker.Client(WorkerRole.Rpc, ourServer.Told, records, size, options.Callers));
-
-            Worker.Call(rawClients, options.WarmUp);
-            Worker.Call(ourClients, options.WarmUp);
-            List<(double Raw, double Ours)> rounds = [];
-            for (int i = 0; i < options.Rounds; i++)
-            {
-                rounds.Add((Worker.Call(rawClients, options.Round), Worker.Call(ourClients, options.Round)));
-            }
-
-            double[] ratios = [.. rounds.Select(round => round.Ours / round.Raw)];
-            table.Row(
-                transport,
-                records.ToString(CultureInfo.InvariantCulture),
-                $"{size.Request}/{size.Reply}",
-                ResultTable.Rate(ResultTable.Median(rounds.Select(round => round.Raw))),
-                ResultTable.Rate(ResultTable.Median(rounds.Select(round => round.Ours))),
-                Percent(ResultTable.Median(ratios)),
-                $"{Percent(ratios.Min())}..{Percent(ratios.Max())}",
-                records == 0 ? ">= 50 %" : "");
-        }
-        finally
-        {
-            rawClients.ForEach(client => client.Dispose());
-            ourClients.ForEach(client => client.Dispose());
-            folder.Delete(recursive: true);
-        }
-    }
-
-    private static void Start(List<Worker> clients, int count, Func<Worker> start)
-    {
-        for (int i = 0; i < count; i++)
-        {
-            clients.Add(start());
-        }
-    }
+    private static void Print(
+        ResultTable table, TransportResult result, TransportResult? raw, TransportResult? bound) => table.Row(
+        result.Transport,
+        result.Records.ToString(CultureInfo.InvariantCulture),
+        result.Kind,
+        ResultTable.Rate(result.CallsPerSecond),
+        raw is null ? "" : Percent(result.RatioTo(raw)),
+        bound is null ? "" : Percent(result.RatioTo(bound)),
+        bound is null ? "" : Percent(result.CpuRatioTo(bound)),
+        $"{ResultTable.Rate(result.WorstCaller)}/{ResultTable.Rate(result.AverageCaller)}"
+            + $"/{ResultTable.Rate(result.BestCaller)}",
+        string.Create(
+            CultureInfo.InvariantCulture,
+            $"{result.MedianMicroseconds:F0}/{result.Percentile99Microseconds:F0}"),
+        string.Create(CultureInfo.InvariantCulture, $"{result.ClientCpu:F1}+{result.ServerCpu:F1}"),
+        $"{ResultTable.Rate(result.ClientAllocated)}+{ResultTable.Rate(result.ServerAllocated)}");
 
     private static string Percent(double ratio) =>
         (ratio * 100).ToString("0", CultureInfo.InvariantCulture) + " %";

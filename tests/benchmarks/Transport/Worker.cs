@@ -39,23 +39,36 @@ internal sealed class Worker : IDisposable
 
     /// <summary>Lets clients call at the same time.</summary>
     /// <returns>Their calls in a second, summed.</returns>
-    public static double Call(IReadOnlyCollection<Worker> clients, TimeSpan time)
+    public static double Call(IReadOnlyCollection<Worker> clients, TimeSpan time) =>
+        Round(clients, time).CallsPerSecond;
+
+    /// <summary>Lets clients call at the same time.</summary>
+    /// <returns>What they did; nothing of the server.</returns>
+    public static CallRound Round(IReadOnlyCollection<Worker> clients, TimeSpan time)
     {
         foreach (Worker client in clients)
         {
-            client._process.StandardInput.WriteLine(Text((int)time.TotalMilliseconds));
-            client._process.StandardInput.Flush();
+            client.Write(Text((int)time.TotalMilliseconds));
         }
 
-        double sum = 0;
-        foreach (Worker client in clients)
+        CallRound[] parts = [.. clients.Select(client => WorkerRole.ParseDone(client.Read("done")))];
+        return new CallRound
         {
-            string[] done = client.Read("done").Split(' ');
-            sum += double.Parse(done[0], CultureInfo.InvariantCulture) * 1000
-                / double.Parse(done[1], CultureInfo.InvariantCulture);
-        }
+            Calls = parts.Sum(part => part.Calls),
+            CallsPerSecond = parts.Sum(part => part.CallsPerSecond),
+            CallerRates = [.. parts.SelectMany(part => part.CallerRates)],
+            MedianMicroseconds = ResultTable.Median(parts.Select(part => part.MedianMicroseconds)),
+            Percentile99Microseconds = parts.Max(part => part.Percentile99Microseconds),
+            Clients = parts.Aggregate(default(ResourceUse), (sum, part) => sum + part.Clients),
+        };
+    }
 
-        return sum;
+    /// <summary>What a server used since it began.</summary>
+    public ResourceUse Use()
+    {
+        Write(WorkerRole.Used);
+        string[] used = Read(WorkerRole.Used).Split(' ');
+        return ResourceUse.Parse(used[0], used[1]);
     }
 
     public void Dispose()
@@ -67,6 +80,12 @@ internal sealed class Worker : IDisposable
         }
 
         _process.Dispose();
+    }
+
+    private void Write(string line)
+    {
+        _process.StandardInput.WriteLine(line);
+        _process.StandardInput.Flush();
     }
 
     private static string Text(int number) => number.ToString(CultureInfo.InvariantCulture);

@@ -10,7 +10,8 @@ namespace ProtoRpc.Benchmarks.Transport;
 /// <summary>What this program does when it was started as a part of a measurement.</summary>
 /// <remarks>
 /// A server prints <c>ready ADDRESS</c>. A client prints <c>ready</c>, then for every line with a number of
-/// milliseconds calls for so long and prints <c>done CALLS MILLISECONDS</c>. Both run until their input ends.
+/// milliseconds calls for so long and prints <c>done CALLS MILLISECONDS RATES P50 P99 CPU BYTES</c>. A server
+/// prints <c>used CPU BYTES</c> for every line. Both run until their input ends.
 /// </remarks>
 internal static class WorkerRole
 {
@@ -22,10 +23,13 @@ internal static class WorkerRole
     public const string Numbers = "numbers";
     public const string MinimalApi = "api";
 
+    /// <summary>Before what a server used.</summary>
+    public const string Used = "used";
+
     /// <summary>Before the address of the server that a gateway passes calls on to.</summary>
     public const string Gateway = "gateway=";
 
-    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, <see cref="Search"/>, <see cref="Numbers"/>,
+    /// <param name="kind">One of <see cref="CallKind"/>, <see cref="Search"/>, <see cref="Numbers"/>,
     /// <see cref="MinimalApi"/>, <see cref="Gateway"/> with an address, or one of
     /// <see cref="CallSecurity"/>.</param>
     /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
@@ -37,6 +41,10 @@ internal static class WorkerRole
         {
             address = RawEcho.Serve(address, Size(arguments));
         }
+        else if (kind == CallKind.Bound)
+        {
+            address = BoundEcho.Serve(address, Number(arguments[1]));
+        }
         else if (kind == MinimalApi)
         {
             (address, server) = Benchmarks.Http.MinimalApi.Serve(Number(arguments[1]));
@@ -47,6 +55,8 @@ internal static class WorkerRole
                 : kind == Numbers ? NumbersServer.Serve(address)
                 : kind.StartsWith(Gateway, StringComparison.Ordinal)
                     ? GatewayBenchmark.Serve(kind[Gateway.Length..], address)
+                : CallKind.IsFresh(kind)
+                    ? FreshCaller.Serve(kind, SampleData.LoadSchema(), address, Number(arguments[1]))
                 : RpcCaller.Serve(
                     SampleData.LoadSchema(), address, Number(arguments[1]), CallSecurity.OfServer(kind));
             address = rpc.Endpoints[0].ToString();
@@ -54,21 +64,28 @@ internal static class WorkerRole
         }
 
         Console.WriteLine($"ready {address}");
-        Console.In.ReadToEnd();
+        while (Console.ReadLine() is not null)
+        {
+            Console.WriteLine($"{Used} {ResourceUse.Now()}");
+        }
+
         server?.Dispose();
         return 0;
     }
 
-    /// <param name="kind"><see cref="Raw"/>, <see cref="Rpc"/>, one of <see cref="CallSecurity"/>, or the
-    /// media type of HTTP calls.</param>
+    /// <param name="kind">One of <see cref="CallKind"/> or <see cref="CallSecurity"/>, or the media type of
+    /// HTTP calls.</param>
     /// <param name="arguments">Address, records, sizes of raw frames, number of callers.</param>
     public static int Call(string kind, string[] arguments)
     {
-        RpcSchema? schema = kind != Raw ? SampleData.LoadSchema() : null;
+        RpcSchema? schema = !CallKind.IsBare(kind) ? SampleData.LoadSchema() : null;
         ICaller[] callers = new ICaller[Number(arguments[4])];
         for (int i = 0; i < callers.Length; i++)
         {
             callers[i] = kind == Raw ? RawEcho.Connect(arguments[0], Size(arguments))
+                : kind == CallKind.Bound ? BoundEcho.Connect(arguments[0], Number(arguments[1]))
+                : CallKind.IsFresh(kind)
+                    ? new FreshCaller(kind, arguments[0], schema!, Number(arguments[1]))
                 : kind.Contains('/') ? HttpCaller.Connect(arguments[0], kind, Number(arguments[1]))
                 : new RpcCaller(arguments[0], schema!, Number(arguments[1]), CallSecurity.OfClient(kind));
         }
@@ -76,8 +93,7 @@ internal static class WorkerRole
         Console.WriteLine("ready");
         while (Console.ReadLine() is string line)
         {
-            (long calls, double milliseconds) = CallFor(callers, TimeSpan.FromMilliseconds(Number(line)));
-            Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"done {calls} {milliseconds}"));
+            Console.WriteLine(CallFor(callers, TimeSpan.FromMilliseconds(Number(line))));
         }
 
         foreach (ICaller caller in callers)
@@ -88,28 +104,67 @@ internal static class WorkerRole
         return 0;
     }
 
-    private static (long Calls, double Milliseconds) CallFor(ICaller[] callers, TimeSpan time)
+    /// <summary>Reads what a client printed after <c>done</c>.</summary>
+    public static CallRound ParseDone(string done)
+    {
+        string[] parts = done.Split(' ');
+        long calls = long.Parse(parts[0], CultureInfo.InvariantCulture);
+        return new CallRound
+        {
+            Calls = calls,
+            CallsPerSecond = calls * 1000 / Decimals(parts[1]),
+            CallerRates = [.. parts[2].Split(',').Select(Decimals)],
+            MedianMicroseconds = Decimals(parts[3]),
+            Percentile99Microseconds = Decimals(parts[4]),
+            Clients = ResourceUse.Parse(parts[5], parts[6]),
+        };
+    }
+
+    private static string CallFor(ICaller[] callers, TimeSpan time)
     {
         long calls = 0;
+        CallTimes times = new();
+        double[] rates = new double[callers.Length];
+        ResourceUse before = ResourceUse.Now();
         long start = Stopwatch.GetTimestamp();
         long end = start + (long)(time.TotalSeconds * Stopwatch.Frequency);
-        Thread[] threads = [.. callers.Select(caller => new Thread(() =>
+        Thread[] threads = [.. callers.Select((caller, i) => new Thread(() =>
         {
             long own = 0;
-            while (Stopwatch.GetTimestamp() < end)
+            CallTimes ownTimes = new();
+            long began = Stopwatch.GetTimestamp();
+            long now = began;
+            while (now < end)
             {
                 caller.Call();
+                long ended = Stopwatch.GetTimestamp();
+                ownTimes.Add(ended - now);
+                now = ended;
                 own++;
             }
 
-            Interlocked.Add(ref calls, own);
+            // A caller may begin so late that the round is over.
+            rates[i] = own == 0 ? 0 : own / Stopwatch.GetElapsedTime(began, now).TotalSeconds;
+            lock (times)
+            {
+                calls += own;
+                times.Add(ownTimes);
+            }
         }))];
         Array.ForEach(threads, thread => thread.Start());
         Array.ForEach(threads, thread => thread.Join());
-        return (calls, Stopwatch.GetElapsedTime(start).TotalMilliseconds);
+        double milliseconds = Stopwatch.GetElapsedTime(start).TotalMilliseconds;
+        string each = string.Join(
+            ',', rates.Select(rate => rate.ToString("F1", CultureInfo.InvariantCulture)));
+        return string.Create(
+            CultureInfo.InvariantCulture,
+            $"done {calls} {milliseconds:F3} {each} {times.Microseconds(0.5):F2} "
+            + $"{times.Microseconds(0.99):F2} {ResourceUse.Now() - before}");
     }
 
     private static WireSize Size(string[] arguments) => new(Number(arguments[2]), Number(arguments[3]));
+
+    private static double Decimals(string text) => double.Parse(text, CultureInfo.InvariantCulture);
 
     private static int Number(string text) => int.Parse(text, CultureInfo.InvariantCulture);
 }

@@ -1,0 +1,78 @@
+using System.Globalization;
+
+namespace ProtoRpc.Benchmarks.Transport;
+
+/// <summary>One stack in processes of their own: a server and its clients.</summary>
+internal sealed class WorkerStack : IDisposable
+{
+    private readonly Worker _server;
+    private readonly List<Worker> _clients = [];
+
+    private WorkerStack(string kind, Worker server)
+    {
+        Kind = kind;
+        _server = server;
+    }
+
+    /// <summary>One of <see cref="CallKind"/>.</summary>
+    public string Kind { get; }
+
+    /// <summary>Starts server and clients.</summary>
+    /// <param name="kind">One of <see cref="CallKind"/>.</param>
+    /// <param name="address">Where the server listens.</param>
+    /// <param name="records">Records in each message.</param>
+    /// <param name="size">The frames of the raw echo.</param>
+    /// <param name="options">How many clients and callers.</param>
+    public static WorkerStack Start(
+        string kind, string address, int records, WireSize size, BenchmarkOptions options)
+    {
+        WorkerStack stack = new(kind, Worker.Server(kind, address, records, size));
+        try
+        {
+            for (int i = 0; i < options.Clients; i++)
+            {
+                stack._clients.Add(
+                    Worker.Client(kind, stack._server.Told, records, size, options.Callers));
+            }
+
+            return stack;
+        }
+        catch
+        {
+            stack.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Lets all clients call at the same time.</summary>
+    public CallRound Call(TimeSpan time)
+    {
+        ResourceUse before = _server.Use();
+        CallRound round = Worker.Round(_clients, time);
+        return round with { Server = _server.Use() - before };
+    }
+
+    public void Dispose()
+    {
+        _clients.ForEach(client => client.Dispose());
+        _server.Dispose();
+    }
+
+    /// <summary>An address for a stack over a transport that no other stack of this process has.</summary>
+    /// <param name="kind">One of <see cref="CallKind"/>.</param>
+    /// <param name="transport">One of <see cref="BenchmarkOptions.KnownTransports"/>.</param>
+    /// <param name="folder">Where sockets of the bare kinds may lie.</param>
+    public static string AddressOf(string kind, string transport, string folder)
+    {
+        bool isBare = CallKind.IsBare(kind);
+        string name = string.Create(
+            CultureInfo.InvariantCulture, $"ProtoRpcBench-{kind}-{Environment.ProcessId}");
+        return transport switch
+        {
+            "tcp" => isBare ? "127.0.0.1:0" : "ncacn_ip_tcp:127.0.0.1[0]",
+            _ when isBare => Path.Combine(folder, kind),
+            "np" => $@"ncacn_np:[\pipe\{name}]",
+            _ => $"ncalrpc:[{name}]",
+        };
+    }
+}
