@@ -1,4 +1,5 @@
 using System.Globalization;
+using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks;
@@ -17,9 +18,15 @@ internal sealed record BenchmarkOptions
     public IReadOnlyList<string> Kinds { get; private init; } =
         [CallKind.Raw, CallKind.Bound, CallKind.Generated, CallKind.Dynamic, CallKind.Hashtable];
 
-    public int Clients { get; private init; } = 5;
+    /// <summary>The experiments of a report.</summary>
+    public IReadOnlyList<string> Only { get; private init; } = [.. ReportCommand.Names];
 
-    public int Callers { get; private init; } = 3;
+    /// <summary>Where a report is written.</summary>
+    public string Folder { get; private init; } = Path.Combine("docs", "benchmarks");
+
+    public int Clients { get; init; } = 5;
+
+    public int Callers { get; init; } = 3;
 
     public int Rounds { get; private init; } = 5;
 
@@ -43,6 +50,8 @@ internal sealed record BenchmarkOptions
                 "--transports" => options with { Transports = [.. value.Split(',').Select(Transport)] },
                 "--records" => options with { Records = [.. value.Split(',').Select(Number)] },
                 "--kinds" => options with { Kinds = [.. value.Split(',').Select(Kind)] },
+                "--only" => options with { Only = [.. value.Split(',').Select(Experiment)] },
+                "--out" => options with { Folder = value },
                 "--clients" => options with { Clients = Number(value) },
                 "--callers" => options with { Callers = Number(value) },
                 "--rounds" => options with { Rounds = Number(value) },
@@ -59,6 +68,11 @@ internal sealed record BenchmarkOptions
         ? name
         : throw new ArgumentException(
             $"The transport '{name}' is not measured. Use {string.Join(", ", KnownTransports)}.");
+
+    private static string Experiment(string name) => ReportCommand.Names.Contains(name)
+        ? name
+        : throw new ArgumentException(
+            $"The experiment '{name}' is not known. Use {string.Join(", ", ReportCommand.Names)}.");
 
     private static string Kind(string name) => CallKind.All.Contains(name)
         ? name

@@ -3,6 +3,7 @@ using ProtoRpc.Benchmarks.Codec;
 using ProtoRpc.Benchmarks.Gateway;
 using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
+using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Benchmarks.Transfer;
 using ProtoRpc.Benchmarks.Transport;
@@ -18,6 +19,10 @@ const string Usage = """
       --clients 5 --callers 3    client processes, and blocking callers in each
       --warmup 10                seconds, for each stack
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
+
+    report                       runs the experiments and writes a page with charts for each
+      --only orders              of bindings, orders, raw; all of them unless said
+      --out docs/benchmarks      where the pages are written
 
     transfer                     sends one message of a GiB in parts, and a GiB through a bare socket
     security                     compares authenticated callers with anonymous ones, and counts handshakes
@@ -56,6 +61,9 @@ try
             return 0;
         case "grpc":
             GrpcBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "report":
+            ReportCommand.Run(BenchmarkOptions.Parse(args[1..]));
             return 0;
         case "transfer":
             return TransferBenchmark.Run();

@@ -40,41 +40,19 @@ internal static class TransportBenchmark
             ? WireSize.Measure(SampleData.LoadSchema(), records)
             : default;
         DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-bench-");
-        List<WorkerStack> stacks = [];
         try
         {
-            foreach (string kind in options.Kinds)
-            {
-                string address = WorkerStack.AddressOf(kind, transport, folder.FullName);
-                stacks.Add(WorkerStack.Start(kind, address, records, size, options));
-            }
-
-            stacks.ForEach(stack => stack.Call(options.WarmUp));
-            Dictionary<WorkerStack, List<CallRound>> rounds =
-                stacks.ToDictionary(stack => stack, _ => new List<CallRound>());
-            for (int i = 0; i < options.Rounds; i++)
-            {
-                // Forth and back, so that no stack always comes after the same other one.
-                foreach (WorkerStack stack in i % 2 == 0 ? stacks : Enumerable.Reverse(stacks))
-                {
-                    rounds[stack].Add(stack.Call(options.Round));
-                }
-            }
-
-            return
-            [
-                .. stacks.Select(stack => new TransportResult
-                {
-                    Transport = transport,
-                    Records = records,
-                    Kind = stack.Kind,
-                    Rounds = rounds[stack],
-                }),
-            ];
+            return StackTurns.Measure(
+                transport,
+                records,
+                [
+                    .. options.Kinds.Select<string, Func<WorkerStack>>(kind => () => WorkerStack.Start(
+                        kind, WorkerStack.AddressOf(kind, transport, folder.FullName), records, size, options)),
+                ],
+                options);
         }
         finally
         {
-            stacks.ForEach(stack => stack.Dispose());
             folder.Delete(recursive: true);
         }
     }

@@ -6,10 +6,18 @@ namespace ProtoRpc.Benchmarks.Transport;
 /// <summary>How many bytes a call is on the wire, each way.</summary>
 internal readonly record struct WireSize(int Request, int Reply)
 {
-    /// <summary>Counts them, on a connection that goes through a relay.</summary>
+    /// <summary>Counts those of the transport benchmark.</summary>
     public static WireSize Measure(RpcSchema schema, int records)
     {
         using RpcServer server = RpcCaller.Serve(schema, "ncacn_ip_tcp:127.0.0.1[0]", records);
+        return Measure(server.Endpoints[0].Port, endpoint => new RpcCaller(endpoint, schema, records));
+    }
+
+    /// <summary>Counts them on a connection that goes through a relay.</summary>
+    /// <param name="server">The server's port.</param>
+    /// <param name="connect">Connects a caller to an endpoint.</param>
+    public static WireSize Measure(int server, Func<string, ICaller> connect)
+    {
         using TcpListener relay = new(IPAddress.Loopback, 0);
         relay.Start();
         int port = ((IPEndPoint)relay.LocalEndpoint).Port;
@@ -18,7 +26,7 @@ internal readonly record struct WireSize(int Request, int Reply)
         Thread relaying = new(() =>
         {
             TcpClient near = relay.AcceptTcpClient();
-            TcpClient far = new("127.0.0.1", server.Endpoints[0].Port);
+            TcpClient far = new("127.0.0.1", server);
             Pump(near, far, count => Interlocked.Add(ref up, count));
             Pump(far, near, count => Interlocked.Add(ref down, count));
         })
@@ -27,7 +35,7 @@ internal readonly record struct WireSize(int Request, int Reply)
         };
         relaying.Start();
 
-        using RpcCaller caller = new($"ncacn_ip_tcp:127.0.0.1[{port}]", schema, records);
+        using ICaller caller = connect($"ncacn_ip_tcp:127.0.0.1[{port}]");
 
         // The first call may come with the binding.
         caller.Call();

@@ -3,7 +3,9 @@ using System.Globalization;
 using ProtoRpc.Benchmarks.Gateway;
 using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
+using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Security;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Benchmarks.Transport;
 
@@ -30,8 +32,8 @@ internal static class WorkerRole
     public const string Gateway = "gateway=";
 
     /// <param name="kind">One of <see cref="CallKind"/>, <see cref="Search"/>, <see cref="Numbers"/>,
-    /// <see cref="MinimalApi"/>, <see cref="Gateway"/> with an address, or one of
-    /// <see cref="CallSecurity"/>.</param>
+    /// <see cref="MinimalApi"/>, <see cref="Gateway"/> with an address, one of <see cref="CallSecurity"/> or
+    /// <see cref="ExperimentRole"/>.</param>
     /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
     public static int Serve(string kind, string[] arguments)
     {
@@ -48,6 +50,11 @@ internal static class WorkerRole
         else if (kind == MinimalApi)
         {
             (address, server) = Benchmarks.Http.MinimalApi.Serve(Number(arguments[1]));
+        }
+        else if (ExperimentRole.Serve(kind, address) is IRpcServer experiment)
+        {
+            address = experiment.Endpoints[0].ToString();
+            server = experiment;
         }
         else
         {
@@ -73,8 +80,8 @@ internal static class WorkerRole
         return 0;
     }
 
-    /// <param name="kind">One of <see cref="CallKind"/> or <see cref="CallSecurity"/>, or the media type of
-    /// HTTP calls.</param>
+    /// <param name="kind">One of <see cref="CallKind"/>, <see cref="CallSecurity"/> or
+    /// <see cref="ExperimentRole"/>, or the media type of HTTP calls.</param>
     /// <param name="arguments">Address, records, sizes of raw frames, number of callers.</param>
     public static int Call(string kind, string[] arguments)
     {
@@ -82,7 +89,9 @@ internal static class WorkerRole
         ICaller[] callers = new ICaller[Number(arguments[4])];
         for (int i = 0; i < callers.Length; i++)
         {
-            callers[i] = kind == Raw ? RawEcho.Connect(arguments[0], Size(arguments))
+            callers[i] = ExperimentRole.Connect(kind, arguments[0], Number(arguments[1])) is ICaller caller
+                ? caller
+                : kind == Raw ? RawEcho.Connect(arguments[0], Size(arguments))
                 : kind == CallKind.Bound ? BoundEcho.Connect(arguments[0], Number(arguments[1]))
                 : CallKind.IsFresh(kind)
                     ? new FreshCaller(kind, arguments[0], schema!, Number(arguments[1]))

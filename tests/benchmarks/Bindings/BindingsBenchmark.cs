@@ -1,0 +1,79 @@
+using System.Diagnostics;
+using ProtoRpc.Benchmarks.Report;
+using ProtoRpc.Benchmarks.Transport;
+
+namespace ProtoRpc.Benchmarks.Bindings;
+
+/// <summary>One service over every kind of endpoint, with and without security, one caller.</summary>
+internal static class BindingsBenchmark
+{
+    private const int ToldSeconds = 10;
+
+    public static void Write(string folder, BenchmarkOptions options)
+    {
+        BenchmarkOptions alone = options with { Clients = 1, Callers = 1 };
+        (BindingKind Kind, double[] Rates)[] results =
+            [.. BindingKind.All.Select(kind => (kind, Measure(kind, alone)))];
+        ChartBar[] bars =
+        [
+            .. results.OrderByDescending(result => result.Rates.Average()).Select(result => ChartBar.Of(
+                result.Kind.Title, [.. result.Rates.Select(rate => rate * ToldSeconds)])),
+        ];
+        new ReportPage(folder, "bindings", "Kinds of endpoints: calls in 10 seconds")
+            .Paragraph(
+                "One caller calls one service with an empty message over every kind of endpoint, with security "
+                + "on and off. Client and server are processes of their own, except over `inproc`. "
+                + $"{options.Rounds} rounds of {options.Round.TotalSeconds} s each after "
+                + $"{options.WarmUp.TotalSeconds} s of warm-up, told as calls in {ToldSeconds} seconds. "
+                + "This is the experiment that compared the bindings of WCF.")
+            .Chart("One caller, empty message", $"calls in {ToldSeconds} s", [new("", bars)])
+            .Table(
+                ["endpoint", "security", $"calls in {ToldSeconds} s", "microseconds a call"],
+                results.Select(result => Row(result.Kind, result.Rates.Average())))
+            .Save("report --only bindings");
+    }
+
+    private static string[] Row(BindingKind kind, double rate) =>
+    [
+        kind.Title,
+        kind.IsSecure ? "on" : "off",
+        ResultTable.Rate(rate * ToldSeconds),
+        ResultTable.Rate(1e6 / rate),
+    ];
+
+    private static double[] Measure(BindingKind kind, BenchmarkOptions options)
+    {
+        if (kind.IsInProcess)
+        {
+            return MeasureInProcess(kind, options);
+        }
+
+        IReadOnlyList<TransportResult> results = StackTurns.Measure(
+            kind.Title,
+            0,
+            [() => WorkerStack.Start(ExperimentRole.Binding + kind.Title, "", 0, default, options)],
+            options);
+        return [.. results[0].Rounds.Select(round => round.CallsPerSecond)];
+    }
+
+    private static double[] MeasureInProcess(BindingKind kind, BenchmarkOptions options)
+    {
+        using RpcServer server = BindingCaller.Serve(kind);
+        using BindingCaller caller = new(server.Endpoints[0].ToString(), kind);
+        Rate(caller, options.WarmUp);
+        return [.. Enumerable.Range(0, options.Rounds).Select(_ => Rate(caller, options.Round))];
+    }
+
+    private static double Rate(BindingCaller caller, TimeSpan time)
+    {
+        long calls = 0;
+        long start = Stopwatch.GetTimestamp();
+        while (Stopwatch.GetElapsedTime(start) < time)
+        {
+            caller.Call();
+            calls++;
+        }
+
+        return calls / Stopwatch.GetElapsedTime(start).TotalSeconds;
+    }
+}
