@@ -15,8 +15,11 @@ internal sealed record BenchmarkOptions
     public IReadOnlyList<int> Records { get; private init; } = [0];
 
     /// <summary>The stacks of the transport benchmark; see <see cref="CallKind"/>.</summary>
-    public IReadOnlyList<string> Kinds { get; private init; } =
+    public IReadOnlyList<string> Kinds { get; init; } =
         [CallKind.Raw, CallKind.Bound, CallKind.Generated, CallKind.Dynamic, CallKind.Hashtable];
+
+    /// <summary>What the names of the HTTP stacks that are measured contain, any of it.</summary>
+    public IReadOnlyList<string> Stacks { get; init; } = ["async"];
 
     /// <summary>The experiments of a report.</summary>
     public IReadOnlyList<string> Only { get; private init; } = [.. ReportCommand.Names];
@@ -35,6 +38,12 @@ internal sealed record BenchmarkOptions
 
     public TimeSpan Round { get; private init; } = TimeSpan.FromSeconds(2);
 
+    /// <summary>How is measured, for a report.</summary>
+    public string Describe() => string.Create(
+        CultureInfo.InvariantCulture,
+        $"Processes: one server, {Clients} clients with {Callers} callers each. Each stack warms up for "
+        + $"{WarmUp.TotalSeconds} s; then come {Rounds} rounds of {Round.TotalSeconds} s, in turns.");
+
     /// <exception cref="ArgumentException">An option that is not known, lacks its value, or has one that
     /// makes no sense; the message says which.</exception>
     public static BenchmarkOptions Parse(IReadOnlyList<string> arguments)
@@ -50,6 +59,7 @@ internal sealed record BenchmarkOptions
                 "--transports" => options with { Transports = [.. value.Split(',').Select(Transport)] },
                 "--records" => options with { Records = [.. value.Split(',').Select(Number)] },
                 "--kinds" => options with { Kinds = [.. value.Split(',').Select(Kind)] },
+                "--stacks" => options with { Stacks = value.Split(',') },
                 "--only" => options with { Only = [.. value.Split(',').Select(Experiment)] },
                 "--out" => options with { Folder = value },
                 "--clients" => options with { Clients = Number(value) },

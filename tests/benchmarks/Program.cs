@@ -16,12 +16,14 @@ const string Usage = """
       --transports ncalrpc,tcp   the transports to measure, of ncalrpc, np and tcp
       --records 0                records in each message, as 0,10,100,1000
       --kinds raw,bound          the stacks of transport: raw, bound, generated, dynamic, hashtable, rpc
+      --stacks async             of http: what the names of stacks contain, as json, binary, grpc, dynamic,
+                                 generated, async, blocking
       --clients 5 --callers 3    client processes, and blocking callers in each
       --warmup 10                seconds, for each stack
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
 
     report                       runs the experiments and writes a page with charts for each
-      --only orders              of bindings, orders, raw; all of them unless said
+      --only orders              of rpc, orders, bindings, raw; all of them unless said
       --out docs/benchmarks      where the pages are written
 
     transfer                     sends one message of a GiB in parts, and a GiB through a bare socket

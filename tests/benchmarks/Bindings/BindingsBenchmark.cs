@@ -21,11 +21,12 @@ internal static class BindingsBenchmark
         ];
         new ReportPage(folder, "bindings", "Kinds of endpoints: calls in 10 seconds")
             .Paragraph(
-                "One caller calls one service with an empty message over every kind of endpoint, with security "
-                + "on and off. Client and server are processes of their own, except over `inproc`. "
-                + $"{options.Rounds} rounds of {options.Round.TotalSeconds} s each after "
-                + $"{options.WarmUp.TotalSeconds} s of warm-up, told as calls in {ToldSeconds} seconds. "
-                + "This is the experiment that compared the bindings of WCF.")
+                """
+                One caller calls one service with an empty message over every kind of endpoint, with security
+                on and off. Client and server are processes of their own, except over `inproc`.
+                This is the experiment that compared the bindings of WCF.
+                """)
+            .Paragraph(alone.Describe())
             .Chart("One caller, empty message", $"calls in {ToldSeconds} s", [new("", bars)])
             .Table(
                 ["endpoint", "security", $"calls in {ToldSeconds} s", "microseconds a call"],

@@ -3,67 +3,55 @@ using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Http;
 
-/// <summary>Calls over HTTP in JSON and binary, against a minimal API
-/// of ASP.NET Core with System.Text.Json.</summary>
+/// <summary>Our HTTP and gRPC endpoints and clients, with generated and dynamic messages, against a minimal
+/// API of ASP.NET Core with HttpClient and System.Text.Json. Every message is new, on both sides.</summary>
 internal static class HttpBenchmark
 {
-    private const string Json = "application/json";
-    private const string Binary = "application/x-protobuf";
-
-    private static readonly WireSize NoFrames = new(0, 0);
-
     public static void Run(BenchmarkOptions options)
     {
+        Console.WriteLine(string.Create(
+            CultureInfo.InvariantCulture,
+            $"HTTP, {options.Clients} processes x {options.Callers} callers, "
+            + $"{options.WarmUp.TotalSeconds} s warm-up each, "
+            + $"then {options.Rounds} x {options.Round.TotalSeconds} s in turns, medians of a call"));
         ResultTable table = new(
-            "records", "API, JSON", "ours, JSON", "ours, binary", "JSON/API", "binary/API", "goal");
+            "records", "stack                   ", "calls/s", "of API", "client CPU us", "server CPU us",
+            "client bytes", "server bytes");
         foreach (int records in options.Records)
         {
-            Measure(options, records, table);
+            IReadOnlyList<TransportResult> results = Measure(records, options);
+            foreach (TransportResult result in results)
+            {
+                table.Row(
+                    records.ToString(CultureInfo.InvariantCulture),
+                    TitleOf(result),
+                    ResultTable.Rate(result.CallsPerSecond),
+                    result.RatioTo(results[0]).ToString("P0", CultureInfo.InvariantCulture),
+                    result.ClientCpu.ToString("F1", CultureInfo.InvariantCulture),
+                    result.ServerCpu.ToString("F1", CultureInfo.InvariantCulture),
+                    ResultTable.Rate(result.ClientAllocated),
+                    ResultTable.Rate(result.ServerAllocated));
+            }
         }
     }
 
-    private static void Measure(BenchmarkOptions options, int records, ResultTable table)
+    /// <summary>Measures the minimal API, which comes first, and the stacks of the options.</summary>
+    public static IReadOnlyList<TransportResult> Measure(int records, BenchmarkOptions options)
     {
-        using Worker api = Worker.Server(WorkerRole.MinimalApi, "", records, NoFrames);
-        using Worker ours = Worker.Server(WorkerRole.Rpc, "http://127.0.0.1:0/", records, NoFrames);
-        string method = $"{ours.Told}Benchmark.SampleService/Test";
-        (string Address, string MediaType)[] stacks = [(api.Told, Json), (method, Json), (method, Binary)];
-        List<Worker>[] clients = [.. stacks.Select(_ => new List<Worker>())];
-        try
-        {
-            for (int i = 0; i < stacks.Length; i++)
-            {
-                for (int client = 0; client < options.Clients; client++)
-                {
-                    clients[i].Add(Worker.Client(
-                        stacks[i].MediaType, stacks[i].Address, records, NoFrames, options.Callers));
-                }
-
-                Worker.Call(clients[i], options.WarmUp);
-            }
-
-            // One after the other, so that what else the machine does meets all.
-            List<double[]> rounds = [];
-            for (int i = 0; i < options.Rounds; i++)
-            {
-                rounds.Add([.. clients.Select(stack => Worker.Call(stack, options.Round))]);
-            }
-
-            table.Row(
-                records.ToString(CultureInfo.InvariantCulture),
-                ResultTable.Rate(ResultTable.Median(rounds.Select(round => round[0]))),
-                ResultTable.Rate(ResultTable.Median(rounds.Select(round => round[1]))),
-                ResultTable.Rate(ResultTable.Median(rounds.Select(round => round[2]))),
-                Percent(ResultTable.Median(rounds.Select(round => round[1] / round[0]))),
-                Percent(ResultTable.Median(rounds.Select(round => round[2] / round[0]))),
-                records == 100 ? ">= 80 %, >= 100 %" : ">= 80 %");
-        }
-        finally
-        {
-            Array.ForEach(clients, stack => stack.ForEach(client => client.Dispose()));
-        }
+        IEnumerable<HttpStack> stacks = HttpStack.All.Where(stack => options.Stacks.Any(
+            wanted => stack.Kind.Contains(wanted, StringComparison.OrdinalIgnoreCase)));
+        return StackTurns.Measure(
+            "http",
+            records,
+            [
+                () => WorkerStack.Start(WorkerRole.MinimalApi, "", records, default, options),
+                .. stacks.Select<HttpStack, Func<WorkerStack>>(
+                    stack => () => WorkerStack.Start(stack.Kind, stack.Address, records, default, options)),
+            ],
+            options);
     }
 
-    private static string Percent(double ratio) =>
-        (ratio * 100).ToString("0", CultureInfo.InvariantCulture) + " %";
+    /// <summary>How tables name a stack.</summary>
+    public static string TitleOf(TransportResult result) =>
+        HttpStack.Is(result.Kind) ? new HttpStack(result.Kind).Title : "minimal API, JSON";
 }

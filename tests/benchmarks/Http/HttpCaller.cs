@@ -1,105 +1,80 @@
-using System.Buffers.Text;
-using System.Net.Sockets;
-using System.Text;
+using ProtoRpc.Benchmarks.Messages;
 using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Http;
 
-/// <summary>Sends one request again and again over a connection and reads the answers to their ends,
-/// so that servers are measured and not clients.</summary>
-internal sealed class HttpCaller : ICaller
+/// <summary>Calls Benchmark.SampleService/Test over HTTP or gRPC with our client, with a new message each
+/// time; the callers of a process share the client.</summary>
+internal sealed class HttpCaller : IAsyncCaller
 {
-    private readonly Socket _socket;
-    private readonly byte[] _request;
-    private byte[] _buffer = new byte[64 * 1024];
-    private int _begin;
-    private int _end;
+    private readonly RpcClient _client;
+    private readonly RpcMethodInfo _method;
+    private readonly DynamicRecords? _dynamic;
+    private readonly int _records;
 
-    private HttpCaller(Uri address, string mediaType, byte[] body)
+    private HttpCaller(RpcClient client, string messages, int records)
     {
-        string head = $"POST {address.AbsolutePath} HTTP/1.1\r\nHost: {address.Authority}\r\n"
-            + $"Connection: keep-alive\r\nContent-Type: {mediaType}\r\n"
-            + $"Accept: {mediaType}\r\nContent-Length: {body.Length}\r\n\r\n";
-        _request = [.. Encoding.ASCII.GetBytes(head), .. body];
-        _socket = new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
-        _socket.Connect(address.Host, address.Port);
+        _client = client;
+        _method = client.GetMethod("Test");
+        _dynamic = messages == CallKind.Dynamic ? new DynamicRecords(_method.RequestType) : null;
+        _records = records;
     }
 
-    /// <param name="address">With its path.</param>
-    /// <param name="mediaType">Of request and reply.</param>
-    /// <param name="records">In the request.</param>
-    public static HttpCaller Connect(string address, string mediaType, int records)
+    /// <param name="stack">How they call.</param>
+    /// <param name="address">The endpoint.</param>
+    /// <param name="schema">The benchmark's schema.</param>
+    /// <param name="records">In each request.</param>
+    /// <param name="count">How many callers.</param>
+    public static ICaller[] Connect(
+        HttpStack stack, string address, RpcSchema schema, int records, int count)
     {
-        RpcSchema schema = SampleData.LoadSchema();
-        DynamicMessage request = SampleData.Dynamic(schema.GetMethod("Test").RequestType, records);
-        if (!MessageFormats.TryFind(mediaType, out MessageFormat? format))
+        MessageFormats.TryFind(stack.Format, out MessageFormat? format);
+        RpcClient client = RpcClient.Connect(
+            address, schema, new RpcClientOptions { Format = format ?? MessageFormats.Binary });
+        return [.. Enumerable.Range(0, count).Select(_ =>
         {
-            throw new ArgumentException($"'{mediaType}' is no format.");
-        }
-
-        // An empty list is left out by ProtoJSON, and missed by the other.
-        byte[] body = format == MessageFormats.Json && records == 0
-            ? "{\"data\":[]}"u8.ToArray()
-            : format.ToArray(request);
-        return new HttpCaller(new Uri(address), mediaType, body);
+            HttpCaller caller = new(client, stack.Messages, records);
+            return stack.IsBlocking ? new BlockingCaller(caller) : (ICaller)caller;
+        })];
     }
 
-    public void Call()
-    {
-        _socket.Send(_request);
-        _begin = _end = 0;
-        int body = ReadTo("\r\n\r\n"u8);
-        ReadOnlySpan<byte> head = _buffer.AsSpan(0, body);
-        if (!head.StartsWith("HTTP/1.1 200 "u8))
-        {
-            throw new InvalidOperationException($"The server said {Encoding.ASCII.GetString(head)}");
-        }
+    public void Call() => CallAsync().GetAwaiter().GetResult();
 
-        int length = head.IndexOf("Content-Length: "u8);
-        if (length >= 0)
+    public async Task CallAsync()
+    {
+        if (_dynamic is not null)
         {
-            _ = Utf8Parser.TryParse(head[(length + 16)..], out int bytes, out _);
-            while (_end < body + bytes)
-            {
-                Receive();
-            }
+            await _client.InvokeAsync(_method, _dynamic.Make(_records)).ConfigureAwait(false);
         }
         else
         {
-            // In chunks; the empty one is the last.
-            ReadTo("\r\n0\r\n\r\n"u8);
+            await _client.InvokeAsync<SampleResponse>(_method, Request()).ConfigureAwait(false);
         }
     }
 
-    public void Dispose() => _socket.Dispose();
+    public void Dispose() => _client.Dispose();
 
-    // Up to and with a mark; where the next byte is.
-    private int ReadTo(ReadOnlySpan<byte> mark)
+    private SampleRequest Request()
     {
-        while (true)
+        SampleRequest request = new();
+        FreshRecords.Fill(request.Data, _records);
+        return request;
+    }
+
+    private sealed class BlockingCaller(HttpCaller caller) : ICaller
+    {
+        public void Call()
         {
-            int found = _buffer.AsSpan(_begin, _end - _begin).IndexOf(mark);
-            if (found >= 0)
+            if (caller._dynamic is not null)
             {
-                // The mark of the last chunk may begin with the end of the head.
-                int next = _begin + found + mark.Length;
-                _begin = next - 2;
-                return next;
+                caller._client.Invoke(caller._method, caller._dynamic.Make(caller._records));
             }
-
-            _begin = Math.Max(_begin, _end - mark.Length);
-            Receive();
-        }
-    }
-
-    private void Receive()
-    {
-        if (_end == _buffer.Length)
-        {
-            Array.Resize(ref _buffer, 2 * _buffer.Length);
+            else
+            {
+                caller._client.Invoke<SampleResponse>(caller._method, caller.Request());
+            }
         }
 
-        int count = _socket.Receive(_buffer.AsSpan(_end));
-        _end += count > 0 ? count : throw new InvalidOperationException("The server hung up.");
+        public void Dispose() => caller.Dispose();
     }
 }

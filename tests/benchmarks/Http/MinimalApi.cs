@@ -3,9 +3,9 @@ using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
+using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Http;
 
@@ -21,36 +21,33 @@ internal static class MinimalApi
         builder.Services.ConfigureHttpJsonOptions(
             options => options.SerializerOptions.TypeInfoResolverChain.Insert(0, MinimalApiJson.Default));
         WebApplication app = builder.Build();
-        ApiMessage reply = MessageOf(records);
-        app.MapPost(
-            "/test",
-            (ApiMessage request) => request.Data.Length >= 0 ? Results.Ok(reply) : Results.BadRequest());
+        app.MapPost("/test", (ApiMessage _) => ApiMessage.Make(records));
         app.StartAsync().GetAwaiter().GetResult();
         IServer server = app.Services.GetRequiredService<IServer>();
         string address = server.Features.Get<IServerAddressesFeature>()!.Addresses.First();
         return ($"{address}/test", app);
     }
-
-    private static ApiMessage MessageOf(int records) => new(
-    [
-        .. SampleData.Request(records).Data.Select(
-            record => new ApiRecord(
-                record.Bytes.ToByteArray(), record.Text, record.Number, record.Float, record.Time)),
-    ]);
 }
 
 /// <summary>The message of the benchmark.</summary>
-internal sealed record ApiMessage(ApiRecord[] Data);
+internal sealed record ApiMessage(ApiRecord[] Data)
+{
+    /// <summary>A new one.</summary>
+    public static ApiMessage Make(int records)
+    {
+        ApiRecord[] data = new ApiRecord[records];
+        for (int i = 0; i < records; i++)
+        {
+            (byte[] bytes, string text, long time) = FreshRecords.Next();
+            data[i] = new ApiRecord(bytes, text, i, i * 1.5, time);
+        }
 
-/// <summary>One record; ProtoJSON has 64-bit numbers in quotes.</summary>
-internal sealed record ApiRecord(
-    byte[] Bytes,
-    string Text,
-    int Number,
-    double Float,
-    [property: JsonNumberHandling(
-        JsonNumberHandling.AllowReadingFromString | JsonNumberHandling.WriteAsString)]
-    long Time);
+        return new ApiMessage(data);
+    }
+}
+
+/// <summary>One record.</summary>
+internal sealed record ApiRecord(byte[] Bytes, string Text, int Number, double Float, long Time);
 
 /// <summary>What System.Text.Json generates.</summary>
 [JsonSourceGenerationOptions(System.Text.Json.JsonSerializerDefaults.Web)]

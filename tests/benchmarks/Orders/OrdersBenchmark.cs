@@ -7,6 +7,8 @@ namespace ProtoRpc.Benchmarks.Orders;
 /// <summary>Orders over TCP in protobuf and in what .NET writes data contracts in.</summary>
 internal static class OrdersBenchmark
 {
+    private const string Endpoint = "ncacn_ip_tcp:127.0.0.1[0]";
+
     private static readonly int[] Counts = [10, 100, 1000];
 
     public static void Write(string folder, BenchmarkOptions options)
@@ -19,27 +21,30 @@ internal static class OrdersBenchmark
                 "tcp",
                 count,
                 [
-                    .. OrderFormat.All.Select<OrderFormat, Func<WorkerStack>>(format => () => WorkerStack.Start(
-                        ExperimentRole.Orders + format.Name, "ncacn_ip_tcp:127.0.0.1[0]", count, default, options)),
+                    .. OrderFormat.All.Select<OrderFormat, Func<WorkerStack>>(
+                        format => () => WorkerStack.Start(
+                            ExperimentRole.Orders + format.Name, Endpoint, count, default, options)),
                 ],
                 options);
             panels.Add(new($"{count} orders", [.. results.Zip(OrderFormat.All, (result, format) =>
                 ChartBar.Of(format.Title, [.. result.Rounds.Select(round => round.CallsPerSecond)]))]));
             TransportResult binary = results[OrderFormat.All.ToList().FindIndex(f => f.Name == "binary-xml")];
-            rows.AddRange(results.Zip(OrderFormat.All, (result, format) => Row(result, format, count, binary)));
+            rows.AddRange(results.Zip(
+                OrderFormat.All, (result, format) => Row(result, format, count, binary)));
         }
 
         new ReportPage(folder, "orders", "Orders: protobuf against the serializers of data contracts")
             .Paragraph(
-                "A client asks for orders of three lines each, and the server makes, writes and sends them. "
-                + "All formats use the same transport, the raw layer over TCP, so that only the format differs. "
-                + $"{options.Clients} client processes with {options.Callers} callers each, "
-                + $"{options.Rounds} rounds of {options.Round.TotalSeconds} s in turns after "
-                + $"{options.WarmUp.TotalSeconds} s of warm-up each. "
-                + "This is the experiment that compared protobuf with the binary XML of WCF.")
+                """
+                A client asks for orders of three lines each; the server makes, writes and sends them. All
+                formats use the same transport, the raw layer over TCP, so that only the format differs.
+                This is the experiment that compared protobuf with the binary XML of WCF.
+                """)
+            .Paragraph(options.Describe())
             .Chart("Requests answered", "replies/s", panels)
             .Table(
-                ["orders", "format", "replies/s", "orders/s", "of binary XML", "bytes of the orders", "bytes on the network", "CPU us a call"],
+                ["orders", "format", "replies/s", "orders/s", "of binary XML", "bytes of the orders",
+                    "bytes on the network", "CPU us a call"],
                 rows)
             .Save("report --only orders");
     }
@@ -47,13 +52,14 @@ internal static class OrdersBenchmark
     // Request and reply with all headers.
     private static int BytesOnNetwork(OrderFormat format, int count)
     {
-        using RpcRawServer server = OrderCaller.Serve("ncacn_ip_tcp:127.0.0.1[0]", format);
+        using RpcRawServer server = OrderCaller.Serve(Endpoint, format);
         WireSize size = WireSize.Measure(
             server.Endpoints[0].Port, endpoint => new OrderCaller(endpoint, format, count));
         return size.Request + size.Reply;
     }
 
-    private static string[] Row(TransportResult result, OrderFormat format, int count, TransportResult binary) =>
+    private static string[] Row(
+        TransportResult result, OrderFormat format, int count, TransportResult binary) =>
     [
         count.ToString(CultureInfo.InvariantCulture),
         format.Title,

@@ -70,7 +70,8 @@ internal static class SampleOrders
         return orders;
     }
 
-    private static string Street(int order) => string.Create(CultureInfo.InvariantCulture, $"{order} Main Street");
+    private static string Street(int order) =>
+        string.Create(CultureInfo.InvariantCulture, $"{order} Main Street");
 
     private static DateTime Expiration(int order) => FirstExpiration.AddDays(order % 365);
 

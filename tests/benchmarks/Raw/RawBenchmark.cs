@@ -23,7 +23,10 @@ internal static class RawBenchmark
         foreach (int size in Sizes)
         {
             IReadOnlyList<TransportResult> results = StackTurns.Measure(
-                "raw", size, [.. Transports.Select(transport => Start(transport.Endpoint, size, options))], options);
+                "raw",
+                size,
+                [.. Transports.Select(transport => Start(transport.Endpoint, size, options))],
+                options);
             panels.Add(new(Bytes(size), [.. results.Zip(Transports, (result, transport) => ChartBar.Of(
                 transport.Title, [.. result.Rounds.Select(round => round.CallsPerSecond)]))]));
             rows.AddRange(results.Zip(Transports, (result, transport) => new[]
@@ -38,11 +41,11 @@ internal static class RawBenchmark
 
         new ReportPage(folder, "raw", "The raw layer: echoes, and many callers")
             .Paragraph(
-                "Callers send bytes over the raw layer and compare what comes back with what they sent; each "
-                + "call has a number of its own, so that a lost or exchanged reply fails the run. "
-                + $"{options.Clients} processes with {options.Callers} callers each, "
-                + $"{options.Rounds} rounds of {options.Round.TotalSeconds} s in turns after "
-                + $"{options.WarmUp.TotalSeconds} s of warm-up each.")
+                """
+                Callers send bytes over the raw layer and compare what comes back with what they sent. Each
+                call has a number of its own, so that a lost or exchanged reply fails the run.
+                """)
+            .Paragraph(options.Describe())
             .Chart("Echoes", "calls/s", panels)
             .Table(["message", "transport", "calls/s", "MiB/s, both ways", "median, microseconds"], rows)
             .Heading("Ten processes with ten threads each")

@@ -22,7 +22,8 @@ internal static class BarChart
         int height = TitleHeight + panels.Sum(panel => PanelHead + (panel.Bars.Count * RowHeight)) + 8;
         StringBuilder svg = new();
         svg.AppendLine(CultureInfo.InvariantCulture, $"""
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {Width} {height}" width="{Width}" height="{height}" role="img">
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {Width} {height}"
+             width="{Width}" height="{height}" role="img">
             <title>{Text(title)}</title>
             <style>
             text {"{"} font: 13px system-ui, sans-serif; fill: #1f2328 {"}"}
@@ -62,12 +63,13 @@ internal static class BarChart
     private static void Draw(StringBuilder svg, ChartBar bar, int y, double scale)
     {
         int middle = y + (BarHeight / 2);
+        string length = Number(bar.Average * scale);
         string worst = Number(LabelWidth + (bar.Worst * scale));
         string best = Number(LabelWidth + (bar.Best * scale));
         string after = Number(LabelWidth + (bar.Best * scale) + 8);
         svg.AppendLine(CultureInfo.InvariantCulture, $"""
             <text x="{LabelWidth - 8}" y="{y + 13}" text-anchor="end">{Text(bar.Label)}</text>
-            <rect class="bar" x="{LabelWidth}" y="{y}" width="{Number(bar.Average * scale)}" height="{BarHeight}" rx="2"/>
+            <rect class="bar" x="{LabelWidth}" y="{y}" width="{length}" height="{BarHeight}" rx="2"/>
             <line class="spread" x1="{worst}" y1="{middle}" x2="{best}" y2="{middle}"/>
             <text x="{after}" y="{y + 13}">{ResultTable.Rate(bar.Average)}</text>
             """);

@@ -25,7 +25,8 @@ internal static class MachineFacts
     {
         const string Cpus = "/proc/cpuinfo";
         string? name = File.Exists(Cpus)
-            ? File.ReadLines(Cpus).FirstOrDefault(line => line.StartsWith("model name", StringComparison.Ordinal))
+            ? File.ReadLines(Cpus).FirstOrDefault(
+                line => line.StartsWith("model name", StringComparison.Ordinal))
             : Environment.GetEnvironmentVariable("PROCESSOR_IDENTIFIER");
         return name is null ? "that the system does not name" : name[(name.IndexOf(':') + 1)..].Trim();
     }

@@ -1,6 +1,7 @@
 using ProtoRpc.Benchmarks.Bindings;
 using ProtoRpc.Benchmarks.Orders;
 using ProtoRpc.Benchmarks.Raw;
+using ProtoRpc.Benchmarks.Rpc;
 
 namespace ProtoRpc.Benchmarks.Report;
 
@@ -10,6 +11,7 @@ internal static class ReportCommand
     private static readonly IReadOnlyDictionary<string, Action<string, BenchmarkOptions>> Experiments =
         new Dictionary<string, Action<string, BenchmarkOptions>>
         {
+            ["rpc"] = RpcBenchmark.Write,
             ["orders"] = OrdersBenchmark.Write,
             ["bindings"] = BindingsBenchmark.Write,
             ["raw"] = RawBenchmark.Write,

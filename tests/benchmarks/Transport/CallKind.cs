@@ -28,7 +28,18 @@ internal static class CallKind
         [Raw, Bound, Prebuilt, Generated, Dynamic, Hashtable];
 
     /// <summary>Whether the kind is one of ours with messages made fresh.</summary>
-    public static bool IsFresh(string kind) => kind is Generated or Dynamic or Hashtable;
+    public static bool IsFresh(string kind) => MessagesOf(kind) is Generated or Dynamic or Hashtable;
+
+    /// <summary>A kind of ours with callers who authenticate.</summary>
+    /// <param name="kind">With which messages.</param>
+    /// <param name="security">One of <see cref="Security.CallSecurity"/>.</param>
+    public static string As(string kind, string security) => $"{kind}@{security}";
+
+    /// <summary>The kind without its security.</summary>
+    public static string MessagesOf(string kind) => kind.Split('@')[0];
+
+    /// <summary>The security of a kind; empty for none.</summary>
+    public static string SecurityOf(string kind) => kind.Contains('@') ? kind.Split('@')[1] : "";
 
     /// <summary>Whether the kind is a bare socket.</summary>
     public static bool IsBare(string kind) => kind is Raw or Bound;

@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Benchmarks.Messages;
+using ProtoRpc.Benchmarks.Security;
 
 namespace ProtoRpc.Benchmarks.Transport;
 
@@ -19,11 +20,13 @@ internal sealed class FreshCaller : ICaller
     public FreshCaller(string kind, string endpoint, RpcSchema schema, int records)
     {
         _records = records;
-        _client = RpcClient.Connect(endpoint, schema);
+        _client = RpcClient.Connect(
+            endpoint, schema,
+            new RpcClientOptions { Security = CallSecurity.OfClient(CallKind.SecurityOf(kind)) });
         _method = _client.GetMethod("Test");
         DynamicRecords requests = new(_method.RequestType);
         DynamicRecords replies = new(_method.ReplyType);
-        _call = kind switch
+        _call = CallKind.MessagesOf(kind) switch
         {
             CallKind.Generated => CallGenerated,
             CallKind.Dynamic => () => replies.Count(_client.Invoke(_method, requests.Make(records))),
@@ -48,11 +51,12 @@ internal sealed class FreshCaller : ICaller
     /// <param name="records">How many records each reply has.</param>
     public static RpcServer Serve(string kind, RpcSchema schema, string endpoint, int records)
     {
-        RpcServer server = RpcServer.Create(schema, options: new RpcServerOptions().WithHttp());
+        RpcServerOptions options = new() { Security = CallSecurity.OfServer(CallKind.SecurityOf(kind)) };
+        RpcServer server = RpcServer.Create(schema, options: options.WithHttp());
         RpcMessageInfo type = schema.GetMethod("Test").ReplyType;
         DynamicRecords replies = new(type);
         MessageMapper mapper = new();
-        _ = kind switch
+        _ = CallKind.MessagesOf(kind) switch
         {
             CallKind.Generated => server.Handle<SampleRequest, SampleResponse>(
                 "Test", (_, _) => GeneratedReply(records)),

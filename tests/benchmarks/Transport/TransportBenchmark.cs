@@ -47,7 +47,11 @@ internal static class TransportBenchmark
                 records,
                 [
                     .. options.Kinds.Select<string, Func<WorkerStack>>(kind => () => WorkerStack.Start(
-                        kind, WorkerStack.AddressOf(kind, transport, folder.FullName), records, size, options)),
+                        kind,
+                        WorkerStack.AddressOf(kind, transport, folder.FullName),
+                        records,
+                        size,
+                        options)),
                 ],
                 options);
         }

@@ -58,7 +58,10 @@ internal static class WorkerRole
         }
         else
         {
-            RpcServer rpc = kind == Search ? SearchServer.Serve(address)
+            RpcServer rpc = HttpStack.Is(kind)
+                    ? FreshCaller.Serve(
+                        new HttpStack(kind).Messages, SampleData.LoadSchema(), address, Number(arguments[1]))
+                : kind == Search ? SearchServer.Serve(address)
                 : kind == Numbers ? NumbersServer.Serve(address)
                 : kind.StartsWith(Gateway, StringComparison.Ordinal)
                     ? GatewayBenchmark.Serve(kind[Gateway.Length..], address)
@@ -81,23 +84,22 @@ internal static class WorkerRole
     }
 
     /// <param name="kind">One of <see cref="CallKind"/>, <see cref="CallSecurity"/> or
-    /// <see cref="ExperimentRole"/>, or the media type of HTTP calls.</param>
+    /// <see cref="ExperimentRole"/>, <see cref="MinimalApi"/> or an <see cref="HttpStack"/>.</param>
     /// <param name="arguments">Address, records, sizes of raw frames, number of callers.</param>
     public static int Call(string kind, string[] arguments)
     {
         RpcSchema? schema = !CallKind.IsBare(kind) ? SampleData.LoadSchema() : null;
-        ICaller[] callers = new ICaller[Number(arguments[4])];
-        for (int i = 0; i < callers.Length; i++)
-        {
-            callers[i] = ExperimentRole.Connect(kind, arguments[0], Number(arguments[1])) is ICaller caller
-                ? caller
-                : kind == Raw ? RawEcho.Connect(arguments[0], Size(arguments))
-                : kind == CallKind.Bound ? BoundEcho.Connect(arguments[0], Number(arguments[1]))
-                : CallKind.IsFresh(kind)
-                    ? new FreshCaller(kind, arguments[0], schema!, Number(arguments[1]))
-                : kind.Contains('/') ? HttpCaller.Connect(arguments[0], kind, Number(arguments[1]))
-                : new RpcCaller(arguments[0], schema!, Number(arguments[1]), CallSecurity.OfClient(kind));
-        }
+        string address = arguments[0];
+        int records = Number(arguments[1]);
+        int count = Number(arguments[4]);
+        ICaller[] callers = kind == MinimalApi ? ApiCaller.Connect(address, records, count)
+            : HttpStack.Is(kind)
+                ? HttpCaller.Connect(new HttpStack(kind), address, schema!, records, count)
+            : [.. Enumerable.Range(0, count).Select(_ => ExperimentRole.Connect(kind, address, records)
+                ?? (kind == Raw ? RawEcho.Connect(address, Size(arguments))
+                : kind == CallKind.Bound ? BoundEcho.Connect(address, records)
+                : CallKind.IsFresh(kind) ? new FreshCaller(kind, address, schema!, records)
+                : new RpcCaller(address, schema!, records, CallSecurity.OfClient(kind))))];
 
         Console.WriteLine("ready");
         while (Console.ReadLine() is string line)
@@ -137,31 +139,30 @@ internal static class WorkerRole
         ResourceUse before = ResourceUse.Now();
         long start = Stopwatch.GetTimestamp();
         long end = start + (long)(time.TotalSeconds * Stopwatch.Frequency);
-        Thread[] threads = [.. callers.Select((caller, i) => new Thread(() =>
+        void Ended(int caller, long own, long began, CallTimes ownTimes)
         {
-            long own = 0;
-            CallTimes ownTimes = new();
-            long began = Stopwatch.GetTimestamp();
-            long now = began;
-            while (now < end)
-            {
-                caller.Call();
-                long ended = Stopwatch.GetTimestamp();
-                ownTimes.Add(ended - now);
-                now = ended;
-                own++;
-            }
-
             // A caller may begin so late that the round is over.
-            rates[i] = own == 0 ? 0 : own / Stopwatch.GetElapsedTime(began, now).TotalSeconds;
+            rates[caller] = own == 0 ? 0 : own / Stopwatch.GetElapsedTime(began).TotalSeconds;
             lock (times)
             {
                 calls += own;
                 times.Add(ownTimes);
             }
-        }))];
-        Array.ForEach(threads, thread => thread.Start());
-        Array.ForEach(threads, thread => thread.Join());
+        }
+
+        if (callers.All(caller => caller is IAsyncCaller))
+        {
+            Task.WaitAll(callers.Select((caller, i) =>
+                Task.Run(() => CallUntilAsync((IAsyncCaller)caller, i, end, Ended))));
+        }
+        else
+        {
+            Thread[] threads =
+                [.. callers.Select((caller, i) => new Thread(() => CallUntil(caller, i, end, Ended)))];
+            Array.ForEach(threads, thread => thread.Start());
+            Array.ForEach(threads, thread => thread.Join());
+        }
+
         double milliseconds = Stopwatch.GetElapsedTime(start).TotalMilliseconds;
         string each = string.Join(
             ',', rates.Select(rate => rate.ToString("F1", CultureInfo.InvariantCulture)));
@@ -169,6 +170,40 @@ internal static class WorkerRole
             CultureInfo.InvariantCulture,
             $"done {calls} {milliseconds:F3} {each} {times.Microseconds(0.5):F2} "
             + $"{times.Microseconds(0.99):F2} {ResourceUse.Now() - before}");
+    }
+
+    private static void CallUntil(
+        ICaller caller, int number, long end, Action<int, long, long, CallTimes> ended)
+    {
+        long calls = 0;
+        CallTimes times = new();
+        long began = Stopwatch.GetTimestamp();
+        for (long now = began; now < end; calls++)
+        {
+            caller.Call();
+            long next = Stopwatch.GetTimestamp();
+            times.Add(next - now);
+            now = next;
+        }
+
+        ended(number, calls, began, times);
+    }
+
+    private static async Task CallUntilAsync(
+        IAsyncCaller caller, int number, long end, Action<int, long, long, CallTimes> ended)
+    {
+        long calls = 0;
+        CallTimes times = new();
+        long began = Stopwatch.GetTimestamp();
+        for (long now = began; now < end; calls++)
+        {
+            await caller.CallAsync().ConfigureAwait(false);
+            long next = Stopwatch.GetTimestamp();
+            times.Add(next - now);
+            now = next;
+        }
+
+        ended(number, calls, began, times);
     }
 
     private static WireSize Size(string[] arguments) => new(Number(arguments[2]), Number(arguments[3]));

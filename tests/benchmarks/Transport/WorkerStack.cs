@@ -66,7 +66,7 @@ internal sealed class WorkerStack : IDisposable
     {
         bool isBare = CallKind.IsBare(kind);
         string name = string.Create(
-            CultureInfo.InvariantCulture, $"ProtoRpcBench-{kind}-{Environment.ProcessId}");
+            CultureInfo.InvariantCulture, $"ProtoRpcBench-{kind.Replace('@', '-')}-{Environment.ProcessId}");
         return transport switch
         {
             "tcp" => isBare ? "127.0.0.1:0" : "ncacn_ip_tcp:127.0.0.1[0]",

@@ -1,0 +1,60 @@
+using ProtoRpc.Benchmarks.Transport;
+
+namespace ProtoRpc.Benchmarks.Http;
+
+/// <summary>One of our stacks over HTTP or gRPC.</summary>
+/// <param name="Kind">What workers are told: <c>http:FORMAT:MESSAGES:CALLERS</c>.</param>
+internal sealed record HttpStack(string Kind)
+{
+    /// <summary>Before all kinds.</summary>
+    public const string Prefix = "http:";
+
+    private readonly string[] _parts = Kind.Split(':');
+
+    /// <summary>All stacks.</summary>
+    public static IReadOnlyList<HttpStack> All { get; } =
+    [
+        new($"{Prefix}json:{CallKind.Generated}:async"),
+        new($"{Prefix}json:{CallKind.Dynamic}:async"),
+        new($"{Prefix}binary:{CallKind.Generated}:async"),
+        new($"{Prefix}binary:{CallKind.Dynamic}:async"),
+        new($"{Prefix}json:{CallKind.Generated}:blocking"),
+        new($"{Prefix}json:{CallKind.Dynamic}:blocking"),
+        new($"{Prefix}binary:{CallKind.Generated}:blocking"),
+        new($"{Prefix}binary:{CallKind.Dynamic}:blocking"),
+        new($"{Prefix}grpc:{CallKind.Generated}:async"),
+        new($"{Prefix}grpc:{CallKind.Dynamic}:async"),
+        new($"{Prefix}grpc+unix:{CallKind.Generated}:async"),
+        new($"{Prefix}grpc+unix:{CallKind.Dynamic}:async"),
+    ];
+
+    /// <summary>Whether a kind is one of ours.</summary>
+    public static bool Is(string kind) => kind.StartsWith(Prefix, StringComparison.Ordinal);
+
+    /// <summary>The format: json or binary; grpc or grpc+unix for gRPC.</summary>
+    public string Format => _parts[1];
+
+    /// <summary><see cref="CallKind.Generated"/> or <see cref="CallKind.Dynamic"/>.</summary>
+    public string Messages => _parts[2];
+
+    /// <summary>Whether callers block a thread each.</summary>
+    public bool IsBlocking => _parts[3] == "blocking";
+
+    /// <summary>Where its server listens.</summary>
+    public string Address => Format switch
+    {
+        "grpc" => "grpc://127.0.0.1:0",
+        "grpc+unix" =>
+            $"grpc+unix://{Path.GetTempPath()}protorpc-bench-{Environment.ProcessId}-{Messages}.sock",
+        _ => "http://127.0.0.1:0/",
+    };
+
+    /// <summary>How tables name it.</summary>
+    public string Title => Format switch
+    {
+        "json" => $"HTTP, JSON, {Messages}",
+        "binary" => $"HTTP, protobuf, {Messages}",
+        "grpc" => $"gRPC over TCP, {Messages}",
+        _ => $"gRPC over a Unix socket, {Messages}",
+    } + (IsBlocking ? ", blocking" : "");
+}
