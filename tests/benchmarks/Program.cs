@@ -5,6 +5,7 @@ using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Security;
+using ProtoRpc.Benchmarks.Telemetry;
 using ProtoRpc.Benchmarks.Transfer;
 using ProtoRpc.Benchmarks.Transport;
 
@@ -27,6 +28,7 @@ const string Usage = """
       --out docs/benchmarks      where the pages are written
 
     transfer                     sends one message of a GiB in parts, and a GiB through a bare socket
+    telemetry [options]          what logs, activities and measurements cost a call
     security                     compares authenticated callers with anonymous ones, and counts handshakes
     callers ENDPOINT [options]   calls a listener of Benchmark.SampleService, and prints calls/s
 
@@ -51,6 +53,9 @@ try
             return 0;
         case "security":
             SecurityBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "telemetry":
+            TelemetryBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
             return 0;
         case "codec":
             CodecBenchmark.Run(BenchmarkOptions.Parse(args[1..]));

@@ -84,6 +84,7 @@ public sealed class TelemetryTests : IDisposable
     {
         // A client whose schema has methods that the server does not know.
         RpcSchema other = WordsServer.Schema;
+        using Activity outer = new Activity("outer").Start();
         RpcEndpoint bound;
         using (RpcServer server = RpcServer.Create(other, "streams.Words", new RpcServerOptions().WithHttp())
             .Handle("Say", (_, request) => ValueTask.FromResult(request))
@@ -107,6 +108,20 @@ public sealed class TelemetryTests : IDisposable
         Assert.All(
             Measured(bound).Where(one => one.Name == "rpc.server.call.duration"),
             one => Assert.Equal("UNIMPLEMENTED", one.Tags["error.type"]));
+
+        // Their activities have the name of the system, and what was called as an attribute.
+        Activity[] served = [.. _log.Activities.Where(one => one.TraceId == outer.TraceId
+            && one.Kind == ActivityKind.Server && (string?)one.GetTagItem("rpc.method") == "_OTHER")];
+        Assert.Equal(3, served.Length);
+        Assert.All(served, call =>
+        {
+            Assert.Equal(call.GetTagItem("rpc.system.name"), call.DisplayName);
+            Assert.Matches(@"^streams\.Words/Hostile\w+$", (string)call.GetTagItem("rpc.method_original")!);
+            Assert.Equal("UNIMPLEMENTED", call.GetTagItem("rpc.response.status_code"));
+            Assert.Equal(ActivityStatusCode.Error, call.Status);
+            Assert.True(call.HasRemoteParent);
+            Assert.True(call.Duration >= TimeSpan.Zero);
+        });
     }
 
     private static string Named(string endpoint) =>

@@ -35,6 +35,36 @@ Describe 'Traces' {
         "$($failed[-1])" | Should -Match "^demo.Greeter/SayHello on ${endpoint}: Unknown in "
     }
 
+    It 'tells the same of a call of the raw layer' {
+        $id = [guid]::NewGuid()
+        $raw = Start-RpcListener -InterfaceId $id -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]' -RawHandler {
+            param([byte[]] $Bytes)
+            if ($Bytes[0] -eq 0) { throw 'no tape' }
+            $Bytes + $Bytes
+        }
+        try {
+            $rpc = Connect-RpcEndpoint $raw.Endpoint -InterfaceId $id
+            $lines = Invoke-RpcMethod -Connection $rpc -Bytes 1, 2, 3 -Verbose 4>&1
+            $failed = Invoke-RpcMethod -Connection $rpc -Bytes 0 -Verbose -ErrorAction Ignore 4>&1
+            $rpc | Disconnect-RpcEndpoint
+        }
+        finally {
+            $raw | Stop-RpcListener
+        }
+        $endpoint = [regex]::Escape("$($raw.Endpoint)")
+        "$($lines -match 'retries')" | Should -Match (
+            "$id on ${endpoint}: OK in [\d.]+ ms, 3 bytes sent, 6 bytes received, 0 retries$")
+        "$(@($failed) -match 'retries')" | Should -Match "$id on ${endpoint}: \w+ in [\d.]+ ms, 1 bytes sent"
+    }
+
+    It 'tells how long a ping took, of endpoints that answer and of dead ones' {
+        $lines = Test-RpcEndpoint $listener.Endpoint[0] -Verbose 4>&1
+        $dead = Test-RpcEndpoint "inproc://$(New-TestName)" -Quiet -Verbose 4>&1
+        "$(@($lines) -match 'Ping')" | Should -Match (
+            "^Ping of $([regex]::Escape($listener.Endpoint[0].ToString())): OK in [\d.]+ ms, the ping itself [\d.]+ ms")
+        "$(@($dead) -match 'Ping')" | Should -Match '^Ping of inproc://\S+: Unavailable in [\d.]+ ms$'
+    }
+
     It 'tells the trace of the shell with -Verbose' {
         $rpc = Connect-Test $listener
         $activity = [Diagnostics.Activity]::new('shell').Start()

@@ -86,7 +86,7 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
     {
         Service = Service ?? Named?.Service ?? (Listener?.Service is [string only] ? only : null),
         InterfaceId = InterfaceId ?? Named?.InterfaceId,
-        DebugLog = RunspaceStore.Current.DebugLog.Add,
+        LoggerFactory = RunspaceStore.Current.Log,
         Trace = RunspaceStore.Current.Trace,
     };
 }

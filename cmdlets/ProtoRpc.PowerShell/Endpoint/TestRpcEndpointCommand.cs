@@ -1,7 +1,9 @@
+using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Objects;
+using static System.FormattableString;
 
 namespace ProtoRpc;
 
@@ -26,7 +28,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         {
             RpcClient client = FindClient();
             RpcPingOptions ping = new() { Timeout = Deadline, Request = ToRequest(client.Schema, Message) };
-            TryPing(client.Endpoint.ToString(), () => Report(client.Ping(ping, Cancellation)));
+            TryPing(client.Endpoint, () => client.Ping(ping, Cancellation));
             return;
         }
 
@@ -44,26 +46,36 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         CheckParameters(target, isRaw: schema is null && Service is null);
         RpcClientOptions options = CreateOptions();
         IMessage? request = ToRequest(schema, Message);
-        TryPing(
-            endpoint.ToString(),
-            () => Report(Ping(endpoint, schema, options, Deadline, compares: true, request)));
+        TryPing(endpoint, () => Ping(endpoint, schema, options, Deadline, compares: true, request));
     }
 
-    private void TryPing(string endpoint, Action ping)
+    private void TryPing(RpcEndpoint endpoint, Func<RpcPingResult> ping)
     {
+        long start = Stopwatch.GetTimestamp();
         try
         {
-            ping();
-        }
-        catch (RpcException) when (Quiet && !Stopping)
-        {
-            WriteObject(false);
+            RpcPingResult result = ping();
+            WriteVerbose(TextOf(endpoint, "OK", start)
+                + Invariant($", the ping itself {result.Latency.TotalMilliseconds:0.###} ms")
+                + (result.Health.Length == 0 ? "" : $", {TerminalText.Neutralize(result.Health)}"));
+            Report(result);
         }
         catch (RpcException e) when (!Stopping)
         {
-            WriteError(RpcErrors.ToRecord(e, endpoint));
+            WriteVerbose(TextOf(endpoint, e.Code.ToString(), start));
+            if (Quiet)
+            {
+                WriteObject(false);
+            }
+            else
+            {
+                WriteError(RpcErrors.ToRecord(e, endpoint.ToString()));
+            }
         }
     }
+
+    private static string TextOf(RpcEndpoint endpoint, string status, long start) => Invariant(
+        $"Ping of {endpoint}: {status} in {Stopwatch.GetElapsedTime(start).TotalMilliseconds:0.###} ms");
 
     // The reply as messages are shown.
     private static object ToShell(RpcPingResult result)

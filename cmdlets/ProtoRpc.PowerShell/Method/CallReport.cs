@@ -3,7 +3,10 @@ using System.Diagnostics;
 namespace ProtoRpc.PowerShell.Method;
 
 /// <summary>What <c>-Verbose</c> says of a call when it has ended.</summary>
-internal sealed class CallReport(RpcMethodInfo method, RpcEndpoint endpoint, RpcResponseInfo info)
+/// <param name="method">The full name of the method, or the id of a raw interface.</param>
+/// <param name="endpoint">Where.</param>
+/// <param name="info">Has the sizes at the end.</param>
+internal sealed class CallReport(string method, RpcEndpoint endpoint, RpcResponseInfo info)
 {
     private readonly long _start = Stopwatch.GetTimestamp();
 
@@ -15,7 +18,7 @@ internal sealed class CallReport(RpcMethodInfo method, RpcEndpoint endpoint, Rpc
             ? $", trace {current.TraceId}"
             : "";
         return FormattableString.Invariant(
-            $"{method.FullName} on {endpoint}: {status} in {Elapsed:0.###} ms, {info.BytesSent} bytes sent, ")
+            $"{method} on {endpoint}: {status} in {Elapsed:0.###} ms, {info.BytesSent} bytes sent, ")
             + FormattableString.Invariant(
                 $"{info.BytesReceived} bytes received, {info.Retries} retries{trace}");
     }

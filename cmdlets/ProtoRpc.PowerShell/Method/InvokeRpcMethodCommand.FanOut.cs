@@ -148,7 +148,7 @@ public sealed partial class InvokeRpcMethodCommand
     private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
     {
         RpcRawClient client = connection.Raw;
-        return cancellation => OneOf(client.ExecuteAsync(Bytes, WaitForReady, Deadline, cancellation));
+        return cancellation => OneOf(client.ExecuteAsync(Bytes, RawOptions(), cancellation));
     }
 
     private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(RpcConnection connection)

@@ -62,7 +62,7 @@ public sealed partial class InvokeRpcMethodCommand
         RpcClientOptions options = CreateOptions();
         ClientKey key = ClientKey.Of(endpoint, schema, options);
         RunspaceStore store = RunspaceStore.Current;
-        options.DebugLog = store.DebugLog.Add;
+        options.LoggerFactory = store.Log;
         options.Trace = store.Trace;
         CancellationToken cancellation = AsJob ? CancellationToken.None : Cancellation;
         return () => store.Clients.Rent(

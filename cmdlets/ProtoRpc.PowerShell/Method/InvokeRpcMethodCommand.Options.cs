@@ -20,11 +20,27 @@ public sealed partial class InvokeRpcMethodCommand
     private DynamicMessage Invoke(
         RpcClient client, RpcMethodInfo method, DynamicMessage request, RpcCallOptions options)
     {
-        BeginReport(client, method, options.Response);
+        BeginReport(method.FullName, client.Endpoint, options.Response);
+        return Reported(() => client.Invoke(method, request, options, Cancellation));
+    }
+
+    // The same of the raw layer.
+    private byte[] Execute(RpcRawClient client)
+    {
+        RpcResponseInfo? info = IsVerbose ? new RpcResponseInfo() : null;
+        BeginReport(client.InterfaceId.ToString(), client.Endpoint, info);
+        return Reported(() => client.Execute(Bytes, RawOptions(info), Cancellation));
+    }
+
+    private RpcCallOptions RawOptions(RpcResponseInfo? info = null) =>
+        new() { Timeout = Deadline, WaitForReady = WaitForReady, Response = info };
+
+    private TReply Reported<TReply>(Func<TReply> call)
+    {
         RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
-            DynamicMessage reply = client.Invoke(method, request, options, Cancellation);
+            TReply reply = call();
             status = RpcStatusCode.OK;
             return reply;
         }
@@ -39,8 +55,8 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    private void BeginReport(RpcClient client, RpcMethodInfo method, RpcResponseInfo? info) =>
-        _report = info is not null && IsVerbose ? new CallReport(method, client.Endpoint, info) : null;
+    private void BeginReport(string method, RpcEndpoint endpoint, RpcResponseInfo? info) =>
+        _report = info is not null && IsVerbose ? new CallReport(method, endpoint, info) : null;
 
     private void EndReport(RpcStatusCode status)
     {

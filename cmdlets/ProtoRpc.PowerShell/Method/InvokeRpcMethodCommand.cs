@@ -140,8 +140,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         {
             Guard(
                 null,
-                () => WriteObject(
-                    Resolve(Connection?[0]).Raw.Execute(Bytes, WaitForReady, Deadline, Cancellation)));
+                () => WriteObject(Execute(Resolve(Connection?[0]).Raw)));
         }
         else
         {
@@ -272,7 +271,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     private void OpenStream(RpcClient client, RpcMethodInfo method)
     {
-        BeginReport(client, method, _info = NewInfo());
+        BeginReport(method.FullName, client.Endpoint, _info = NewInfo());
         _stream = new StreamingInvocation(
             client.Open(method, Options(_info, method: method), Cancellation),
             reply => Write(client, reply),

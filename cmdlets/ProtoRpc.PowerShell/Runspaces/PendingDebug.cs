@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using Microsoft.Extensions.Logging;
 
 namespace ProtoRpc.PowerShell.Runspaces;
 
@@ -34,6 +35,40 @@ internal sealed class PendingDebug
         {
             write($"{Interlocked.Exchange(ref _leftOut, 0)} more lines are left out.");
         }
+    }
+}
+
+/// <summary>The log of the clients of a runspace: what servers do against their protocols is written to the
+/// debug stream. Calls that fail are errors of their cmdlets.</summary>
+internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
+{
+    /// <inheritdoc/>
+    public ILogger CreateLogger(string categoryName) => this;
+
+    /// <inheritdoc/>
+    public bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
+
+    /// <inheritdoc/>
+    public void Log<TState>(
+        LogLevel logLevel, EventId eventId, TState state, Exception? exception,
+        Func<TState, Exception?, string> formatter)
+    {
+        if (IsEnabled(logLevel))
+        {
+            lines.Add(formatter(state, exception));
+        }
+    }
+
+    /// <inheritdoc/>
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull => null;
+
+    /// <inheritdoc/>
+    public void AddProvider(ILoggerProvider provider) => throw new NotSupportedException();
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
     }
 }
 

@@ -14,6 +14,7 @@ internal sealed class RunspaceStore
     private readonly List<RpcConnection> _connections = [];
     private readonly List<RpcListener> _listeners = [];
     private PendingTrace? _trace;
+    private PendingLog? _log;
     private int _lastId;
 
     private RunspaceStore(Runspace runspace)
@@ -37,6 +38,9 @@ internal sealed class RunspaceStore
 
     /// <summary>What Enable-RpcCompletion changed.</summary>
     public ShellCompletion Completion { get; } = new();
+
+    /// <summary>The log of the clients of the runspace.</summary>
+    public PendingLog Log => _log ??= new PendingLog(DebugLog);
 
     /// <summary>What clients send and receive, while a cmdlet writes to the debug stream.</summary>
     public PendingTrace Trace => _trace ??= new PendingTrace(DebugLog);

@@ -52,8 +52,7 @@ internal static class HostedServer
     {
         RpcServerOptions server = options.Server with
         {
-            Logger = options.Server.Logger
-                ?? services.GetService<ILoggerFactory>()?.CreateLogger<RpcServer>(),
+            LoggerFactory = options.Server.LoggerFactory ?? services.GetService<ILoggerFactory>(),
             Interceptors =
             [
                 new CallScope(services.GetRequiredService<IServiceScopeFactory>()),

@@ -37,7 +37,7 @@ internal sealed class GrpcServerCall(
     protected override string RpcSystem => "grpc";
 
     /// <inheritdoc/>
-    protected override string? CalledName => method.Info.FullName;
+    protected override ServerMethod? Routed => method;
 
     /// <inheritdoc/>
     protected override long BytesIn => _stream?.BytesReceived ?? 0;
@@ -46,7 +46,7 @@ internal sealed class GrpcServerCall(
     protected override long BytesOut => _stream?.BytesSent ?? 0;
 
     /// <inheritdoc/>
-    protected override ActivityContext ReadParent() => HttpActivity.Of(http) ?? base.ReadParent();
+    protected override ActivityContext ReadParent() => HttpActivity.ParentOf(http);
 
     /// <inheritdoc/>
     protected override CallHead ReadHead()

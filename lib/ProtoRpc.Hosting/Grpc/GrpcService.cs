@@ -80,7 +80,7 @@ internal sealed class GrpcService(
         }
         catch (HttpRefusal refusal)
         {
-            Note(path, peer, refusal.Code);
+            Note(http, path, peer, refusal.Code);
             // gRPC says it in its own status, in an answer that is a success to HTTP.
             await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null)
                 .ConfigureAwait(false);
@@ -88,7 +88,7 @@ internal sealed class GrpcService(
         catch (Exception e) when (e is RpcException or MissingMethodException)
         {
             CallFailure failure = CallFailure.OfRequest(e);
-            Note(path, peer, failure.Code);
+            Note(http, path, peer, failure.Code);
             await response.FailAsync(failure, null).ConfigureAwait(false);
         }
 
@@ -102,8 +102,9 @@ internal sealed class GrpcService(
         }
     }
 
-    private void Note(string path, PeerIdentity peer, RpcStatusCode status) =>
-        host.Monitor.Refuse("grpc", endpoint, path.TrimStart('/'), peer, status);
+    private void Note(HttpContext http, string path, PeerIdentity peer, RpcStatusCode status) =>
+        host.Monitor.Refuse(
+            "grpc", endpoint, path.TrimStart('/'), peer, status, parent: HttpActivity.ParentOf(http));
 
     // Each message has its bound. A stream of them has none, and may rest for as long as it likes.
     public static void Bound(HttpContext http, ServerMethod method)

@@ -42,7 +42,7 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
             CallFailure failure = CallFailure.OfRequest(e);
             host.Monitor.Refuse(
                 "grpc", endpoint, http.Request.Path.Value?.TrimStart('/'), peer, failure.Code,
-                http.Request.ContentLength ?? 0);
+                http.Request.ContentLength ?? 0, HttpActivity.ParentOf(http));
             await response.FailAsync(failure, null).ConfigureAwait(false);
             await response.EndAsync(output).ConfigureAwait(false);
         }

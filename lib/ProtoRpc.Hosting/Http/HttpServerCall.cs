@@ -31,7 +31,7 @@ internal sealed class HttpServerCall(
     protected override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
 
     /// <inheritdoc/>
-    protected override string? CalledName => method.Info.FullName;
+    protected override ServerMethod? Routed => method;
 
     /// <inheritdoc/>
     protected override long BytesIn => _bytesIn > 0 ? _bytesIn : http.Request.ContentLength ?? 0;
@@ -40,7 +40,7 @@ internal sealed class HttpServerCall(
     protected override long BytesOut => _bytesOut + (_stream?.BytesSent ?? 0);
 
     /// <inheritdoc/>
-    protected override ActivityContext ReadParent() => HttpActivity.Of(http) ?? base.ReadParent();
+    protected override ActivityContext ReadParent() => HttpActivity.ParentOf(http);
 
     /// <inheritdoc/>
     protected override CallHead ReadHead()

@@ -88,7 +88,7 @@ internal sealed class HttpService
             CallFailure failure = HttpFailure.RefusalOf(e) ?? _host.Fail(context: null, peer, e);
             _host.Monitor.Refuse(
                 "protorpc", _endpoint, path.TrimStart('/'), peer, failure.Code,
-                http.Request.ContentLength ?? 0);
+                http.Request.ContentLength ?? 0, HttpActivity.ParentOf(http));
             await _replies.FailAsync(http, HttpFailure.Of(failure)).ConfigureAwait(false);
         }
         catch (Exception) when (http.RequestAborted.IsCancellationRequested)

@@ -9,14 +9,16 @@ internal static class CallDeadline
     /// <param name="options">The call's; null for none.</param>
     /// <param name="usual">What calls may take that say nothing of it; null for ever.</param>
     /// <param name="endpoint">For errors.</param>
+    /// <param name="caller">Cancelled by the caller.</param>
     /// <exception cref="RpcException">DeadlineExceeded: the deadline has passed already.</exception>
-    public static CallClock Of(RpcCallOptions? options, TimeSpan? usual, RpcEndpoint endpoint)
+    public static CallClock Of(
+        RpcCallOptions? options, TimeSpan? usual, RpcEndpoint endpoint, CancellationToken caller = default)
     {
         TimeSpan forEver = Timeout.InfiniteTimeSpan;
         return options?.Deadline is not { } deadline
-            ? CallClock.Start(options?.Timeout ?? usual ?? forEver)
+            ? CallClock.Start(options?.Timeout ?? usual ?? forEver, caller)
             : deadline > DateTimeOffset.UtcNow
-            ? CallClock.Start(options.Timeout ?? forEver, deadline: deadline)
+            ? CallClock.Start(options.Timeout ?? forEver, caller, deadline)
             : throw CallErrors.DeadlinePassed(endpoint, deadline);
     }
 }

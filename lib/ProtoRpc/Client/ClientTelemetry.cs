@@ -5,7 +5,7 @@ using ProtoRpc.Protocols;
 namespace ProtoRpc.Client;
 
 /// <summary>Reports a call as an activity and a measurement, with the names of OpenTelemetry's conventions
-/// for RPC. While nobody listens there is none, and a call costs two reads of a flag.</summary>
+/// for RPC, and logs it. While nobody listens there is none, and a call costs two reads of a flag.</summary>
 internal sealed class ClientTelemetry
 {
     private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
@@ -15,17 +15,34 @@ internal sealed class ClientTelemetry
     private readonly Activity? _before = Activity.Current;
     private readonly Activity? _activity;
     private readonly TagList _tags;
+    private readonly string _method;
+    private readonly RpcEndpoint _endpoint;
+    private readonly ClientLog? _log;
+    private readonly RpcResponseInfo? _info;
 
-    private ClientTelemetry(RpcMethodInfo method, RpcEndpoint endpoint)
+    private ClientTelemetry(
+        string system, string method, RpcEndpoint endpoint, ClientLog? log, RpcResponseInfo? info)
     {
-        _tags = TelemetryNames.Of(endpoint.IsGrpc ? "grpc" : "protorpc", method.FullName, endpoint);
-        _activity = RpcDiagnostics.Source.StartActivity(
-            method.FullName, ActivityKind.Client, default(ActivityContext), _tags);
+        _method = method;
+        _endpoint = endpoint;
+        _log = log;
+        _info = info;
+        _tags = TelemetryNames.Of(system, method, endpoint);
+        _activity = TelemetryNames.Start(ActivityKind.Client, system, method, parent: default, _tags);
     }
 
     /// <summary>Begins a call, whose activity becomes the current one; null while nobody listens.</summary>
-    public static ClientTelemetry? Begin(RpcMethodInfo method, RpcEndpoint endpoint) =>
-        RpcDiagnostics.Source.HasListeners() || Duration.Enabled ? new(method, endpoint) : null;
+    /// <param name="system">The RPC system: <c>grpc</c>, <c>dcerpc</c> of the raw layer, or
+    /// <c>protorpc</c>.</param>
+    /// <param name="method"><c>package.Service/Method</c>, or the id of an interface.</param>
+    /// <param name="endpoint">Where.</param>
+    /// <param name="log">The log of the client; null for none.</param>
+    /// <param name="info">Has the sizes at the end; null where they are not counted.</param>
+    public static ClientTelemetry? Begin(
+        string system, string method, RpcEndpoint endpoint, ClientLog? log, RpcResponseInfo? info) =>
+        RpcDiagnostics.Source.HasListeners() || Duration.Enabled || log is { LogsFailures: true }
+            ? new(system, method, endpoint, log, info)
+            : null;
 
     /// <summary>The call with the headers that name the current activity, unless its caller names
     /// one.</summary>
@@ -49,7 +66,9 @@ internal sealed class ClientTelemetry
     public void Leave() => Activity.Current = _before;
 
     /// <summary>Ends the call.</summary>
-    public void End(RpcStatusCode status)
+    /// <param name="status">How it ended.</param>
+    /// <param name="error">Its failure, for the log; null for none.</param>
+    public void End(RpcStatusCode status, Exception? error = null)
     {
         bool isError = status != RpcStatusCode.OK;
         if (_activity is { } activity)
@@ -67,6 +86,20 @@ internal sealed class ClientTelemetry
 
         TagList tags = _tags;
         TelemetryNames.AddStatus(ref tags, status, isError);
-        Duration.Record(Stopwatch.GetElapsedTime(_start).TotalSeconds, tags);
+        TimeSpan time = Stopwatch.GetElapsedTime(_start);
+        Duration.Record(time.TotalSeconds, tags);
+        Log(time, status, error);
+    }
+
+    private void Log(TimeSpan time, RpcStatusCode status, Exception? error)
+    {
+        if (status != RpcStatusCode.OK)
+        {
+            _log?.Fail(_method, _endpoint, time, status, error?.Message);
+        }
+        else if (_log is { LogsCalls: true })
+        {
+            _log.End(_method, _endpoint, time, _info);
+        }
     }
 }

@@ -19,7 +19,7 @@ public sealed partial class RpcClient
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
         return Run(
-            method,
+            call,
             () => _interceptors is { } chain
                 ? ClientInterceptors.Wait(() => chain.InvokeAsync(
                     call, message, (spec, sent) => Task.FromResult(Send(spec, sent)), RequestOf, read,
@@ -40,7 +40,7 @@ public sealed partial class RpcClient
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
         return await RunAsync(
-            method,
+            call,
             () => _interceptors is { } chain
                 ? chain.InvokeAsync(call, message, SendAsync, RequestOf, read, cancellation)
                 : SendAsync(call, message),
@@ -60,7 +60,16 @@ public sealed partial class RpcClient
     private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
         options is { Extensions: not null } && !Endpoint.Has(EndpointFeatures.HeaderExtensions)
             ? throw HeaderExtensions.NotCarried(Endpoint)
-            : CallSpec.Of(method, options, _limits, Endpoint);
+            : CallSpec.Of(method, Counted(options), _limits, Endpoint);
+
+    // What is logged of a call has its sizes.
+    private RpcCallOptions? Counted(RpcCallOptions? options) =>
+        _log is { LogsCalls: true } && options?.Response is null
+            ? (options ?? new RpcCallOptions()) with { Response = new RpcResponseInfo() }
+            : options;
+
+    private ClientTelemetry? Observe(in CallSpec call) => ClientTelemetry.Begin(
+        Endpoint.IsGrpc ? "grpc" : "protorpc", call.Method.FullName, Endpoint, _log, call.Options?.Response);
 
     private IMessage RequestOf(RpcMethodInfo method, object request)
     {
@@ -86,9 +95,10 @@ public sealed partial class RpcClient
 
     private void CountCall() => Interlocked.Increment(ref _calls);
 
-    private TReply Run<TReply>(RpcMethodInfo method, Func<TReply> call, CancellationToken cancellation)
+    private TReply Run<TReply>(in CallSpec spec, Func<TReply> call, CancellationToken cancellation)
     {
-        ClientTelemetry? telemetry = ClientTelemetry.Begin(method, Endpoint);
+        ClientTelemetry? telemetry = Observe(spec);
+        RpcException? failure = null;
         RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
@@ -99,19 +109,21 @@ public sealed partial class RpcClient
         catch (RpcException e)
         {
             status = e.Code;
-            throw Locate(e, method);
+            failure = e;
+            throw Locate(e, spec.Method);
         }
         finally
         {
-            telemetry?.End(status);
+            telemetry?.End(status, failure);
             CountCall();
         }
     }
 
     private async Task<TReply> RunAsync<TReply>(
-        RpcMethodInfo method, Func<Task<TReply>> call, CancellationToken cancellation)
+        CallSpec spec, Func<Task<TReply>> call, CancellationToken cancellation)
     {
-        ClientTelemetry? telemetry = ClientTelemetry.Begin(method, Endpoint);
+        ClientTelemetry? telemetry = Observe(spec);
+        RpcException? failure = null;
         RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
@@ -122,11 +134,12 @@ public sealed partial class RpcClient
         catch (RpcException e)
         {
             status = e.Code;
-            throw Locate(e, method);
+            failure = e;
+            throw Locate(e, spec.Method);
         }
         finally
         {
-            telemetry?.End(status);
+            telemetry?.End(status, failure);
             CountCall();
         }
     }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Client;
 
@@ -150,18 +151,22 @@ public sealed partial class RpcClient
             return client;
         }
 
+        long start = Stopwatch.GetTimestamp();
         try
         {
-            return client.Cancellable(
+            client.Cancellable(
                 () =>
                 {
                     client._channel.Connect(cancellation);
                     return client;
                 },
                 cancellation);
+            client._log?.Connect(client.Endpoint, Stopwatch.GetElapsedTime(start));
+            return client;
         }
-        catch
+        catch (Exception e)
         {
+            client._log?.FailToConnect(client.Endpoint, e);
             client.Dispose();
             throw;
         }
@@ -175,18 +180,22 @@ public sealed partial class RpcClient
             return client;
         }
 
+        long start = Stopwatch.GetTimestamp();
         try
         {
-            return await client.CancellableAsync(
+            await client.CancellableAsync(
                 async () =>
                 {
                     await client._channel.ConnectAsync(cancellation).ConfigureAwait(false);
                     return client;
                 },
                 cancellation).ConfigureAwait(false);
+            client._log?.Connect(client.Endpoint, Stopwatch.GetElapsedTime(start));
+            return client;
         }
-        catch
+        catch (Exception e)
         {
+            client._log?.FailToConnect(client.Endpoint, e);
             await client.DisposeAsync().ConfigureAwait(false);
             throw;
         }

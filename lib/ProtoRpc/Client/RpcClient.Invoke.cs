@@ -100,7 +100,7 @@ public sealed partial class RpcClient
         CallSpec call = BeginUpload(method, request, options, cancellationToken);
         ReplyReader<DynamicMessage> read = DynamicReader(method);
         return Run(
-            call.Method,
+            call,
             () => _interceptors is { } chain
                 ? ClientInterceptors.Wait(() => chain.UploadAsync(
                     call, request, spec => Task.FromResult(Send(spec)), read, cancellationToken))
@@ -129,7 +129,7 @@ public sealed partial class RpcClient
     {
         CallSpec call = BeginUpload(method, request, options, cancellationToken);
         return await RunAsync(
-            call.Method,
+            call,
             () => _interceptors is { } chain
                 ? chain.UploadAsync(call, request, SendAsync, read, cancellationToken)
                 : SendAsync(call),

@@ -172,7 +172,7 @@ public sealed partial class RpcClient
     {
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
-        ClientTelemetry? telemetry = ClientTelemetry.Begin(method, Endpoint);
+        ClientTelemetry? telemetry = Observe(call);
         try
         {
             return PartsOf(method, read, telemetry, Cancellable(
@@ -206,7 +206,7 @@ public sealed partial class RpcClient
 
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
-        ClientTelemetry? telemetry = ClientTelemetry.Begin(method, Endpoint);
+        ClientTelemetry? telemetry = Observe(call);
         try
         {
             return PartsOf(method, read, telemetry, await CancellableAsync(
@@ -251,15 +251,15 @@ public sealed partial class RpcClient
             request => RequestOf(method, request),
             reply => ClientInterceptors.ReplyOf(Endpoint, method, reply, read),
             error => Locate(error, method),
-            status =>
+            (status, error) =>
             {
-                telemetry?.End(status);
+                telemetry?.End(status, error);
                 CountCall();
             });
 
     private Exception NotBegun(RpcMethodInfo method, ClientTelemetry? telemetry, Exception error)
     {
-        telemetry?.End((error as RpcException)?.Code ?? RpcStatusCode.Unknown);
+        telemetry?.End((error as RpcException)?.Code ?? RpcStatusCode.Unknown, error);
         CountCall();
         return error is RpcException failure ? Locate(failure, method) : error;
     }

@@ -27,6 +27,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     private readonly RpcClientOptions _options;
     private readonly MessageMapper _mapper;
     private readonly ClientInterceptors? _interceptors;
+    private readonly ClientLog? _log;
     private long _calls;
     private int _closed;
 
@@ -40,6 +41,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         _schema = _given = schema;
         _channel = channel;
         _limits = options.Limits;
+        _log = ClientLog.Of<RpcClient>(options);
         _interceptors = ClientInterceptors.Create(endpoint, options, Locate);
 
         // Texts in a host's objects come from users and peers: none of them is read as JSON.

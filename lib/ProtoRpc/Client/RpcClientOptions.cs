@@ -1,3 +1,5 @@
+using Microsoft.Extensions.Logging;
+
 namespace ProtoRpc;
 
 /// <summary>How a client behaves. Clients keep a copy: what is changed later holds for later
@@ -47,9 +49,11 @@ public sealed record RpcClientOptions
     /// <summary>What stands around every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcClientInterceptor> Interceptors { get; set; } = [];
 
-    /// <summary>Receives what a server does against its protocol and the client tolerates, for debugging;
-    /// null for nobody. It may be called on any thread.</summary>
-    public Action<string>? DebugLog { get; set; }
+    /// <summary>Makes the logger of the client, in the category <c>ProtoRpc.RpcClient</c> or
+    /// <c>ProtoRpc.RpcRawClient</c>. It logs as a warning what a server does against its protocol and the
+    /// client tolerates, as information calls and connections that failed, and for debugging every call with
+    /// its time and its sizes. Null for no log.</summary>
+    public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>Gets what is sent and received, for debugging; null for nobody.</summary>
     public RpcTrace? Trace { get; set; }

@@ -17,12 +17,15 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     private readonly NativeClient _client;
     private readonly RpcLimits _limits;
     private readonly int _retries;
+    private readonly string _name;
+    private ClientLog? _log;
     private long _calls;
     private int _closed;
 
     private RpcRawClient(Guid interfaceId, NativeClient client, RpcLimits limits, int retries)
     {
         InterfaceId = interfaceId;
+        _name = interfaceId.ToString();
         _client = client;
         _limits = limits;
         _retries = retries;
@@ -139,21 +142,24 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     public byte[] Execute(
         ReadOnlySpan<byte> request, TimeSpan? timeout = null,
         CancellationToken cancellationToken = default) =>
-        Execute(request, waitForReady: false, timeout, cancellationToken);
+        Execute(request, new RpcCallOptions { Timeout = timeout }, cancellationToken);
 
-    /// <summary>The same, and waits for a server that is not there where it is asked to.</summary>
+    /// <summary>The same with the options of a call that the raw layer has: time, whether to wait for a
+    /// server that is not there, and where to put sizes and retries.</summary>
     /// <param name="request">The request.</param>
-    /// <param name="waitForReady">Whether a server that cannot be reached is tried again until the call's
-    /// time is over.</param>
-    /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
+    /// <param name="options">The options.</param>
     /// <param name="cancellationToken">Cancels the call on both sides.</param>
-    /// <exception cref="RpcException">As above.</exception>
+    /// <exception cref="RpcException">As above; InvalidArgument for headers, extensions, compression and
+    /// progress, which the raw layer does not carry.</exception>
     public byte[] Execute(
-        ReadOnlySpan<byte> request, bool waitForReady, TimeSpan? timeout, CancellationToken cancellationToken)
+        ReadOnlySpan<byte> request, RpcCallOptions options, CancellationToken cancellationToken = default)
     {
-        cancellationToken.ThrowIfCancellationRequested();
-        CallClock clock = CallClock.Start(timeout ?? _limits.CallTimeout, cancellationToken);
-        CallRetries retries = new(Endpoint, _retries, waitForReady, clock);
+        CallClock clock = Begin(options, cancellationToken);
+        RpcResponseInfo? info = InfoOf(options);
+        CallRetries retries = new(Endpoint, _retries, options.WaitForReady, clock, info);
+        ClientTelemetry? telemetry = Observe(info);
+        RpcException? failure = null;
+        RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
             RequireSize(request.Length);
@@ -164,8 +170,11 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
                     using NativeExchange exchange = BlockingWait.End(
                         _client.BeginAsync<BlockingWait>(clock));
                     exchange.Request.Write(request);
-                    return ReplyOf(
-                        exchange, BlockingWait.End(exchange.ExecuteAsync<BlockingWait>(clock)));
+                    Count(info, sent: request.Length);
+                    byte[] reply = ReplyOf(
+                        exchange, BlockingWait.End(exchange.ExecuteAsync<BlockingWait>(clock)), info);
+                    status = RpcStatusCode.OK;
+                    return reply;
                 }
                 catch (RpcException e)
                 {
@@ -175,11 +184,16 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         }
         catch (OperationCanceledException e) when (cancellationToken.IsCancellationRequested)
         {
-            throw CallErrors.Cancelled(Endpoint, sent: false, e);
+            throw failure = CallErrors.Cancelled(Endpoint, sent: false, e);
+        }
+        catch (RpcException e)
+        {
+            failure = e;
+            throw;
         }
         finally
         {
-            Interlocked.Increment(ref _calls);
+            End(telemetry, status, failure);
         }
     }
 
@@ -187,36 +201,46 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     public Task<byte[]> ExecuteAsync(
         ReadOnlyMemory<byte> request, TimeSpan? timeout = null,
         CancellationToken cancellationToken = default) =>
-        ExecuteAsync(request, waitForReady: false, timeout, cancellationToken);
+        ExecuteAsync(request, new RpcCallOptions { Timeout = timeout }, cancellationToken);
 
-    /// <summary>The same without holding a thread, and waits for a server that is not there where it is asked
-    /// to.</summary>
+    /// <summary>The same with options, without holding a thread.</summary>
+    /// <inheritdoc cref="Execute(ReadOnlySpan{byte}, RpcCallOptions, CancellationToken)"/>
     public async Task<byte[]> ExecuteAsync(
-        ReadOnlyMemory<byte> request, bool waitForReady, TimeSpan? timeout,
-        CancellationToken cancellationToken)
+        ReadOnlyMemory<byte> request, RpcCallOptions options, CancellationToken cancellationToken = default)
     {
-        cancellationToken.ThrowIfCancellationRequested();
-        CallClock clock = CallClock.Start(timeout ?? _limits.CallTimeout, cancellationToken);
-        CallRetries retries = new(Endpoint, _retries, waitForReady, clock);
+        CallClock clock = Begin(options, cancellationToken);
+        RpcResponseInfo? info = InfoOf(options);
+        CallRetries retries = new(Endpoint, _retries, options.WaitForReady, clock, info);
+        ClientTelemetry? telemetry = Observe(info);
+        RpcException? failure = null;
+        RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
             RequireSize(request.Length);
-            return await retries.RunAsync(async () =>
+            byte[] reply = await retries.RunAsync(async () =>
             {
                 using NativeExchange exchange = await _client.BeginAsync<AsyncWait>(clock)
                     .ConfigureAwait(false);
                 exchange.Request.Write(request.Span);
+                Count(info, sent: request.Length);
                 int code = await exchange.ExecuteAsync<AsyncWait>(clock).ConfigureAwait(false);
-                return ReplyOf(exchange, code);
+                return ReplyOf(exchange, code, info);
             }).ConfigureAwait(false);
+            status = RpcStatusCode.OK;
+            return reply;
         }
         catch (OperationCanceledException e) when (cancellationToken.IsCancellationRequested)
         {
-            throw CallErrors.Cancelled(Endpoint, sent: false, e);
+            throw failure = CallErrors.Cancelled(Endpoint, sent: false, e);
+        }
+        catch (RpcException e)
+        {
+            failure = e;
+            throw;
         }
         finally
         {
-            Interlocked.Increment(ref _calls);
+            End(telemetry, status, failure);
         }
     }
 
@@ -245,11 +269,12 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         cancellation.ThrowIfCancellationRequested();
         RawEndpoints.RequireNative(endpoint);
         options = options.Copy();
+        ClientLog? log = ClientLog.Of<RpcRawClient>(options);
         NativeClient client = NativeClient.Create(
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
-            options.DebugLog,
+            log,
             options.Trace);
-        return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount);
+        return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount) { _log = log };
     }
 
     private void RequireSize(int length)
@@ -268,7 +293,52 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         }
     }
 
-    private byte[] ReplyOf(NativeExchange exchange, int code) => code == 0
-        ? exchange.Reply.ToArray()
-        : throw NativeFault.OfReturnCode(Endpoint, $"Interface {InterfaceId}", (uint)code);
+    private CallClock Begin(RpcCallOptions options, CancellationToken cancellation)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        cancellation.ThrowIfCancellationRequested();
+        if (options is { Headers: null, Extensions: null, Compression: null, Progress: null, Context: null })
+        {
+            return CallDeadline.Of(options, _limits.CallTimeout, Endpoint, cancellation);
+        }
+
+        throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            $"A call of the raw layer carries its bytes only. Leave out {nameof(RpcCallOptions.Headers)}, "
+            + $"{nameof(RpcCallOptions.Extensions)}, {nameof(RpcCallOptions.Compression)} and "
+            + $"{nameof(RpcCallOptions.Progress)}.")
+        {
+            Endpoint = Endpoint,
+        };
+    }
+
+    // What is logged of a call has its sizes.
+    private RpcResponseInfo? InfoOf(RpcCallOptions options) =>
+        options.Response ?? (_log is { LogsCalls: true } ? new RpcResponseInfo() : null);
+
+    private ClientTelemetry? Observe(RpcResponseInfo? info) =>
+        ClientTelemetry.Begin("dcerpc", _name, Endpoint, _log, info);
+
+    private void End(ClientTelemetry? telemetry, RpcStatusCode status, RpcException? failure)
+    {
+        telemetry?.End(failure?.Code ?? status, failure);
+        Interlocked.Increment(ref _calls);
+    }
+
+    private static void Count(RpcResponseInfo? info, int sent = 0, int received = 0)
+    {
+        if (info is not null)
+        {
+            info.BytesSent += sent;
+            info.BytesReceived += received;
+        }
+    }
+
+    private byte[] ReplyOf(NativeExchange exchange, int code, RpcResponseInfo? info)
+    {
+        Count(info, received: exchange.Reply.Length);
+        return code == 0
+            ? exchange.Reply.ToArray()
+            : throw NativeFault.OfReturnCode(Endpoint, $"Interface {InterfaceId}", (uint)code);
+    }
 }

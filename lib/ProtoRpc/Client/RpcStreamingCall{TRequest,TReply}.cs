@@ -17,7 +17,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
 {
     private readonly StreamingCallParts<TReply> _parts;
     private readonly RpcClientStream _stream;
-    private Action<RpcStatusCode>? _ended;
+    private Action<RpcStatusCode, RpcException?>? _ended;
     private ExceptionDispatchInfo? _failure;
     private TReply? _current;
 
@@ -75,7 +75,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
         catch (RpcException e)
         {
             _failure = ExceptionDispatchInfo.Capture(_parts.Locate(e));
-            End(e.Code);
+            End(e.Code, e);
             throw;
         }
     }
@@ -100,7 +100,8 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
         return _stream.DisposeAsync();
     }
 
-    private void End(RpcStatusCode status) => Interlocked.Exchange(ref _ended, null)?.Invoke(status);
+    private void End(RpcStatusCode status, RpcException? error = null) =>
+        Interlocked.Exchange(ref _ended, null)?.Invoke(status, error);
 
     // Sends what comes, and ends the whole call when its source fails.
     internal async Task SendAllAsync(IAsyncEnumerable<TRequest> requests, CancellationTokenSource end)

@@ -8,11 +8,12 @@ namespace ProtoRpc.Client;
 /// <param name="ToRequest">Makes and checks a request.</param>
 /// <param name="ToReply">The reply as its caller wants it.</param>
 /// <param name="Locate">Adds endpoint and method to a failure.</param>
-/// <param name="Ended">Told once how the call has ended; Cancelled where its caller left it early.</param>
+/// <param name="Ended">Told once how the call has ended, and its failure; Cancelled where its caller left it
+/// early.</param>
 internal sealed record StreamingCallParts<TReply>(
     RpcMethodInfo Method,
     RpcClientStream Stream,
     Func<object, IMessage> ToRequest,
     Func<IMessage?, TReply> ToReply,
     Func<RpcException, RpcException> Locate,
-    Action<RpcStatusCode> Ended);
+    Action<RpcStatusCode, RpcException?> Ended);

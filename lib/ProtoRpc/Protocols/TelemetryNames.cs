@@ -11,6 +11,7 @@ internal static class TelemetryNames
 {
     private const string System = "rpc.system.name";
     private const string Method = "rpc.method";
+    private const string OriginalMethod = "rpc.method_original";
     private const string Status = "rpc.response.status_code";
     private const string ErrorType = "error.type";
     private const string Address = "server.address";
@@ -28,6 +29,27 @@ internal static class TelemetryNames
                 HistogramBucketBoundaries =
                     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
             });
+
+    /// <summary>The method of a call whose method could not be read, or does not exist: a caller who makes
+    /// names up adds no value to the attribute.</summary>
+    public const string UnknownMethod = "_OTHER";
+
+    /// <summary>Begins an activity, as the current one.</summary>
+    /// <param name="kind">The side.</param>
+    /// <param name="system">The protocol.</param>
+    /// <param name="method">What is called; also the name of the activity, unless the method is
+    /// unknown.</param>
+    /// <param name="parent">What it is part of; the default for the current activity.</param>
+    /// <param name="tags">The attributes.</param>
+    /// <returns>Null where no listener wants it.</returns>
+    public static Activity? Start(
+        ActivityKind kind, string system, string method, ActivityContext parent, TagList tags) =>
+        RpcDiagnostics.Source.StartActivity(
+            method == UnknownMethod ? system : method, kind, parent, tags);
+
+    /// <summary>Says what a caller named that is no method.</summary>
+    public static void SetOriginal(Activity activity, string called) =>
+        activity.SetTag(OriginalMethod, called);
 
     /// <summary>The attributes that are known when a call begins.</summary>
     /// <param name="system">The protocol.</param>

@@ -56,14 +56,20 @@ internal static class TraceContext
     /// <summary>The activity that the headers of a call name, by W3C Trace Context.</summary>
     /// <returns>The default where they name none, several, or one that is malformed. A state that is
     /// malformed is left out.</returns>
-    public static ActivityContext Read(RpcMetadata headers)
+    public static ActivityContext Read(RpcMetadata headers) =>
+        Read([.. headers.GetAll(Parent).OfType<string>()], headers.GetAll(State).OfType<string>());
+
+    /// <inheritdoc cref="Read(RpcMetadata)"/>
+    /// <param name="parents">All values of <c>traceparent</c>.</param>
+    /// <param name="states">All values of <c>tracestate</c>.</param>
+    public static ActivityContext Read(IReadOnlyList<string?> parents, IEnumerable<string?> states)
     {
-        if (headers.GetAll(Parent) is not [string parent] || !IsParent(parent))
+        if (parents is not [{ } parent] || !IsParent(parent))
         {
             return default;
         }
 
-        string state = string.Join(',', headers.GetAll(State).OfType<string>());
+        string state = string.Join(',', states);
         return new ActivityContext(
             ActivityTraceId.CreateFromString(parent.AsSpan(TraceIdStart, TraceIdLength)),
             ActivitySpanId.CreateFromString(parent.AsSpan(SpanIdStart, SpanIdLength)),

@@ -10,6 +10,7 @@ namespace ProtoRpc.Server;
 internal abstract class CallLife(CallMonitor monitor)
 {
     private Activity? _activity;
+    private bool _hasStarted;
 
     /// <summary>Runs the call and answers it, also when it fails.</summary>
     public async ValueTask RunAsync()
@@ -26,6 +27,7 @@ internal abstract class CallLife(CallMonitor monitor)
             await CloseAsync().ConfigureAwait(false);
             if (!IsAbandoned)
             {
+                StartUnknown(began);
                 SetCurrentActivity();
                 status = await FailAsync(e).ConfigureAwait(false);
             }
@@ -83,10 +85,27 @@ internal abstract class CallLife(CallMonitor monitor)
     /// known.</summary>
     protected void StartActivity()
     {
+        _hasStarted = true;
         if (CallTelemetry.IsTraced)
         {
             _activity = CallTelemetry.Start(Target, ReadParent());
         }
+    }
+
+    // A call that failed before its target was known.
+    private void StartUnknown(long began)
+    {
+        if (_hasStarted || began == 0 || !CallTelemetry.IsTraced)
+        {
+            return;
+        }
+
+        TimeSpan time = Stopwatch.GetElapsedTime(began);
+        CallTarget target = Target;
+        _activity = target.Method == CallTarget.UnknownMethod
+            ? CallTelemetry.StartUnknown(target, CalledName, ReadParent())
+            : CallTelemetry.Start(target, ReadParent());
+        _activity?.SetStartTime(DateTime.UtcNow - time);
     }
 
     // What is current in ServeAsync ends with it; the log of a failure belongs to the call, too.

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Microsoft.Extensions.Logging;
 using ProtoRpc.Server.AccessLogs;
 
@@ -21,7 +22,7 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     public int Running => Volatile.Read(ref _running);
 
     /// <summary>Whether somebody wants to know of each call how long it took.</summary>
-    public bool IsTimed => _sink is not null || CallTelemetry.IsMeasured;
+    public bool IsTimed => _sink is not null || CallTelemetry.IsMeasured || CallTelemetry.IsTraced;
 
     /// <summary>Takes each call; null for no log.</summary>
     public IAccessLogSink? Sink => _sink;
@@ -61,14 +62,23 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     /// <param name="peer">Who called.</param>
     /// <param name="status">What the caller gets.</param>
     /// <param name="bytesIn">The size of the request, where it is known.</param>
+    /// <param name="parent">What the call is part of; the default for a call on its own.</param>
     public void Refuse(
         string system, RpcEndpoint endpoint, string? called, PeerIdentity peer, RpcStatusCode status,
-        long bytesIn = 0)
+        long bytesIn = 0, ActivityContext parent = default)
     {
+        CallTarget target = new(system, CallTarget.UnknownMethod, endpoint);
+        Activity? activity = CallTelemetry.IsTraced
+            ? CallTelemetry.StartUnknown(target, called, parent)
+            : null;
+        if (activity is not null)
+        {
+            CallTelemetry.Stop(activity, status);
+        }
+
         if (CallTelemetry.IsMeasured)
         {
-            CallTelemetry.Measure(
-                new CallTarget(system, CallTarget.UnknownMethod, endpoint), status, TimeSpan.Zero);
+            CallTelemetry.Measure(target, status, TimeSpan.Zero);
         }
 
         _sink?.Add(new RpcAccessLogEntry
@@ -81,6 +91,7 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
             Method = AccessLogText.Of(called ?? CallTarget.UnknownMethod),
             Status = status,
             BytesIn = bytesIn,
+            TraceId = activity?.TraceId.ToHexString(),
         });
     }
 

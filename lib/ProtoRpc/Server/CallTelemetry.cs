@@ -2,6 +2,7 @@ using System.Collections.Frozen;
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using ProtoRpc.Protocols;
+using ProtoRpc.Server.AccessLogs;
 
 namespace ProtoRpc.Server;
 
@@ -31,8 +32,23 @@ internal static class CallTelemetry
     {
         // What was current when the server began to listen is no part of the call.
         Activity.Current = null;
-        return RpcDiagnostics.Source.StartActivity(
-            call.Method, ActivityKind.Server, parent, TagsOf(call));
+        return TelemetryNames.Start(ActivityKind.Server, call.System, call.Method, parent, TagsOf(call));
+    }
+
+    /// <summary>Begins the activity of a call whose method could not be read, or does not exist.</summary>
+    /// <param name="call">What is known of it.</param>
+    /// <param name="called">What it named; null for nothing.</param>
+    /// <param name="parent">What it is part of; the default for an activity of its own.</param>
+    /// <returns>Null where no listener wants it.</returns>
+    public static Activity? StartUnknown(in CallTarget call, string? called, ActivityContext parent)
+    {
+        Activity? activity = Start(call, parent);
+        if (activity is { IsAllDataRequested: true } && called is not null)
+        {
+            TelemetryNames.SetOriginal(activity, AccessLogText.Of(called));
+        }
+
+        return activity;
     }
 
     /// <summary>Ends the activity of a call.</summary>
@@ -65,5 +81,5 @@ internal static class CallTelemetry
 internal readonly record struct CallTarget(string System, string Method, RpcEndpoint Endpoint)
 {
     /// <summary>The method of a call whose method could not be read, or does not exist.</summary>
-    public const string UnknownMethod = "_OTHER";
+    public const string UnknownMethod = TelemetryNames.UnknownMethod;
 }

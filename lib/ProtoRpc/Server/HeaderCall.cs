@@ -96,6 +96,13 @@ internal abstract class HeaderCall(ServerHost host, RpcEndpoint endpoint, PeerId
         }
     }
 
+    /// <summary>The header that came; null before it is read.</summary>
+    protected abstract RpcRequestHeader? Received { get; }
+
+    /// <inheritdoc/>
+    protected override RpcMetadata? ReadHeaders() =>
+        base.ReadHeaders() ?? (Received is { } header ? HeadersOf(header)?.Invoke() : null);
+
     private static DateTimeOffset? DeadlineOf(RpcRequestHeader header) =>
         header.HasExtension(ProtorpcTransportExtensions.TimeoutMs)
             ? DateTimeOffset.UtcNow.AddMilliseconds(

@@ -85,16 +85,24 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
     /// <inheritdoc/>
     protected sealed override PeerIdentity Caller => peer;
 
+    /// <summary>The method, where the face knows it before the head is read; null where it is in the
+    /// head.</summary>
+    protected virtual ServerMethod? Routed => null;
+
     /// <inheritdoc/>
-    protected sealed override CallTarget Target =>
-        new(RpcSystem, Context?.Method.FullName ?? CallTarget.UnknownMethod, endpoint);
+    protected sealed override CallTarget Target => new(
+        RpcSystem, (Context?.Method ?? Routed?.Info)?.FullName ?? CallTarget.UnknownMethod, endpoint);
+
+    /// <summary>The headers of the caller, also of a call that fails before its handler's context is made;
+    /// null where they are not known.</summary>
+    protected virtual RpcMetadata? ReadHeaders() => Context?.RequestHeaders;
 
     /// <inheritdoc/>
     protected override ActivityContext ReadParent()
     {
         try
         {
-            return TraceContext.Read(Context!.RequestHeaders);
+            return ReadHeaders() is { } headers ? TraceContext.Read(headers) : default;
         }
         catch (RpcException)
         {

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
+using Microsoft.Extensions.Logging;
 using ProtoRpc.Server;
 
 namespace ProtoRpc;
@@ -28,7 +29,7 @@ public sealed partial class RpcServer : IRpcServer
     {
         _options = options;
         _faces = options.Faces;
-        _calls = new CallMonitor(options.Logger, options.AccessLog);
+        _calls = new CallMonitor(options.LoggerFactory?.CreateLogger<RpcServer>(), options.AccessLog);
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
     }
 

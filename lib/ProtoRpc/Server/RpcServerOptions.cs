@@ -56,10 +56,11 @@ public sealed record RpcServerOptions
     /// record.</summary>
     public Action<RpcFailedCall>? CallFailed { get; set; }
 
-    /// <summary>Logs the calls that <see cref="CallFailed"/> records: as an error an exception that its
-    /// caller is not told, with its correlation id; as information a failure that a handler wrote for the
-    /// caller. Null for no log.</summary>
-    public ILogger? Logger { get; set; }
+    /// <summary>Makes the logger of the server, in the category <c>ProtoRpc.RpcServer</c>. It logs the calls
+    /// that <see cref="CallFailed"/> records: as an error an exception that its caller is not told, with its
+    /// correlation id; as information a failure that a handler wrote for the caller. Null for no
+    /// log.</summary>
+    public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>Where every call is written, also one that is refused before a handler sees it. Null for
     /// nowhere.</summary>

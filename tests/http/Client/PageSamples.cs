@@ -91,7 +91,7 @@ internal static class PageSamples
     public static RpcServer Log(ILoggerFactory loggers, RpcSchema schema)
     {
         // <log>
-        RpcServerOptions options = new() { Logger = loggers.CreateLogger<RpcServer>() };
+        RpcServerOptions options = new() { LoggerFactory = loggers };
         RpcServer server = RpcServer.Create(schema, "shop.Orders", options);
         // </log>
         return server;

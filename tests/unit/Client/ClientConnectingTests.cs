@@ -136,12 +136,13 @@ public static class ClientConnectingTests
         Guid id = Guid.NewGuid();
         using RpcRawClient client = RpcRawClient.Connect(
             endpoint, id, new RpcClientOptions { Lazy = true, RetryCount = 20 });
+        RpcCallOptions ready = new() { WaitForReady = true, Timeout = Patience };
 
         Task<byte[]>[] calls =
         [
             client.ExecuteAsync(new byte[] { 1 }),
-            client.ExecuteAsync(new byte[] { 2 }, waitForReady: true, Patience, default),
-            Task.Run(() => client.Execute([3], waitForReady: true, Patience, default)),
+            client.ExecuteAsync(new byte[] { 2 }, ready),
+            Task.Run(() => client.Execute([3], ready)),
         ];
         await using RpcRawServer server = RpcRawServer.Create(id)
             .OnExecute((_, request) => request)

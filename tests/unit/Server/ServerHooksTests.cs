@@ -17,14 +17,15 @@ public static class ServerHooksTests
     {
         ListLogger logger = new();
         using RpcServer server = EchoServer.Start(
-            RpcTransport.Local, new RpcServerOptions { Logger = logger, ErrorDetail = RpcErrorDetail.None });
+            RpcTransport.Local,
+            new RpcServerOptions { LoggerFactory = logger, ErrorDetail = RpcErrorDetail.None });
         using RpcClient client = EchoServer.Connect(server);
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Fail", new EchoRequest { Text = "no disk" }));
 
-        (LogLevel level, string text, Exception? logged) = Assert.Single(logger.Entries);
-        Assert.Equal(LogLevel.Error, level);
+        (string category, LogLevel level, string text, Exception? logged) = Assert.Single(logger.Entries);
+        Assert.Equal(("ProtoRpc.RpcServer", LogLevel.Error), (category, level));
         Assert.Equal("no disk", Assert.IsType<InvalidOperationException>(logged).Message);
         Assert.Contains("calls.Echo/Fail", text);
         Assert.Contains(server.Endpoints[0].ToString(), text);
@@ -36,7 +37,7 @@ public static class ServerHooksTests
     {
         ListLogger logger = new();
         using RpcServer server = RpcServer.Create(
-                EchoServer.Schema, "calls.Echo", new RpcServerOptions { Logger = logger })
+                EchoServer.Schema, "calls.Echo", new RpcServerOptions { LoggerFactory = logger })
             .Handle<EchoRequest, EchoReply>("Say", (_, request) => request.Text.Length > 0
                 ? new EchoReply { Text = request.Text }
                 : throw new RpcException(RpcStatusCode.NotFound, "nothing to say"))
@@ -47,8 +48,8 @@ public static class ServerHooksTests
         client.Invoke<EchoReply>("Say", new EchoRequest { Text = "fine" });
         Assert.Throws<RpcException>(() => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "" }));
 
-        (LogLevel level, string text, Exception? logged) = Assert.Single(logger.Entries);
-        Assert.Equal(LogLevel.Information, level);
+        (string category, LogLevel level, string text, Exception? logged) = Assert.Single(logger.Entries);
+        Assert.Equal(("ProtoRpc.RpcServer", LogLevel.Information), (category, level));
         Assert.Contains("NotFound: nothing to say", text);
         Assert.Null(logged);
     }
@@ -58,7 +59,7 @@ public static class ServerHooksTests
     {
         using RpcServer server = EchoServer.Start(
             RpcTransport.Local,
-            new RpcServerOptions { Logger = new ListLogger { Failure = new IOException("full") } });
+            new RpcServerOptions { LoggerFactory = new ListLogger { Failure = new IOException("full") } });
         using RpcClient client = EchoServer.Connect(server);
 
         RpcException error = Assert.Throws<RpcException>(
@@ -72,7 +73,7 @@ public static class ServerHooksTests
     {
         ListLogger logger = new();
         using RpcRawServer server = RpcRawServer
-            .Create(Interface, new RpcRawServerOptions { Logger = logger })
+            .Create(Interface, new RpcRawServerOptions { LoggerFactory = logger })
             .OnExecute((RpcRawContext _, byte[] _) => throw new InvalidOperationException("no tape"))
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
@@ -80,8 +81,8 @@ public static class ServerHooksTests
 
         Assert.Throws<RpcException>(() => client.Execute([1]));
 
-        (LogLevel level, string text, Exception? logged) = Assert.Single(logger.Entries);
-        Assert.Equal(LogLevel.Error, level);
+        (string category, LogLevel level, string text, Exception? logged) = Assert.Single(logger.Entries);
+        Assert.Equal(("ProtoRpc.RpcRawServer", LogLevel.Error), (category, level));
         Assert.Contains(Interface.ToString(), text);
         Assert.Equal("no tape", logged!.Message);
     }
@@ -246,29 +247,5 @@ public static class ServerHooksTests
         };
         ActivitySource.AddActivityListener(listener);
         return listener;
-    }
-
-    private sealed class ListLogger : ILogger
-    {
-        public ConcurrentQueue<(LogLevel Level, string Text, Exception? Error)> Entries { get; } = new();
-
-        public Exception? Failure { get; init; }
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(
-            LogLevel logLevel, EventId eventId, TState state, Exception? exception,
-            Func<TState, Exception?, string> formatter)
-        {
-            if (Failure is not null)
-            {
-                throw Failure;
-            }
-
-            Entries.Enqueue((logLevel, formatter(state, exception), exception));
-        }
     }
 }

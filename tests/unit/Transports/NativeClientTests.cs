@@ -1,5 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
+using Microsoft.Extensions.Logging;
+using ProtoRpc.Client;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Tests.Protocols.Dce;
@@ -171,10 +173,10 @@ public static class NativeClientTests
 
             await ReadEndAsync(socket);
         });
-        List<string> notes = [];
+        ListLogger log = new();
         using (NativeClient client = NativeClient.Create(
             endpoint, Conversation.Service, RpcLimits.Default, RpcClientSecurity.Anonymous,
-            debugLog: notes.Add))
+            log: ClientLog.Of<RpcClient>(new() { LoggerFactory = log })))
         {
             byte[] first = client.Call([]);
             Assert.Equal(5, first.Length);
@@ -187,7 +189,9 @@ public static class NativeClientTests
         }
 
         await serving;
-        Assert.Single(notes);
+        (_, LogLevel level, string note, _) = Assert.Single(log.Entries);
+        Assert.Equal(LogLevel.Warning, level);
+        Assert.Contains("call_id", note, StringComparison.Ordinal);
     }
 
     [Fact]

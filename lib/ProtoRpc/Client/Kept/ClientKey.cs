@@ -22,7 +22,7 @@ internal sealed class ClientKey : IEquatable<ClientKey>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="schema">The schema that the client is given, which counts by reference; null for
     /// none.</param>
-    /// <param name="options">Its options, without <see cref="RpcClientOptions.DebugLog"/> and
+    /// <param name="options">Its options, without <see cref="RpcClientOptions.LoggerFactory"/> and
     /// <see cref="RpcClientOptions.Trace"/>.</param>
     public static ClientKey Of(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options)
     {

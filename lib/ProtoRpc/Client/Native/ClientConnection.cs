@@ -28,7 +28,7 @@ internal sealed class ClientConnection : IDisposable
         _association = new ClientAssociation(client.Endpoint, client.InterfaceId, client.Limits)
         {
             InterfaceName = client.InterfaceName,
-            DebugLog = client.DebugLog,
+            DebugLog = client.Log is { } log ? log.Tolerate : null,
             Trace = client.Trace,
             Security = client.Login is { } login ? new ClientSecurity(client.Endpoint, login) : null,
         };

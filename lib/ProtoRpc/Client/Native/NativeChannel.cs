@@ -21,6 +21,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     private static readonly TimeSpan CloseTimeout = TimeSpan.FromSeconds(1);
 
     private readonly RpcLimits _limits = options.Limits;
+    private readonly ClientLog? _log = ClientLog.Of<RpcClient>(options);
     private readonly ConcurrentDictionary<string, Guid> _interfaceIds = new(StringComparer.Ordinal);
     private readonly Dictionary<Guid, NativeClient> _clients = [];
     private readonly Lock _gate = new();
@@ -346,7 +347,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             if (!_clients.TryGetValue(id, out NativeClient? client))
             {
                 client = NativeClient.Create(
-                    endpoint, id, _limits, options.Security, Tls, options.DebugLog, options.Trace);
+                    endpoint, id, _limits, options.Security, Tls, _log, options.Trace);
                 client.InterfaceName = service.FullName;
                 _clients.Add(id, client);
             }

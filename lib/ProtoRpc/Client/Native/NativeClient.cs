@@ -40,7 +40,7 @@ internal sealed class NativeClient : IDisposable
     /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
     internal string? InterfaceName { get; set; }
 
-    internal Action<string>? DebugLog { get; init; }
+    internal ClientLog? Log { get; init; }
 
     internal RpcTrace? Trace { get; init; }
 
@@ -72,7 +72,7 @@ internal sealed class NativeClient : IDisposable
         CancellationToken cancellation,
         RpcTrace? trace = null)
     {
-        NativeClient client = Create(endpoint, interfaceId, limits, security, tls, debugLog: null, trace);
+        NativeClient client = Create(endpoint, interfaceId, limits, security, tls, log: null, trace);
         try
         {
             client.Reach(limits.ConnectTimeout, cancellation);
@@ -91,7 +91,7 @@ internal sealed class NativeClient : IDisposable
     public static NativeClient Create(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
         RpcTlsOptions? tls = null,
-        Action<string>? debugLog = null,
+        ClientLog? log = null,
         RpcTrace? trace = null)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
@@ -105,7 +105,7 @@ internal sealed class NativeClient : IDisposable
         return new NativeClient(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
         {
             Tls = tls,
-            DebugLog = debugLog,
+            Log = log,
             Trace = trace,
         };
     }

@@ -3,6 +3,7 @@ using System.Threading.Channels;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.InProcess;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Security;
@@ -217,6 +218,9 @@ internal sealed class InProcessServerCall(InProcessListener listener, InProcessC
 
     /// <inheritdoc/>
     protected override string? CalledName => $"{call.Service}/{call.Header.MethodName}";
+
+    /// <inheritdoc/>
+    protected override RpcRequestHeader? Received => call.Header;
 
     /// <inheritdoc/>
     protected override long BytesIn => _bytesIn;

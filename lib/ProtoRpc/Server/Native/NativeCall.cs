@@ -20,6 +20,9 @@ internal sealed class NativeCall(
         $"{service.Info.FullName}/{_header?.MethodName ?? CallTarget.UnknownMethod}";
 
     /// <inheritdoc/>
+    protected override RpcRequestHeader? Received => _header;
+
+    /// <inheritdoc/>
     protected override long BytesIn => call.Request.Length;
 
     /// <inheritdoc/>

@@ -1,3 +1,4 @@
+using Microsoft.Extensions.Logging;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server;
 using ProtoRpc.Server.Interceptors;
@@ -27,7 +28,7 @@ public sealed class RpcRawServer : IRpcServer
     {
         InterfaceId = interfaceId;
         _options = options;
-        _calls = new CallMonitor(options.Logger, options.AccessLog);
+        _calls = new CallMonitor(options.LoggerFactory?.CreateLogger<RpcRawServer>(), options.AccessLog);
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout) { Stopped = _calls.CloseLog };
     }
 

@@ -29,9 +29,10 @@ public sealed record RpcRawServerOptions
     /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
     public int MaxCalls { get; set; } = 255;
 
-    /// <summary>Logs the calls that fail: as an error an exception of the handler, as information a caller
-    /// that was refused. Null for no log.</summary>
-    public ILogger? Logger { get; set; }
+    /// <summary>Makes the logger of the server, in the category <c>ProtoRpc.RpcRawServer</c>. It logs the
+    /// calls that fail: as an error an exception of the handler, as information a caller that was refused.
+    /// Null for no log.</summary>
+    public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>Where every call is written, also one that is refused before a handler sees it. Null for
     /// nowhere.</summary>

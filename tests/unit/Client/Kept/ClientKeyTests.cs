@@ -3,6 +3,7 @@ using System.Reflection;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using Google.Protobuf;
+using Microsoft.Extensions.Logging.Abstractions;
 using ProtoRpc.Client.Kept;
 
 namespace ProtoRpc.Tests.Client.Kept;
@@ -16,7 +17,9 @@ public sealed class ClientKeyTests
     {
         Assert.Equal(KeyOf(Full()), KeyOf(Full()));
         Assert.Equal(KeyOf(Full()).GetHashCode(), KeyOf(Full()).GetHashCode());
-        Assert.Equal(KeyOf(new()), KeyOf(new() { DebugLog = _ => { }, Trace = RpcTrace.To(_ => { }) }));
+        Assert.Equal(
+            KeyOf(new()),
+            KeyOf(new() { LoggerFactory = NullLoggerFactory.Instance, Trace = RpcTrace.To(_ => { }) }));
     }
 
     // A member that is added to the options changes the key, or this fails.
@@ -32,7 +35,8 @@ public sealed class ClientKeyTests
     {
         string[] tested = [.. Changes().Select(change => change.Member)];
         Assert.Equal(
-            MembersOf(typeof(RpcClientOptions)).Except(["Security", "Tls", "Limits", "DebugLog", "Trace"])
+            MembersOf(typeof(RpcClientOptions))
+                .Except(["Security", "Tls", "Limits", "LoggerFactory", "Trace"])
                 .Concat(MembersOf(typeof(RpcClientSecurity)))
                 .Concat(MembersOf(typeof(RpcTlsOptions)))
                 .Concat(MembersOf(typeof(RpcLimits)))

@@ -1,0 +1,103 @@
+using Microsoft.Extensions.Logging;
+
+namespace ProtoRpc.Client;
+
+/// <summary>Writes what a client does to the log of its host. What the logger throws is ignored: the call
+/// ends as it would without a log.</summary>
+internal sealed class ClientLog
+{
+    private const int MaxText = 512;
+
+    private static readonly Action<ILogger, string, RpcEndpoint, double, long, long, int, Exception?>
+        CallEnded = LoggerMessage.Define<string, RpcEndpoint, double, long, long, int>(
+            LogLevel.Debug,
+            new EventId(20, nameof(CallEnded)),
+            "{Method} on {Endpoint} ended in {Milliseconds} ms: {BytesSent} bytes sent, "
+            + "{BytesReceived} bytes received, {Retries} retries.");
+
+    private static readonly Action<ILogger, string, RpcEndpoint, RpcStatusCode, double, string, Exception?>
+        CallFailed = LoggerMessage.Define<string, RpcEndpoint, RpcStatusCode, double, string>(
+            LogLevel.Information,
+            new EventId(21, nameof(CallFailed)),
+            "{Method} on {Endpoint} failed with status {Status} after {Milliseconds} ms: {Text}");
+
+    private static readonly Action<ILogger, RpcEndpoint, double, Exception?> Connected =
+        LoggerMessage.Define<RpcEndpoint, double>(
+            LogLevel.Debug,
+            new EventId(22, nameof(Connected)),
+            "Connected to {Endpoint} in {Milliseconds} ms.");
+
+    private static readonly Action<ILogger, RpcEndpoint, RpcStatusCode, string, Exception?> ConnectFailed =
+        LoggerMessage.Define<RpcEndpoint, RpcStatusCode, string>(
+            LogLevel.Information,
+            new EventId(23, nameof(ConnectFailed)),
+            "Connecting to {Endpoint} failed with status {Status}: {Text}");
+
+    private static readonly Action<ILogger, string, Exception?> Tolerated = LoggerMessage.Define<string>(
+        LogLevel.Warning, new EventId(24, nameof(Tolerated)), "{Text}");
+
+    private readonly ILogger _logger;
+
+    private ClientLog(ILogger logger) => _logger = logger;
+
+    /// <summary>Whether calls are logged that fail.</summary>
+    public bool LogsFailures => IsEnabled(LogLevel.Information);
+
+    /// <summary>Whether each call is logged, with its sizes.</summary>
+    public bool LogsCalls => IsEnabled(LogLevel.Debug);
+
+    /// <summary>The log of a client in the category of its class.</summary>
+    /// <returns>Null where the host logs nothing.</returns>
+    public static ClientLog? Of<TClient>(RpcClientOptions options) =>
+        options.LoggerFactory?.CreateLogger<TClient>() is { } logger ? new ClientLog(logger) : null;
+
+    /// <summary>A call ended well.</summary>
+    public void End(string method, RpcEndpoint endpoint, TimeSpan time, RpcResponseInfo? info) => Try(() =>
+        CallEnded(
+            _logger, method, endpoint, Of(time), info?.BytesSent ?? 0, info?.BytesReceived ?? 0,
+            info?.Retries ?? 0, null));
+
+    /// <summary>A call failed.</summary>
+    public void Fail(
+        string method, RpcEndpoint endpoint, TimeSpan time, RpcStatusCode status, string? text) =>
+        Try(() => CallFailed(
+            _logger, method, endpoint, status, Of(time), TerminalText.OneLine(text, MaxText), null));
+
+    /// <summary>A connection is there.</summary>
+    public void Connect(RpcEndpoint endpoint, TimeSpan time) =>
+        Try(() => Connected(_logger, endpoint, Of(time), null));
+
+    /// <summary>A server could not be reached.</summary>
+    public void FailToConnect(RpcEndpoint endpoint, Exception error) => Try(() => ConnectFailed(
+        _logger, endpoint, (error as RpcException)?.Code ?? RpcStatusCode.Unknown,
+        TerminalText.OneLine(error.Message, MaxText), null));
+
+    /// <summary>A server did something against its protocol that the client tolerates.</summary>
+    public void Tolerate(string text) =>
+        Try(() => Tolerated(_logger, TerminalText.OneLine(text, MaxText), null));
+
+    private static double Of(TimeSpan time) => Math.Round(time.TotalMilliseconds, 3);
+
+    private static void Try(Action write)
+    {
+        try
+        {
+            write();
+        }
+        catch (Exception)
+        {
+        }
+    }
+
+    private bool IsEnabled(LogLevel level)
+    {
+        try
+        {
+            return _logger.IsEnabled(level);
+        }
+        catch (Exception)
+        {
+            return false;
+        }
+    }
+}
