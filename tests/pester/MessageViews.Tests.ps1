@@ -89,7 +89,7 @@ cents   : 0
     }
 
     It 'shows a message without fields' {
-        Show (Invoke-RpcMethod Empty @call) | Should -Be '{}'
+        Show (Invoke-RpcMethod Empty @call) | Should -Be '# an empty parcels.Nothing'
     }
 
     It 'shows raw messages as the others' {
@@ -187,7 +187,7 @@ Describe 'Messages in the commands of the shell' {
         $again | Should -BeExactly ($line | ConvertTo-RpcMessage -Format Json)
     }
 
-    # Compare-Object itself sees no difference between two custom objects, unless properties are named.
+    # Named properties are compared by their own values, and nested messages then look the same.
     It 'are compared as text or as records' {
         $same = Read-Line '{"id":"x","number":5,"to":{"street":"s","city":"Rom","geo":{"lat":1.5}}}'
         $different = Read-Line '{"id":"x","number":5,"to":{"street":"s","city":"Wien"}}'

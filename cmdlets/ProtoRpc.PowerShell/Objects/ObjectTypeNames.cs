@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Diagnostics.CodeAnalysis;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
@@ -18,11 +19,15 @@ internal static class ObjectTypeNames
     /// <summary>The second name of all messages: the one that views are for.</summary>
     public const string Common = "ProtoRpc.Message";
 
+    /// <summary>The last name of lists, maps and bytes in messages: the one that their text is for.</summary>
+    public const string Collection = "ProtoRpc.Collection";
+
     private static readonly string[] Bases = [.. new PSObject().TypeNames];
     private static readonly ConditionalWeakTable<RpcMessageInfo, object> Known = [];
     private static readonly ConditionalWeakTable<RpcMessageInfo, object> KnownRows = [];
     private static readonly ConditionalWeakTable<object, RpcMessageInfo> Types = [];
     private static readonly ConditionalWeakTable<object, RpcMessageInfo> RowTypes = [];
+    private static readonly ConditionalWeakTable<Type, object> Collections = [];
     private static readonly bool CanShare = TryShare();
 
     /// <summary>Makes the name of a message type the first of an object's type names.</summary>
@@ -47,6 +52,25 @@ internal static class ObjectTypeNames
         }
     }
 
+    /// <summary>A list, a map or bytes, with the text that type data gives to <see cref="Collection"/>: that
+    /// of cells of Export-Csv. To scripts it is the same list, map or bytes.</summary>
+    /// <returns>Anything else as it is.</returns>
+    public static object? OfCollection(object? value)
+    {
+        if (!CanShare || value is not (IList or IDictionary))
+        {
+            return value;
+        }
+
+        PSObject wrapped = new(value);
+        Type type = value.GetType();
+        SetNames(
+            wrapped, Collections.TryGetValue(type, out object? names)
+                ? names
+                : Collections.GetValue(type, NamesOfCollection));
+        return wrapped;
+    }
+
     /// <summary>The message type of an object that was made of a message,
     /// unless its names were changed.</summary>
     public static bool TryGetType(PSObject value, [NotNullWhen(true)] out RpcMessageInfo? type)
@@ -63,6 +87,17 @@ internal static class ObjectTypeNames
         object names = NewNames([type.FullName, Common, .. Bases], interned: true);
         Types.Add(names, type);
         return names;
+    }
+
+    private static object NamesOfCollection(Type type)
+    {
+        List<string> names = [];
+        for (Type? one = type; one is not null; one = one.BaseType)
+        {
+            names.Add(one.ToString());
+        }
+
+        return NewNames([.. names, Collection], interned: true);
     }
 
     // The same names, in an object of their own.

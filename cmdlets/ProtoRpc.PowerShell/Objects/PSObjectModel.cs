@@ -89,8 +89,8 @@ internal class PSObjectModel : IObjectModel
         PSObject result = NewObject(names.Count);
         for (int i = 0; i < names.Count; i++)
         {
-            PSNoteProperty property = values[i] is DeferredValue deferred
-                ? new DeferredProperty(names[i], deferred)
+            PSNoteProperty property = values[i] is DeferredValue or IList or IDictionary
+                ? new NestedProperty(names[i], values[i])
                 : new PSNoteProperty(names[i], values[i]);
             result.Properties.Add(property, preValidated: true);
         }

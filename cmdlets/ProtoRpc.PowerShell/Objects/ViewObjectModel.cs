@@ -21,7 +21,7 @@ internal sealed class ViewObjectModel : PSObjectModel
 
     protected override bool TryGetValue(PSPropertyInfo property, out object? value)
     {
-        if (property is DeferredProperty deferred)
+        if (property is NestedProperty deferred)
         {
             value = deferred.Unmade;
             return true;

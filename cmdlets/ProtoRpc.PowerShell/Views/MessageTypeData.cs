@@ -5,12 +5,16 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Views;
 
-/// <summary>The type data of messages: their text.</summary>
+/// <summary>The type data of messages: their text, and that of the lists in them.</summary>
 /// <remarks>A types.ps1xml is an error when a runspace imports the module a second time from another folder,
 /// as after an update, and Update-TypeData is in a module that takes longer to load than this one. So the
 /// type data goes into the runspace's table, which is not public.</remarks>
 internal static class MessageTypeData
 {
+    // By what Compare-Object, Sort-Object and Group-Object compare messages when they are told no property:
+    // their text. No field has such a name.
+    private const string Key = "@text";
+
     private const BindingFlags Hidden = BindingFlags.Instance | BindingFlags.NonPublic;
 
     /// <summary>Adds it to a runspace. Where a version of the shell has no such table, messages keep the text
@@ -22,9 +26,27 @@ internal static class MessageTypeData
             return;
         }
 
-        MethodInfo text = typeof(RpcView).GetMethod(nameof(RpcView.ToText), [typeof(PSObject)])!;
-        TypeData data = new(ObjectTypeNames.Common) { IsOverride = true };
-        data.Members.Add(nameof(ToString), new CodeMethodData(nameof(ToString), text));
+        MethodInfo text = MethodOf(nameof(RpcView.ToText));
+        TypeData message = new(ObjectTypeNames.Common)
+        {
+            IsOverride = true,
+            DefaultKeyPropertySet = new PropertySetData([Key]),
+        };
+        message.Members.Add(nameof(ToString), new CodeMethodData(nameof(ToString), text));
+        message.Members.Add(Key, new CodePropertyData(Key, text) { IsHidden = true });
+        Add(table, message);
+
+        TypeData collection = new(ObjectTypeNames.Collection) { IsOverride = true };
+        collection.Members.Add(
+            nameof(ToString), new CodeMethodData(nameof(ToString), MethodOf(nameof(RpcView.ToCell))));
+        Add(table, collection);
+    }
+
+    private static MethodInfo MethodOf(string name) =>
+        typeof(RpcView).GetMethod(name, [typeof(PSObject)])!;
+
+    private static void Add(TypeTable table, TypeData data)
+    {
         try
         {
             table.AddType(data);

@@ -17,6 +17,16 @@ public static class RpcView
         return ViewJson.Of(ViewObjectModel.OfMessage, message);
     }
 
+    /// <summary>The text of a list, map or bytes of a message, as the cells of ConvertTo-RpcRecord have it:
+    /// JSON in one line, and base64 of bytes.</summary>
+    public static string ToCell(PSObject collection)
+    {
+        ArgumentNullException.ThrowIfNull(collection);
+        return collection.BaseObject is byte[] bytes
+            ? Convert.ToBase64String(bytes)
+            : ViewJson.Of(ViewObjectModel.OfMessage, collection.BaseObject);
+    }
+
     /// <summary>Lets the shell take <see cref="ToText"/> for the text of messages, in the runspace that
     /// imports the module.</summary>
     public static void AddText(EngineIntrinsics shell) => MessageTypeData.Add(shell);
