@@ -17,15 +17,9 @@ internal static class MessageTypeData
 
     private const BindingFlags Hidden = BindingFlags.Instance | BindingFlags.NonPublic;
 
-    /// <summary>Adds it to a runspace. Where a version of the shell has no such table, messages keep the text
-    /// that the shell gives to all objects.</summary>
+    /// <summary>Adds it to a runspace.</summary>
     public static void Add(EngineIntrinsics shell)
     {
-        if (TableOf(shell) is not { } table)
-        {
-            return;
-        }
-
         MethodInfo text = MethodOf(nameof(RpcView.ToText));
         TypeData message = new(ObjectTypeNames.Common)
         {
@@ -33,23 +27,38 @@ internal static class MessageTypeData
             DefaultKeyPropertySet = new PropertySetData([Key]),
         };
         message.Members.Add(nameof(ToString), new CodeMethodData(nameof(ToString), text));
-        message.Members.Add(Key, new CodePropertyData(Key, text) { IsHidden = true });
-        Add(table, message);
+        AddHidden(message, Key, text);
+        AddHidden(message, "@table", MethodOf(nameof(RpcView.Group)));
+        AddHidden(message, "@header", MethodOf(nameof(RpcView.StartTable)));
+        AddHidden(message, "@view", MethodOf(nameof(RpcView.Show)));
+        Add(shell, message);
 
         TypeData collection = new(ObjectTypeNames.Collection) { IsOverride = true };
         collection.Members.Add(
             nameof(ToString), new CodeMethodData(nameof(ToString), MethodOf(nameof(RpcView.ToCell))));
-        Add(table, collection);
+        Add(shell, collection);
     }
 
     private static MethodInfo MethodOf(string name) =>
         typeof(RpcView).GetMethod(name, [typeof(PSObject)])!;
 
-    private static void Add(TypeTable table, TypeData data)
+    private static void AddHidden(TypeData data, string name, MethodInfo get) =>
+        data.Members.Add(name, new CodePropertyData(name, get) { IsHidden = true });
+
+    private static void Add(EngineIntrinsics shell, TypeData data)
     {
         try
         {
-            table.AddType(data);
+            if (TableOf(shell) is { } table)
+            {
+                table.AddType(data);
+            }
+            else
+            {
+                // Another version of the shell may keep the table elsewhere.
+                shell.InvokeCommand.InvokeScript(
+                    "param($data) Update-TypeData -TypeData $data -Force", data);
+            }
         }
         catch (RuntimeException)
         {

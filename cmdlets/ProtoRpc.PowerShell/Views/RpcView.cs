@@ -1,5 +1,4 @@
 using System.Management.Automation;
-using System.Management.Automation.Host;
 using System.Management.Automation.Internal;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Views;
@@ -29,21 +28,26 @@ public static class RpcView
 
     /// <summary>Lets the shell take <see cref="ToText"/> for the text of messages, in the runspace that
     /// imports the module.</summary>
-    public static void AddText(EngineIntrinsics shell) => MessageTypeData.Add(shell);
+    public static void AddText(EngineIntrinsics shell)
+    {
+        ArgumentNullException.ThrowIfNull(shell);
+        ViewState.Current.Shell = shell;
+        MessageTypeData.Add(shell);
+    }
 
     /// <summary>The table that a message is a row of; nothing for one that is shown as a list.</summary>
-    public static object Group(PSObject message, PSHost host)
+    public static object Group(PSObject message)
     {
         ArgumentNullException.ThrowIfNull(message);
-        return TypeOfRow(message, ViewState.Of(host)) is { } type ? type.FullName : AutomationNull.Value;
+        return TypeOfRow(message, ViewState.Current) is { } type ? type.FullName : AutomationNull.Value;
     }
 
     /// <summary>Begins a table with its first message.</summary>
     /// <returns>What stands above the table.</returns>
-    public static string StartTable(PSObject message, PSHost host)
+    public static string StartTable(PSObject message)
     {
         ArgumentNullException.ThrowIfNull(message);
-        ViewState state = ViewState.Of(host);
+        ViewState state = ViewState.Current;
         state.TypeOfTable = TypeOfRow(message, state);
         state.Table = state.TypeOfTable is { } type
             ? new MessageTable(ViewObjectModel.Instance, message, type, state.Width)
@@ -53,19 +57,16 @@ public static class RpcView
     }
 
     /// <summary>A message as the row of its table, or as a list.</summary>
-    /// <param name="message">The object.</param>
-    /// <param name="host">Where it is shown.</param>
-    /// <param name="style">The shell's <c>$PSStyle</c>.</param>
-    public static string Show(PSObject message, PSHost host, object style)
+    public static string Show(PSObject message)
     {
         ArgumentNullException.ThrowIfNull(message);
-        ViewState state = ViewState.Of(host);
+        ViewState state = ViewState.Current;
         try
         {
             return state.Table is { } table && TypeOfRow(message, state) is { } row
                 && row == state.TypeOfTable
-                ? ShowRow(state, table, message, style)
-                : ShowList(message, state.Width, state.StyleOf(style));
+                ? ShowRow(state, table, message)
+                : ShowList(message, state.Width, state.Style);
         }
         catch (RpcException e)
         {
@@ -87,10 +88,9 @@ public static class RpcView
 
     /// <summary>A part of a schema as its .proto has it.</summary>
     /// <param name="part">The service, method, message type or enum.</param>
-    /// <param name="style">The shell's <c>$PSStyle</c>.</param>
-    public static string Proto(object part, object style)
+    public static string Proto(object part)
     {
-        ViewStyle colors = ViewState.Current.StyleOf(style);
+        ViewStyle colors = ViewState.Current.Style;
         return (part is PSObject wrapped ? wrapped.BaseObject : part) switch
         {
             RpcMethodInfo method => ProtoView.Of(method, colors),
@@ -104,7 +104,7 @@ public static class RpcView
     private static object ScopeOf(string fullName, RpcSchema schema) =>
         (object?)ProtoView.ScopeOf(fullName, schema) ?? AutomationNull.Value;
 
-    private static string ShowRow(ViewState state, MessageTable table, PSObject message, object style)
+    private static string ShowRow(ViewState state, MessageTable table, PSObject message)
     {
         string row = table.Row(message);
         if (!state.IsFirstRow)
@@ -113,7 +113,7 @@ public static class RpcView
         }
 
         state.IsFirstRow = false;
-        return $"{table.Header(state.StyleOf(style))}\n{row}";
+        return $"{table.Header(state.Style)}\n{row}";
     }
 
     private static string ShowList(PSObject message, int width, ViewStyle style)

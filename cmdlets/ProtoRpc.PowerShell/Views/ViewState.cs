@@ -16,11 +16,14 @@ internal sealed class ViewState
 
     private static readonly ConditionalWeakTable<Runspace, ViewState> States = [];
 
-    private long _asked = long.MinValue;
-    private PSHost? _host;
-    private object? _styleSource;
-    private long _styled = long.MinValue;
+    private long _asked = -FreshMilliseconds;
+    private long _styled = -FreshMilliseconds;
+    private int _width = DefaultWidth;
     private ViewStyle _style = ViewStyle.Plain;
+
+    /// <summary>The shell of the runspace, which has the window and the colours; null before the module is
+    /// imported.</summary>
+    public EngineIntrinsics? Shell { get; set; }
 
     /// <summary>The table whose rows are shown, if there is one.</summary>
     public MessageTable? Table { get; set; }
@@ -32,44 +35,47 @@ internal sealed class ViewState
     public bool IsFirstRow { get; set; }
 
     /// <summary>How many cells a line has.</summary>
-    public int Width { get; private set; } = DefaultWidth;
+    public int Width
+    {
+        get
+        {
+            if (Environment.TickCount64 - _asked > FreshMilliseconds)
+            {
+                _width = WidthOf(Shell?.Host);
+                _asked = Environment.TickCount64;
+            }
+
+            return _width;
+        }
+    }
 
     /// <summary>The state of the runspace that runs the calling thread's code.</summary>
     public static ViewState Current => Runspace.DefaultRunspace is { } runspace
         ? States.GetValue(runspace, _ => new ViewState())
         : new ViewState();
 
-    /// <summary>The state, with the width of a host's window.</summary>
-    public static ViewState Of(PSHost? host)
+    /// <summary>The colours of the shell's <c>$PSStyle</c>.</summary>
+    public ViewStyle Style
     {
-        ViewState state = Current;
-        long now = Environment.TickCount64;
-        if (!ReferenceEquals(state._host, host) || now - state._asked > FreshMilliseconds)
+        get
         {
-            state._host = host;
-            state._asked = now;
-            state.Width = WidthOf(host);
-        }
+            if (Environment.TickCount64 - _styled > FreshMilliseconds)
+            {
+                _style = StyleOf(Shell?.SessionState.PSVariable.GetValue("PSStyle"));
+                _styled = Environment.TickCount64;
+            }
 
-        return state;
+            return _style;
+        }
     }
 
-    /// <summary>The colours of the shell's <c>$PSStyle</c>.</summary>
-    public ViewStyle StyleOf(object? source)
+    private static ViewStyle StyleOf(object? source)
     {
-        long now = Environment.TickCount64;
-        if (!ReferenceEquals(_styleSource, source) || now - _styled > FreshMilliseconds)
-        {
-            _styleSource = source;
-            _styled = now;
-            object? formatting = ValueOf(source, "Formatting");
-            object? foreground = ValueOf(source, "Foreground");
-            _style = new(
-                TextOf(formatting, "TableHeader"), TextOf(formatting, "FormatAccent"), TextOf(source, "Dim"),
-                TextOf(foreground, "BrightBlue"), TextOf(foreground, "Green"), TextOf(source, "Reset"));
-        }
-
-        return _style;
+        object? formatting = ValueOf(source, "Formatting");
+        object? foreground = ValueOf(source, "Foreground");
+        return new(
+            TextOf(formatting, "TableHeader"), TextOf(formatting, "FormatAccent"), TextOf(source, "Dim"),
+            TextOf(foreground, "BrightBlue"), TextOf(foreground, "Green"), TextOf(source, "Reset"));
     }
 
     // The shell leaves the last column of a window free. A host without a window has no size.
