@@ -1,6 +1,4 @@
 using System.Globalization;
-using ProtoRpc.Benchmarks.Report;
-using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks;
 
@@ -9,6 +7,9 @@ internal sealed record BenchmarkOptions
 {
     /// <summary>What can be measured.</summary>
     public static IReadOnlyList<string> KnownTransports { get; } = ["ncalrpc", "np", "tcp"];
+
+    /// <summary>The experiments that a report can have.</summary>
+    public static IReadOnlyList<string> KnownExperiments { get; } = ["rpc", "orders", "bindings", "raw"];
 
     public IReadOnlyList<string> Transports { get; private init; } = ["ncalrpc", "tcp"];
 
@@ -22,7 +23,7 @@ internal sealed record BenchmarkOptions
     public IReadOnlyList<string> Stacks { get; init; } = ["async"];
 
     /// <summary>The experiments of a report.</summary>
-    public IReadOnlyList<string> Only { get; private init; } = [.. ReportCommand.Names];
+    public IReadOnlyList<string> Only { get; private init; } = KnownExperiments;
 
     /// <summary>Where a report is written.</summary>
     public string Folder { get; private init; } = Path.Combine("docs", "benchmarks");
@@ -79,10 +80,10 @@ internal sealed record BenchmarkOptions
         : throw new ArgumentException(
             $"The transport '{name}' is not measured. Use {string.Join(", ", KnownTransports)}.");
 
-    private static string Experiment(string name) => ReportCommand.Names.Contains(name)
+    private static string Experiment(string name) => KnownExperiments.Contains(name)
         ? name
         : throw new ArgumentException(
-            $"The experiment '{name}' is not known. Use {string.Join(", ", ReportCommand.Names)}.");
+            $"The experiment '{name}' is not known. Use {string.Join(", ", KnownExperiments)}.");
 
     private static string Kind(string name) => CallKind.All.Contains(name)
         ? name

@@ -19,8 +19,8 @@ internal static class WorkerRole
 {
     public const string Server = "server";
     public const string Client = "client";
-    public const string Raw = "raw";
-    public const string Rpc = "rpc";
+    public const string Raw = CallKind.Raw;
+    public const string Rpc = CallKind.Prebuilt;
     public const string Search = "search";
     public const string Numbers = "numbers";
     public const string MinimalApi = "api";

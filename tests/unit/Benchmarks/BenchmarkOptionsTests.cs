@@ -10,8 +10,15 @@ public static class BenchmarkOptionsTests
         Assert.Equal(["np", "tcp"], BenchmarkOptions.Parse(["--transports", "np,tcp"]).Transports);
     }
 
+    [Fact]
+    public static void Kinds_are_measured_in_the_order_that_is_given()
+    {
+        Assert.Equal(["dynamic", "bound"], BenchmarkOptions.Parse(["--kinds", "dynamic,bound"]).Kinds);
+    }
+
     [Theory]
     [InlineData("--transports", "carrier-pigeon", "'carrier-pigeon'")]
+    [InlineData("--kinds", "raw,fastest", "'fastest'")]
     [InlineData("--clients", "many", "'many'")]
     [InlineData("--seconds", "-1", "'-1'")]
     [InlineData("--colour", "red", "--colour")]

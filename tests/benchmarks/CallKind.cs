@@ -1,17 +1,17 @@
-namespace ProtoRpc.Benchmarks.Transport;
+namespace ProtoRpc.Benchmarks;
 
 /// <summary>The stacks that the transport benchmark compares, as options and result tables name
 /// them.</summary>
 internal static class CallKind
 {
     /// <summary>A bare socket that carries as many bytes as ours.</summary>
-    public const string Raw = WorkerRole.Raw;
+    public const string Raw = "raw";
 
     /// <summary>A bare socket with generated code: what an ideal RPC of Protocol Buffers costs.</summary>
     public const string Bound = "bound";
 
     /// <summary>Our client and server with one dynamic message that was made before.</summary>
-    public const string Prebuilt = WorkerRole.Rpc;
+    public const string Prebuilt = "rpc";
 
     /// <summary>Our client and server with generated classes, made fresh for each call on both
     /// sides.</summary>
