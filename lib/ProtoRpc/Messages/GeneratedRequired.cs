@@ -1,35 +1,91 @@
 using System.Collections;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
+using Google.Protobuf.Collections;
 using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Messages;
 
 /// <summary>Finds required fields that are missing in messages of generated classes.</summary>
 /// <remarks>Google.Protobuf's own check looks at every field of every message, and does not tell which one is
-/// missing.</remarks>
+/// missing. Safe for use by many threads.</remarks>
 internal sealed class GeneratedRequired
 {
+    // After so many messages of a type, code for it is worth its compilation.
+    private const int MessagesBeforeCode = 500;
+
     private static readonly ConditionalWeakTable<MessageDescriptor, GeneratedRequired> Known = [];
 
+    private readonly MessageDescriptor _type;
     private readonly FieldDescriptor[] _required;
     private readonly FieldDescriptor[] _toRequired;
     private readonly bool _mayHaveExtensions;
+    private readonly bool _isFree;
+    private GeneratedRequired[]? _held;
+    private Func<IMessage, bool>? _code;
+    private int _seen;
 
     private GeneratedRequired(MessageDescriptor type)
     {
+        _type = type;
         _mayHaveExtensions = IsExtensible(type);
         _required = [.. type.Fields.InFieldNumberOrder().Where(field => field.IsRequired)];
         _toRequired = [.. type.Fields.InFieldNumberOrder()
             .Where(field => TypeIn(field) is { } held && Needs(held, []))];
+        _isFree = !_mayHaveExtensions && _required.Length == 0 && _toRequired.Length == 0;
     }
 
     /// <summary>The path of the first field that must be set and is not, or null.</summary>
-    public static string? FindMissing(IMessage message) =>
-        Of(message.Descriptor).Find(message, message.Descriptor.Name);
+    public static string? FindMissing(IMessage message)
+    {
+        GeneratedRequired type = Of(message.Descriptor);
+        return type._isFree || (type.IsWorthCode(message) && type.IsComplete(message))
+            ? null
+            : type.Find(message, message.Descriptor.Name);
+    }
+
+    /// <summary>Whether all is set that must be, in the message and in those that it holds, by code for its
+    /// class.</summary>
+    public bool IsComplete(IMessage message) => Code(message);
+
+    /// <summary>The same for each message of a list.</summary>
+    public bool AreComplete<TMessage>(RepeatedField<TMessage> list)
+        where TMessage : class, IMessage
+    {
+        Func<IMessage, bool> code = Code;
+        for (int i = 0; i < list.Count; i++)
+        {
+            if (!code(list[i]))
+            {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>The same for each message of a map.</summary>
+    public bool AreComplete(IDictionary map) => FindIn(map) is null;
+
+    private Func<IMessage, bool> Code => _code ??=
+        GeneratedRequiredCode.TryMake(_type, _required, _toRequired, Held, _mayHaveExtensions)
+        ?? FindNone;
+
+    private bool FindNone(IMessage message) => Find(message, "") is null;
 
     private static GeneratedRequired Of(MessageDescriptor type) =>
-        Known.GetValue(type, static key => new(key));
+        Known.TryGetValue(type, out GeneratedRequired? known)
+            ? known
+            : Known.GetValue(type, static key => new(key));
+
+    // Code is for the class of the descriptor alone.
+    private bool IsWorthCode(IMessage message) =>
+        (_code is not null || _seen > MessagesBeforeCode
+            || Array.Exists(Held, held => held._seen > MessagesBeforeCode))
+        && message.GetType() == _type.ClrType;
+
+    // The types in _toRequired, found when they are first needed, for types contain themselves.
+    private GeneratedRequired[] Held => _held ??= [.. _toRequired.Select(to => Of(TypeIn(to)!))];
 
     // The messages that a field holds; null where it holds none.
     private static MessageDescriptor? TypeIn(FieldDescriptor field) =>
@@ -46,6 +102,7 @@ internal sealed class GeneratedRequired
     // The path so far is put together only for a message that lacks something.
     private string? Find(IMessage message, string path)
     {
+        _seen++;
         foreach (FieldDescriptor field in _required)
         {
             if (!field.Accessor.HasValue(message))
@@ -54,9 +111,10 @@ internal sealed class GeneratedRequired
             }
         }
 
-        foreach (FieldDescriptor field in _toRequired)
+        for (int i = 0; i < _toRequired.Length; i++)
         {
-            GeneratedRequired type = Of(TypeIn(field)!);
+            FieldDescriptor field = _toRequired[i];
+            GeneratedRequired type = Held[i];
             string? missing = field.Accessor.GetValue(message) switch
             {
                 IDictionary map => type.FindIn(map),
