@@ -82,7 +82,7 @@ internal sealed class ClientAssociation : IDisposable
     public bool DidNotExecute { get; private set; }
 
     /// <summary>Where the next bytes are received.</summary>
-    public Memory<byte> GetFreeMemory() => _input.GetFreeMemory();
+    public Memory<byte> GetFreeMemory() => _input.GetFreeMemory(_assembler.InProgress);
 
     /// <summary>Adds received bytes.</summary>
     public void Advance(int count) => _input.Advance(count);
@@ -128,6 +128,7 @@ internal sealed class ClientAssociation : IDisposable
         Reply = default;
         _writer.Release();
         _assembler.Reset();
+        _input.Trim();
     }
 
     /// <summary>Works on what was received until there is something to tell.</summary>

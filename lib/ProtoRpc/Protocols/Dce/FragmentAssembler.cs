@@ -9,10 +9,14 @@ internal sealed class FragmentAssembler : IDisposable
     private const int InitialSize = 32 * 1024;
     private const int KeptSize = 64 * 1024;
 
+    // A message is often as large as the one before.
+    private const int MaxExpected = 1024 * 1024;
+
     private readonly int _maxBytes;
     private readonly int _maxFragments;
     private byte[] _bytes = [];
     private int _length;
+    private int _lastLength;
     private int _fragments;
 
     /// <param name="maxBytes">The largest stub.</param>
@@ -75,6 +79,7 @@ internal sealed class FragmentAssembler : IDisposable
         {
             Append(part.Span);
             Stub = last ? _bytes.AsMemory(0, _length) : default;
+            _lastLength = last ? _length : _lastLength;
         }
 
         InProgress = !last;
@@ -129,8 +134,9 @@ internal sealed class FragmentAssembler : IDisposable
         int needed = _length + part.Length;
         if (needed > _bytes.Length)
         {
+            int expected = Math.Max(InitialSize, Math.Min(_lastLength, MaxExpected));
             byte[] larger = ArrayPool<byte>.Shared.Rent(
-                Math.Max(needed, Math.Max(InitialSize, _bytes.Length * 2)));
+                Math.Max(needed, Math.Max(expected, _bytes.Length * 2)));
             _bytes.AsSpan(0, _length).CopyTo(larger);
             if (_bytes.Length > 0)
             {

@@ -81,7 +81,7 @@ internal sealed partial class ServerAssociation : IDisposable
     public PooledMessageBytes Reply { get; }
 
     /// <summary>Where the next bytes are received.</summary>
-    public Memory<byte> GetFreeMemory() => _input.GetFreeMemory();
+    public Memory<byte> GetFreeMemory() => _input.GetFreeMemory(_assembler.InProgress);
 
     /// <summary>Adds received bytes.</summary>
     public void Advance(int count) => _input.Advance(count);
@@ -156,6 +156,7 @@ internal sealed partial class ServerAssociation : IDisposable
     {
         Request = default;
         _assembler.Reset();
+        _input.Trim();
         _writer.Release();
         Reply.Reset();
     }
