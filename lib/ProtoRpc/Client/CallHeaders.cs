@@ -25,11 +25,9 @@ internal static class CallHeaders
             MethodName = method,
             CallContext = context,
         };
-        if (timeout != Timeout.InfiniteTimeSpan)
+        if (Timeout(timeout) is { } milliseconds)
         {
-            header.SetExtension(
-                ProtorpcTransportExtensions.TimeoutMs,
-                (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue));
+            header.SetExtension(ProtorpcTransportExtensions.TimeoutMs, milliseconds);
         }
 
         if (NativeMetadata.Write(
@@ -45,6 +43,12 @@ internal static class CallHeaders
             options.Limits);
         return header;
     }
+
+    /// <summary>How long the caller waits, as it is sent: in milliseconds; null for ever.</summary>
+    public static uint? Timeout(TimeSpan timeout) =>
+        timeout == System.Threading.Timeout.InfiniteTimeSpan
+            ? null
+            : (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue);
 
     /// <summary>Keeps what came beside a reply for the caller who asked for it.</summary>
     /// <returns>How the call failed; null for one that succeeded.</returns>

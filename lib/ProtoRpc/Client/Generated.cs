@@ -10,4 +10,12 @@ internal static class Generated<TMessage>
     public static readonly MessageParser<TMessage> Parser = new(() => new TMessage());
 
     public static readonly MessageDescriptor Descriptor = new TMessage().Descriptor;
+
+    /// <summary>The reader of the last call, for the next one of its method; null before.</summary>
+    public static KnownReader<TMessage>? LastReader { get; set; }
 }
+
+/// <summary>How replies of a method are read, kept for its next call.</summary>
+/// <param name="Method">The method.</param>
+/// <param name="Read">Reads a reply.</param>
+internal sealed record KnownReader<TReply>(RpcMethodInfo Method, ReplyReader<TReply> Read);

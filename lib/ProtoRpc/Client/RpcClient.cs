@@ -28,6 +28,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     private readonly MessageMapper _mapper;
     private readonly ClientInterceptors? _interceptors;
     private readonly ClientLog? _log;
+    private KnownReader<DynamicMessage>? _lastReader;
     private long _calls;
     private int _closed;
 

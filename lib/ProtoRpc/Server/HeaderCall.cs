@@ -26,6 +26,17 @@ internal abstract class HeaderCall(ServerHost host, RpcEndpoint endpoint, PeerId
                 header, schema, "request header", RpcStatusCode.InvalidArgument, Limits),
         };
 
+    /// <summary>When a caller stops waiting who does so in so many milliseconds; null for one who did not
+    /// say.</summary>
+    protected static DateTimeOffset? DeadlineIn(uint? milliseconds) =>
+        milliseconds is { } timeout ? DateTimeOffset.UtcNow.AddMilliseconds(timeout) : null;
+
+    /// <summary>Whether the header of a call that succeeded has nothing but its id: what
+    /// <see cref="Success"/> would return is empty.</summary>
+    protected static bool SaysNothing(RpcServerCallContext context) =>
+        context.SetHeaders is null && context.SetTrailers is null && context.SetExtensions is null
+        && context.ChangedContext() is null;
+
     /// <summary>The header of a call that succeeded.</summary>
     /// <exception cref="RpcException">Internal: what the handler set cannot be sent.</exception>
     protected RpcResponseHeader Success(RpcServerCallContext context)
@@ -103,11 +114,10 @@ internal abstract class HeaderCall(ServerHost host, RpcEndpoint endpoint, PeerId
     protected override RpcMetadata? ReadHeaders() =>
         base.ReadHeaders() ?? (Received is { } header ? HeadersOf(header)?.Invoke() : null);
 
-    private static DateTimeOffset? DeadlineOf(RpcRequestHeader header) =>
+    private static DateTimeOffset? DeadlineOf(RpcRequestHeader header) => DeadlineIn(
         header.HasExtension(ProtorpcTransportExtensions.TimeoutMs)
-            ? DateTimeOffset.UtcNow.AddMilliseconds(
-                header.GetExtension(ProtorpcTransportExtensions.TimeoutMs))
-            : null;
+            ? header.GetExtension(ProtorpcTransportExtensions.TimeoutMs)
+            : null);
 
     private Func<RpcMetadata>? HeadersOf(RpcRequestHeader header)
     {

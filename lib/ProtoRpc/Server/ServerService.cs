@@ -1,8 +1,13 @@
+using System.Buffers;
+using System.Text;
+
 namespace ProtoRpc.Server;
 
 /// <summary>A service of a server: its methods by name.</summary>
 internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIntercepted
 {
+    private const int MaxShortName = 128;
+
     // Replaced as a whole once the server listens: each call reads it once.
     private volatile Dictionary<string, ServerMethod> _methods = new(StringComparer.Ordinal);
     private RpcHandler? _fallback;
@@ -76,6 +81,18 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
         : throw new MissingMethodException(
             $"Method '{Info.FullName}.{name}' not found. The service has: "
             + $"{string.Join(", ", Info.Methods.Select(m => m.Name))}.");
+
+    /// <summary>The same by the octets of a name; null for a name that is long, or not ASCII, and where there
+    /// is none.</summary>
+    public ServerMethod? Find(ReadOnlySpan<byte> name)
+    {
+        Span<char> text = stackalloc char[MaxShortName];
+        return Ascii.ToUtf16(name, text, out int length) == OperationStatus.Done
+            && _methods.GetAlternateLookup<ReadOnlySpan<char>>()
+                .TryGetValue(text[..length], out ServerMethod? method)
+                ? method
+                : null;
+    }
 
     /// <summary>The same without regard to case where the spelling is not found;
     /// null when there is none.</summary>

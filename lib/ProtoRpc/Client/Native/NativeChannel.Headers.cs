@@ -11,39 +11,50 @@ namespace ProtoRpc.Client.Native;
 // The headers of a call: what goes before the request, and what comes before the reply.
 internal sealed partial class NativeChannel
 {
-    private const int MessageIdBytes = 16;
-
     // Ids differ between channels by their random start, and within one by the number of the call: nobody but
     // the server sees them, so that they need not be random, which would cost each call a system call.
-    private readonly Guid _firstId = Guid.NewGuid();
+    private readonly UInt128 _firstId = BinaryPrimitives.ReadUInt128LittleEndian(
+        Guid.NewGuid().ToByteArray());
     private long _lastId;
 
     // The body's memory is free for others afterwards, while the call waits for its reply.
-    private ByteString WriteRequest(
+    private UInt128 WriteRequest(
         NativeExchange exchange, string method, EncodedMessage body, TimeSpan timeout, CallSpec? call)
     {
         MessageChecks.RequireSize(body.Length, _limits.MaxMessageBytes, "request");
-        Span<byte> id = stackalloc byte[MessageIdBytes];
-        WriteNextId(id);
-        RpcRequestHeader header = CallHeaders.Request(
-            method, CallSideChannel.Of(this, call?.Options), timeout, call, options);
-        header.MessageId = ByteString.CopyFrom(id);
-        NativeHeaders.Write(exchange.Request, header, body);
+        UInt128 id = NextId();
+        RpcCallContext context = CallSideChannel.Of(this, call?.Options);
+        Span<byte> octets = stackalloc byte[PlainHeaders.MessageIdBytes];
+        BinaryPrimitives.WriteUInt128LittleEndian(octets, id);
+        if (IsPlain(context, call)
+            && PlainHeaders.TryWriteRequest(exchange.Request, method, octets, CallHeaders.Timeout(timeout)))
+        {
+            body.WriteTo(exchange.Request);
+        }
+        else
+        {
+            RpcRequestHeader header = CallHeaders.Request(method, context, timeout, call, options);
+            header.MessageId = ByteString.CopyFrom(octets);
+            NativeHeaders.Write(exchange.Request, header, body);
+        }
+
         body.Dispose();
-        return header.MessageId;
+        return id;
     }
 
-    private void WriteNextId(Span<byte> id)
-    {
-        _firstId.TryWriteBytes(id);
-        Span<byte> number = id[..sizeof(long)];
-        BinaryPrimitives.WriteInt64LittleEndian(
-            number, BinaryPrimitives.ReadInt64LittleEndian(number) + Interlocked.Increment(ref _lastId));
-    }
+    // Whether the header has nothing but what every call has.
+    private bool IsPlain(RpcCallContext context, CallSpec? call) =>
+        options.Headers.Count == 0
+        && (call?.Options is not { } own || own is { Headers: null, Extensions: null })
+        && context.CalculateSize() == 0;
+
+    // The number is added to the first eight octets.
+    private UInt128 NextId() => new(
+        (ulong)(_firstId >> 64), (ulong)_firstId + (ulong)Interlocked.Increment(ref _lastId));
 
     // In the original's order: the id first, then the exception, then success and the body.
     private TReply ReadReply<TReply>(
-        NativeExchange exchange, ByteString id, int code, string method, ReplyReader<TReply> read,
+        NativeExchange exchange, UInt128 id, int code, string method, ReplyReader<TReply> read,
         CallSpec? call)
     {
         if (call?.Options?.Response is { } info)
@@ -56,10 +67,18 @@ internal sealed partial class NativeChannel
             throw NativeFault.OfReturnCode(endpoint, method, (uint)code);
         }
 
-        RpcResponseHeader header = NativeHeaders.Read(
-            NativeHeaders.ResponseParser, exchange.Reply.Span, out ReadOnlySpan<byte> body);
+        ReadOnlySpan<byte> payload = exchange.Reply.Span;
+        Span<byte> octets = stackalloc byte[PlainHeaders.MessageIdBytes];
+        BinaryPrimitives.WriteUInt128LittleEndian(octets, id);
+        if (call?.Options?.Response is null
+            && PlainHeaders.TryReadResponse(payload, octets, out ReadOnlySpan<byte> body))
+        {
+            return read(body);
+        }
+
+        RpcResponseHeader header = NativeHeaders.Read(NativeHeaders.ResponseParser, payload, out body);
         bool failed = header.Exception is not null || !header.Success;
-        if (header.MessageId != id && !(failed && !header.HasMessageId))
+        if (!header.MessageId.Span.SequenceEqual(octets) && !(failed && !header.HasMessageId))
         {
             throw new RpcException(
                 RpcStatusCode.Internal,

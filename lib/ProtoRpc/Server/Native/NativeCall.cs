@@ -12,12 +12,17 @@ internal sealed class NativeCall(
     ServerHost host, ServerService service, BuiltInMethods builtIns, ExecCall call)
     : HeaderCall(host, call.Endpoint, call.Peer)
 {
+    // Never changed: what a handler makes of a context is a copy.
+    private static readonly RpcCallContext NoContext = new();
+
+    // One of the two, once the header is read.
     private RpcRequestHeader? _header;
+    private PlainRequest? _plain;
     private int _bodyLength;
 
     /// <inheritdoc/>
     protected override string? CalledName =>
-        $"{service.Info.FullName}/{_header?.MethodName ?? CallTarget.UnknownMethod}";
+        $"{service.Info.FullName}/{_header?.MethodName ?? Context?.Method.Name ?? CallTarget.UnknownMethod}";
 
     /// <inheritdoc/>
     protected override RpcRequestHeader? Received => _header;
@@ -31,8 +36,18 @@ internal sealed class NativeCall(
     /// <inheritdoc/>
     protected override CallHead ReadHead()
     {
+        ReadOnlySpan<byte> payload = call.Request.Span;
+        if (PlainHeaders.TryReadRequest(payload, out PlainRequest plain)
+            && service.Find(payload[plain.Method]) is { } called)
+        {
+            _plain = plain;
+            _bodyLength = payload.Length - plain.BodyStart;
+            return new CallHead(
+                called, plain.HasContext ? NoContext : null, DeadlineIn(plain.Timeout), call.Cancellation);
+        }
+
         RpcRequestHeader header = NativeHeaders.Read(
-            NativeHeaders.RequestParser, call.Request.Span, out ReadOnlySpan<byte> body);
+            NativeHeaders.RequestParser, payload, out ReadOnlySpan<byte> body);
         _header = header;
         _bodyLength = body.Length;
         ServerMethod method = BuiltInNames.Has(header.MethodName)
@@ -50,8 +65,15 @@ internal sealed class NativeCall(
     {
         // All that can fail comes before the first byte of the reply.
         using EncodedMessage body = EncodedMessage.Of(reply, Limits.MaxMessageBytes, "reply");
+        if (_plain is { } plain && SaysNothing(context))
+        {
+            PlainHeaders.WriteResponse(call.Reply, call.Request.Span[plain.Id]);
+            body.WriteTo(call.Reply);
+            return default;
+        }
+
         RpcResponseHeader response = Success(context);
-        response.MessageId = _header!.MessageId;
+        response.MessageId = ReadId() ?? ByteString.Empty;
         NativeHeaders.Write(call.Reply, response, body);
         return default;
     }
@@ -61,12 +83,17 @@ internal sealed class NativeCall(
     {
         call.ResetReply();
         RpcResponseHeader response = Failure(failure);
-        if (_header is { HasMessageId: true })
+        if (ReadId() is { } id)
         {
-            response.MessageId = _header.MessageId;
+            response.MessageId = id;
         }
 
         NativeHeaders.Write(call.Reply, response, body: null);
         return default;
     }
+
+    private ByteString? ReadId() =>
+        _plain is { } plain ? ByteString.CopyFrom(call.Request.Span[plain.Id])
+        : _header is { HasMessageId: true } ? _header.MessageId
+        : null;
 }

@@ -1,0 +1,221 @@
+using System.Buffers;
+using System.Text;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc.Protocols.Native;
+
+/// <summary>The headers of calls that carry no metadata and do not fail: nearly all. They are written and
+/// read in place, because header messages cost more than all else in an empty call.</summary>
+/// <remarks>The bytes are those of <see cref="NativeHeaders"/>. Headers that have more, or the same in another
+/// order, are not read here.</remarks>
+internal static class PlainHeaders
+{
+    /// <summary>Octets of the ids that clients of ours write.</summary>
+    public const int MessageIdBytes = 16;
+
+    private const byte VersionTag = 0x08;
+    private const byte MethodTag = 0x12;
+    private const byte RequestIdTag = 0x1A;
+    private const byte ContextTag = 0x2A;
+    private const byte ResponseIdTag = 0x32;
+    private const byte Version = 1;
+
+    // Lengths below this are one octet.
+    private const int ShortLength = 0x80;
+    private const int MaxVarint32Bytes = 5;
+
+    private static readonly byte[] TimeoutTag = Varint(ProtorpcTransportExtensions.TimeoutMs.FieldNumber << 3);
+
+    /// <summary>Writes what goes before a request.</summary>
+    /// <param name="output">Where to.</param>
+    /// <param name="method">The bare name of the method.</param>
+    /// <param name="id">The call's id, of <see cref="MessageIdBytes"/>.</param>
+    /// <param name="timeout">Milliseconds that the caller waits; null for ever.</param>
+    /// <returns>False, and nothing is written, for names that are long or not ASCII.</returns>
+    public static bool TryWriteRequest(
+        IBufferWriter<byte> output, string method, ReadOnlySpan<byte> id, uint? timeout)
+    {
+        const int MaxOther = 2 + 2 + 2 + MessageIdBytes + 2 + 2 * MaxVarint32Bytes;
+        if (method.Length > ShortLength - MaxOther || !Ascii.IsValid(method))
+        {
+            return false;
+        }
+
+        Span<byte> span = output.GetSpan(1 + method.Length + MaxOther);
+        int position = 1;
+        span[position++] = VersionTag;
+        span[position++] = Version;
+        span[position++] = MethodTag;
+        span[position++] = (byte)method.Length;
+        Ascii.FromUtf16(method, span[position..], out int written);
+        position += written;
+        span[position++] = RequestIdTag;
+        span[position++] = MessageIdBytes;
+        id.CopyTo(span[position..]);
+        position += MessageIdBytes;
+        span[position++] = ContextTag;
+        span[position++] = 0;
+        if (timeout is { } milliseconds)
+        {
+            TimeoutTag.CopyTo(span[position..]);
+            position += TimeoutTag.Length;
+            position += WriteVarint(span[position..], milliseconds);
+        }
+
+        span[0] = (byte)(position - 1);
+        output.Advance(position);
+        return true;
+    }
+
+    /// <summary>Reads what goes before a request.</summary>
+    /// <returns>False where it is no such header, or a wrong one.</returns>
+    public static bool TryReadRequest(ReadOnlySpan<byte> payload, out PlainRequest request)
+    {
+        request = default;
+        if (payload.IsEmpty || payload[0] >= ShortLength || payload[0] >= payload.Length)
+        {
+            return false;
+        }
+
+        int end = 1 + payload[0];
+        ReadOnlySpan<byte> header = payload[..end];
+        int position = 1;
+        if (Has(header, position, VersionTag)
+            && !TryReadVarint(header, ++position, out _, out position))
+        {
+            return false;
+        }
+
+        if (!TryReadBytes(header, position, MethodTag, out Range method, out position)
+            || !TryReadBytes(header, position, RequestIdTag, out Range id, out position))
+        {
+            return false;
+        }
+
+        bool hasContext = Has(header, position, ContextTag);
+        if (hasContext)
+        {
+            // One with content is read as a message.
+            if (!Has(header, position + 1, 0))
+            {
+                return false;
+            }
+
+            position += 2;
+        }
+
+        uint? timeout = null;
+        if (header[position..].StartsWith(TimeoutTag))
+        {
+            if (!TryReadVarint(header, position + TimeoutTag.Length, out uint milliseconds, out position))
+            {
+                return false;
+            }
+
+            timeout = milliseconds;
+        }
+
+        request = new PlainRequest(method, id, hasContext, timeout, end);
+        return position == end;
+    }
+
+    /// <summary>Writes what goes before the reply of a call that succeeded.</summary>
+    /// <param name="output">Where to.</param>
+    /// <param name="id">The id of the request; shorter than 100 octets.</param>
+    public static void WriteResponse(IBufferWriter<byte> output, ReadOnlySpan<byte> id)
+    {
+        int size = 2 + id.Length;
+        Span<byte> span = output.GetSpan(1 + size);
+        span[0] = (byte)size;
+        span[1] = ResponseIdTag;
+        span[2] = (byte)id.Length;
+        id.CopyTo(span[3..]);
+        output.Advance(1 + size);
+    }
+
+    /// <summary>Finds the body of a reply whose header says nothing but that the call succeeded.</summary>
+    /// <param name="payload">Header and body.</param>
+    /// <param name="id">The id of the request.</param>
+    /// <param name="body">The body.</param>
+    /// <returns>False for any other header, and for the id of another call.</returns>
+    public static bool TryReadResponse(
+        ReadOnlySpan<byte> payload, ReadOnlySpan<byte> id, out ReadOnlySpan<byte> body)
+    {
+        int size = 2 + id.Length;
+        if (payload.Length > size && payload[0] == size && payload[1] == ResponseIdTag
+            && payload[2] == id.Length && payload.Slice(3, id.Length).SequenceEqual(id))
+        {
+            body = payload[(1 + size)..];
+            return true;
+        }
+
+        body = default;
+        return false;
+    }
+
+    private static bool Has(ReadOnlySpan<byte> header, int position, byte octet) =>
+        position < header.Length && header[position] == octet;
+
+    // Lengths of more than one octet do not fit into a header that has such a length itself.
+    private static bool TryReadBytes(
+        ReadOnlySpan<byte> header, int position, byte tag, out Range bytes, out int next)
+    {
+        bytes = default;
+        next = position;
+        if (!Has(header, position, tag) || position + 1 >= header.Length)
+        {
+            return false;
+        }
+
+        int start = position + 2;
+        next = start + header[position + 1];
+        bytes = start..next;
+        return next <= header.Length;
+    }
+
+    private static bool TryReadVarint(ReadOnlySpan<byte> header, int position, out uint value, out int next)
+    {
+        value = 0;
+        next = position;
+        for (int i = 0; i < MaxVarint32Bytes && next < header.Length; i++)
+        {
+            byte octet = header[next++];
+            value |= (uint)(octet & 0x7F) << (7 * i);
+            if (octet < 0x80)
+            {
+                // The fifth octet holds four bits. Numbers with more are left to the parser.
+                return i < MaxVarint32Bytes - 1 || octet <= 0x0F;
+            }
+        }
+
+        return false;
+    }
+
+    private static byte[] Varint(int value)
+    {
+        Span<byte> bytes = stackalloc byte[MaxVarint32Bytes];
+        return bytes[..WriteVarint(bytes, (uint)value)].ToArray();
+    }
+
+    private static int WriteVarint(Span<byte> target, uint value)
+    {
+        int count = 0;
+        while (value >= 0x80)
+        {
+            target[count++] = (byte)(value | 0x80);
+            value >>= 7;
+        }
+
+        target[count++] = (byte)value;
+        return count;
+    }
+}
+
+/// <summary>Where the parts of a plain request lie in its payload.</summary>
+/// <param name="Method">The method's name, in UTF-8.</param>
+/// <param name="Id">The id that the reply repeats.</param>
+/// <param name="HasContext">Whether the caller sent a context, an empty one.</param>
+/// <param name="Timeout">Milliseconds that the caller waits; null where it did not say.</param>
+/// <param name="BodyStart">Where the body begins.</param>
+internal readonly record struct PlainRequest(
+    Range Method, Range Id, bool HasContext, uint? Timeout, int BodyStart);
