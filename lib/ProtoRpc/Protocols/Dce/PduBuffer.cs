@@ -4,8 +4,8 @@ namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>The bytes that came and are not used yet, in one piece,
 /// so that a whole PDU can be used in place.</summary>
-/// <remarks>Grows when it is full of received bytes, or in the middle of a message, never because a length was
-/// claimed. Not thread-safe.</remarks>
+/// <remarks>Grows when it is full of received bytes, or in the middle of a message, never because a length
+/// was claimed. Not thread-safe.</remarks>
 internal sealed class PduBuffer : IDisposable
 {
     private const int InitialSize = 8 * 1024;

@@ -6,8 +6,8 @@ namespace ProtoRpc.Protocols.Native;
 
 /// <summary>The headers of calls that carry no metadata and do not fail: nearly all. They are written and
 /// read in place, because header messages cost more than all else in an empty call.</summary>
-/// <remarks>The bytes are those of <see cref="NativeHeaders"/>. Headers that have more, or the same in another
-/// order, are not read here.</remarks>
+/// <remarks>The bytes are those of <see cref="NativeHeaders"/>. Headers that have more, or the same in
+/// another order, are not read here.</remarks>
 internal static class PlainHeaders
 {
     /// <summary>Octets of the ids that clients of ours write.</summary>
@@ -24,7 +24,8 @@ internal static class PlainHeaders
     private const int ShortLength = 0x80;
     private const int MaxVarint32Bytes = 5;
 
-    private static readonly byte[] TimeoutTag = Varint(ProtorpcTransportExtensions.TimeoutMs.FieldNumber << 3);
+    private static readonly byte[] TimeoutTag =
+        Varint(ProtorpcTransportExtensions.TimeoutMs.FieldNumber << 3);
 
     /// <summary>Writes what goes before a request.</summary>
     /// <param name="output">Where to.</param>

@@ -174,8 +174,9 @@ public static class PlainHeadersTests
     {
         byte[] other = [.. Id];
         other[^1]++;
-        byte[] failed = Framed(new RpcResponseHeader { MessageId = ByteString.CopyFrom(Id), Success = false });
-        byte[] whole = Framed(new RpcResponseHeader { MessageId = ByteString.CopyFrom(Id) });
+        ByteString id = ByteString.CopyFrom(Id);
+        byte[] failed = Framed(new RpcResponseHeader { MessageId = id, Success = false });
+        byte[] whole = Framed(new RpcResponseHeader { MessageId = id });
 
         Assert.False(PlainHeaders.TryReadResponse(whole, other, out _));
         Assert.False(PlainHeaders.TryReadResponse(failed, Id, out _));
