@@ -60,7 +60,7 @@ internal class PSObjectModel : IObjectModel
         }
 
         PSObject result = Build(source, [.. fields.Select(field => field.Name)], values, isElement);
-        if (!source.Unknown.IsEmpty)
+        if (!source.UnknownFieldBytes.IsEmpty)
         {
             _sources.Add(result, source);
         }

@@ -1,3 +1,4 @@
+using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 
@@ -34,6 +35,11 @@ public sealed partial class DynamicMessage
             }
 
             FieldLayout field = LayoutOf(info);
+            if (TryStore(field, value))
+            {
+                return;
+            }
+
             DynamicMessage holder = new ObjectReader(Setting, Type).ReadMembers(
                 Layout, this, [new KeyValuePair<string, object?>(name, value)], 0);
             if (!holder.Has(field))
@@ -49,6 +55,36 @@ public sealed partial class DynamicMessage
                 StoreScalar(field, holder.Scalars[field.Slot]);
             }
         }
+    }
+
+    // Stores a value that is what the mapper would make of it.
+    private bool TryStore(FieldLayout field, object value)
+    {
+        if (field.IsRepeated)
+        {
+            return false;
+        }
+        bool isReference = value switch
+        {
+            // The empty one is the choice of a oneof, or none; half a surrogate pair is an error.
+            string { Length: > 0 } text => field.Kind == RpcFieldKind.String && Ascii.IsValid(text),
+            byte[] { Length: > 0 } => field.Kind == RpcFieldKind.Bytes,
+            DynamicMessage message => field.IsMessage && message.Layout == field.Message,
+            _ => false,
+        };
+        if (isReference)
+        {
+            StoreReference(field, value);
+            return true;
+        }
+        // There is more than one NaN.
+        if (field.IsReference || field.ClosedNumbers is not null || value is double.NaN or float.NaN
+            || !ScalarValue.TryUnbox(field.Kind, value, out ulong bits))
+        {
+            return false;
+        }
+        StoreScalar(field, bits);
+        return true;
     }
 
     private RpcFieldInfo FieldOf(string name)

@@ -54,8 +54,7 @@ public sealed partial class DynamicMessage
     /// <inheritdoc/>
     public void InternalWriteTo(ref WriteContext ctx)
     {
-        CheckRequired();
-        using WireWriter writer = Encode();
+        using WireWriter writer = EncodeComplete();
         ProtobufContexts.WriteAll(ref ctx, writer.Written);
     }
 }

@@ -12,23 +12,10 @@ namespace ProtoRpc;
 /// bytes and messages as they are.</remarks>
 public sealed partial class DynamicMessage
 {
-    // Internal fields, not properties: the codec, the mapper and the comparer work on them directly.
-    internal readonly MessageLayout Layout;
-    internal readonly ulong[] Scalars;
-    internal readonly object?[] References;
-    internal UnknownFields Unknown;
-
     /// <summary>An empty message.</summary>
     public DynamicMessage(RpcMessageInfo type)
         : this(MessageLayout.For(type))
     {
-    }
-
-    internal DynamicMessage(MessageLayout layout)
-    {
-        Layout = layout;
-        Scalars = layout.ScalarCount == 0 ? [] : new ulong[layout.ScalarCount];
-        References = layout.ReferenceCount == 0 ? [] : new object?[layout.ReferenceCount];
     }
 
     /// <summary>The message's type.</summary>
@@ -39,7 +26,8 @@ public sealed partial class DynamicMessage
 
     /// <summary>The fields that the type does not have and the numbers that its closed enums do not have, as
     /// they came; they are written again.</summary>
-    public ReadOnlySpan<byte> UnknownFieldBytes => Unknown.Bytes;
+    public ReadOnlySpan<byte> UnknownFieldBytes =>
+        _more is UnknownFields unknown ? unknown.Bytes : [];
 
     /// <summary>Reads a message and checks its required fields.</summary>
     /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
@@ -82,8 +70,14 @@ public sealed partial class DynamicMessage
     internal static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes, int maxElements)
     {
         DynamicMessage message = new(type);
-        message.MergeFrom(bytes, maxElements);
-        message.CheckRequired();
+        if (message.MergeFrom(bytes, maxElements))
+        {
+            message.Layout.Watch?.Invoke(MessagePass.CheckRequired);
+        }
+        else
+        {
+            message.CheckRequired();
+        }
         return message;
     }
 
@@ -93,11 +87,13 @@ public sealed partial class DynamicMessage
     public void MergeFrom(ReadOnlySpan<byte> bytes) => MessageDecoder.Merge(this, bytes);
 
     /// <summary>The same for what comes from a peer.</summary>
-    internal void MergeFrom(ReadOnlySpan<byte> bytes, int maxElements)
+    /// <returns>Whether all that was read has its required fields; otherwise they have to be looked
+    /// for.</returns>
+    internal bool MergeFrom(ReadOnlySpan<byte> bytes, int maxElements)
     {
         ElementBudget budget = new(Type, maxElements);
         budget.AddBytes(bytes.Length);
-        MessageDecoder.Merge(this, bytes, ref budget);
+        return MessageDecoder.Merge(this, bytes, ref budget);
     }
 
     /// <summary>The message's bytes.</summary>
@@ -105,8 +101,7 @@ public sealed partial class DynamicMessage
     /// deep.</exception>
     public byte[] ToByteArray()
     {
-        CheckRequired();
-        using WireWriter writer = Encode();
+        using WireWriter writer = EncodeComplete();
         return writer.Written.ToArray();
     }
 
@@ -116,8 +111,7 @@ public sealed partial class DynamicMessage
     /// deep.</exception>
     public int WriteTo(IBufferWriter<byte> output)
     {
-        CheckRequired();
-        using WireWriter writer = Encode();
+        using WireWriter writer = EncodeComplete();
         output.Write(writer.Written);
         return writer.Length;
     }
@@ -147,6 +141,23 @@ public sealed partial class DynamicMessage
     /// empty.</summary>
     public bool Has(RpcFieldInfo field) => Has(LayoutOf(field));
 
+    /// <summary>Sets a field to a number or bool of its exact type, clearing others of its oneof.</summary>
+    /// <remarks>The value is not boxed.</remarks>
+    /// <exception cref="RpcException">InvalidArgument: the value has another type;
+    /// <see cref="MessageMapper"/> converts.</exception>
+    public void Set<T>(RpcFieldInfo field, T value)
+        where T : struct
+    {
+        FieldLayout layout = LayoutOf(field);
+        if (layout.IsReference || !ScalarValue.TryConvert(layout.Kind, value, out ulong bits))
+        {
+            Set(field, (object)value);
+            return;
+        }
+        FieldValues.CheckClosedEnum(layout, bits);
+        StoreScalar(layout, bits);
+    }
+
     /// <summary>Sets a field to a value of its exact type, clearing others of its oneof.</summary>
     /// <remarks>A repeated field takes any sequence of the exact element type, a map any dictionary; both are
     /// copied.</remarks>
@@ -174,7 +185,13 @@ public sealed partial class DynamicMessage
     public void Clear(RpcFieldInfo field) => Clear(LayoutOf(field));
 
     /// <summary>Removes what the type does not know.</summary>
-    public void ClearUnknownFields() => Unknown.Clear();
+    public void ClearUnknownFields()
+    {
+        if (_more is UnknownFields unknown)
+        {
+            _more = unknown.Store;
+        }
+    }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal bool HasScalar(FieldLayout field) => field.PresenceMask != 0
@@ -198,7 +215,7 @@ public sealed partial class DynamicMessage
         {
             Choose(field);
         }
-        ulong[] scalars = Scalars;
+        ScalarSlots scalars = Scalars;
         scalars[field.Slot] = value;
         scalars[field.PresenceWord] |= field.PresenceMask;
     }
@@ -271,6 +288,21 @@ public sealed partial class DynamicMessage
 
     /// <summary>The message's bytes, in pooled memory. Required fields are not checked.</summary>
     internal WireWriter Encode() => Encode(Array.MaxLength, "message");
+
+    /// <summary>The same, with all required fields.</summary>
+    internal WireWriter EncodeComplete()
+    {
+        WireWriter writer = Encode();
+        if (!writer.IsIncomplete)
+        {
+            Layout.Watch?.Invoke(MessagePass.CheckRequired);
+            return writer;
+        }
+        writer.Dispose();
+        CheckRequired();
+        // Another thread has set the fields meanwhile.
+        return Encode();
+    }
 
     /// <summary>The same for a message that is sent.</summary>
     /// <param name="maxBytes">The most that it may have.</param>

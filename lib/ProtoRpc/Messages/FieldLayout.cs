@@ -88,6 +88,9 @@ internal sealed class FieldLayout
     /// oneof.</summary>
     public int CaseSlot { get; internal set; } = -1;
 
+    /// <summary>How it is read and written.</summary>
+    public FieldWay Way { get; private set; }
+
     /// <summary>The layout of a message, a group or a map's entry.</summary>
     /// <remarks>Found when it is first needed, for types contain themselves.</remarks>
     public MessageLayout Message => _message ??= MessageLayout.For(Info.MessageType!);
@@ -97,4 +100,19 @@ internal sealed class FieldLayout
 
     /// <summary>The value of a map.</summary>
     public FieldLayout Value => Message.Fields[1];
+
+    /// <summary>Finds the way, once it is known where the field lies.</summary>
+    public void FindWay() => Way = Kind switch
+    {
+        _ when IsMap || IsMessageSetItem || CaseSlot >= 0 || ClosedNumbers is not null => FieldWay.Other,
+        RpcFieldKind.Message => IsRepeated ? FieldWay.Messages : FieldWay.Message,
+        RpcFieldKind.Group => FieldWay.Other,
+        _ when IsRepeated => FieldWay.Other,
+        RpcFieldKind.String => FieldWay.String,
+        RpcFieldKind.Bytes => FieldWay.Bytes,
+        RpcFieldKind.Int64 or RpcFieldKind.UInt64 => FieldWay.Varint,
+        RpcFieldKind.Int32 or RpcFieldKind.Enum => FieldWay.Int32,
+        RpcFieldKind.Fixed64 or RpcFieldKind.SFixed64 or RpcFieldKind.Double => FieldWay.Fixed64,
+        _ => FieldWay.Scalar,
+    };
 }

@@ -13,8 +13,8 @@ internal static class MessageComparer
             return true;
         }
         if (right is null || left.Layout != right.Layout ||
-            !left.Scalars.AsSpan().SequenceEqual(right.Scalars) ||
-            !left.Unknown.Bytes.SequenceEqual(right.Unknown.Bytes))
+            !left.Scalars.SequenceEqual(right.Scalars) ||
+            !left.UnknownFieldBytes.SequenceEqual(right.UnknownFieldBytes))
         {
             return false;
         }
@@ -40,10 +40,7 @@ internal static class MessageComparer
         RuntimeHelpers.EnsureSufficientExecutionStack();
         HashCode hash = default;
         hash.Add(RuntimeHelpers.GetHashCode(message.Layout));
-        foreach (ulong scalar in message.Scalars)
-        {
-            hash.Add(scalar);
-        }
+        message.Scalars.AddTo(ref hash);
         foreach (FieldLayout field in message.Layout.Fields)
         {
             if (field.IsReference && message.Has(field))
@@ -52,7 +49,7 @@ internal static class MessageComparer
                 hash.Add(HashOf(message.References[field.Slot]!));
             }
         }
-        hash.AddBytes(message.Unknown.Bytes);
+        hash.AddBytes(message.UnknownFieldBytes);
         return hash.ToHashCode();
     }
 

@@ -6,9 +6,9 @@ namespace ProtoRpc.Messages;
 /// <summary>What is the same for all messages of a type: where each field lies, and how it is
 /// found.</summary>
 /// <remarks>
-/// A message is one array of scalars and one of references. The scalars begin with the presence bits, then
-/// come the cases of the oneofs, then the values. Immutable but for what is found when first needed; safe for
-/// many threads.
+/// A message is a row of scalars and one of references. The scalars begin with the presence bits, then come
+/// the cases of the oneofs, then the values. Immutable but for what is found when first needed; safe for many
+/// threads.
 /// </remarks>
 internal sealed class MessageLayout
 {
@@ -20,8 +20,6 @@ internal sealed class MessageLayout
     private const int BitsPerWord = 64;
     private const int MinDenseNumbers = 64;
     private const int DenseNumbersPerField = 8;
-
-    private static readonly ConditionalWeakTable<RpcMessageInfo, MessageLayout> Known = [];
 
     private readonly FieldLayout?[] _byNumber;
     private readonly FrozenDictionary<int, FieldLayout>? _byLargeNumber;
@@ -45,6 +43,10 @@ internal sealed class MessageLayout
         Extensions = Fields.Where(field => field.Info.IsExtension).ToArray();
         Required = Fields.Where(field => field.Info.IsRequired).ToArray();
         AssignSlots();
+        Shape = MessageShape.Of(ScalarCount - DynamicMessage.OwnScalars, ReferenceCount);
+        IsWide = Shape?.IsWide == true;
+        ScalarOffset = Shape?.ScalarOffset ?? 0;
+        ReferenceOffset = Shape?.ReferenceOffset ?? 0;
         RequiredBits = Required.Where(field => !field.IsReference)
             .GroupBy(field => field.PresenceWord, field => field.PresenceMask)
             .Select(word => (word.Key, word.Aggregate((bits, bit) => bits | bit)))
@@ -94,6 +96,18 @@ internal sealed class MessageLayout
 
     public int ReferenceCount { get; private set; }
 
+    /// <summary>How the stores of messages are made; null where they need none.</summary>
+    public MessageShape? Shape { get; }
+
+    /// <summary>Whether the values in a store lie in arrays.</summary>
+    public bool IsWide { get; }
+
+    /// <summary>Where the scalars lie in a store.</summary>
+    public nint ScalarOffset { get; }
+
+    /// <summary>Where the references lie in a store.</summary>
+    public nint ReferenceOffset { get; }
+
     /// <summary>The fields in declared order, as objects show them, without extensions.</summary>
     public FieldLayout[] Shown => _shown ??= Type.Fields.Select(info => Find(info.Number)!).ToArray();
 
@@ -131,9 +145,14 @@ internal sealed class MessageLayout
 
     /// <summary>The layout of a type, compiled once.</summary>
     public static MessageLayout For(RpcMessageInfo type) =>
-        Known.TryGetValue(type, out MessageLayout? layout)
-            ? layout
-            : Known.GetValue(type, missing => new MessageLayout(missing));
+        Volatile.Read(ref type.Layout) is { } layout ? Unsafe.As<MessageLayout>(layout) : Compile(type);
+
+    private static MessageLayout Compile(RpcMessageInfo type)
+    {
+        // All threads get the one that was there first: messages are of the same type if their layout is.
+        MessageLayout layout = new(type);
+        return (MessageLayout?)Interlocked.CompareExchange(ref type.Layout, layout, null) ?? layout;
+    }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public FieldLayout? Find(int number) =>
@@ -170,6 +189,7 @@ internal sealed class MessageLayout
         foreach (FieldLayout field in Fields)
         {
             field.Slot = field.IsReference ? ReferenceCount++ : ScalarCount++;
+            field.FindWay();
         }
     }
 }

@@ -30,7 +30,7 @@ internal static class MessageMerger
                 target.StoreScalar(field, source.Scalars[field.Slot]);
             }
         }
-        target.Unknown.Append(source.Unknown.Bytes.ToArray());
+        target.AppendUnknown(source.UnknownFieldBytes.ToArray());
     }
 
     private static void MergeReference(DynamicMessage target, FieldLayout field, object value)

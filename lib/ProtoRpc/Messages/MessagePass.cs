@@ -6,6 +6,7 @@ internal enum MessagePass
     /// <summary>The message is written in binary.</summary>
     Encode,
 
-    /// <summary>The required fields are looked for, here and in nested messages.</summary>
+    /// <summary>The required fields are looked for, here and in nested messages, on their own or while the
+    /// message is read.</summary>
     CheckRequired,
 }

@@ -54,10 +54,10 @@ internal static class MessageText
                     break;
             }
         }
-        if (!message.Unknown.IsEmpty)
+        if (!message.UnknownFieldBytes.IsEmpty)
         {
             Separate(text).Append(
-                CultureInfo.InvariantCulture, $"# {message.Unknown.Bytes.Length} unknown bytes");
+                CultureInfo.InvariantCulture, $"# {message.UnknownFieldBytes.Length} unknown bytes");
         }
     }
 

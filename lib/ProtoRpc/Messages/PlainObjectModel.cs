@@ -49,7 +49,7 @@ public sealed class PlainObjectModel : IObjectModel
         {
             members.Add(fields[i].Name, values[i]);
         }
-        if (!source.Unknown.IsEmpty)
+        if (!source.UnknownFieldBytes.IsEmpty)
         {
             _sources.Add(members, source);
         }

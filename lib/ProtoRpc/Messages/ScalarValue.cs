@@ -51,6 +51,22 @@ internal static class ScalarValue
         _ => (int)bits,
     };
 
+    /// <summary>The bits of a value of exactly the kind's type, which is not boxed.</summary>
+    public static bool TryConvert<T>(RpcFieldKind kind, T value, out ulong bits)
+        where T : struct
+    {
+        // The compiler of the runtime keeps one of the branches for each T, and the box of none.
+        bits = typeof(T) == typeof(int) ? Of((int)(object)value)
+            : typeof(T) == typeof(uint) ? (uint)(object)value
+            : typeof(T) == typeof(long) ? (ulong)(long)(object)value
+            : typeof(T) == typeof(ulong) ? (ulong)(object)value
+            : typeof(T) == typeof(float) ? Of((float)(object)value)
+            : typeof(T) == typeof(double) ? Of((double)(object)value)
+            : typeof(T) == typeof(bool) && (bool)(object)value ? 1UL
+            : 0;
+        return TypeOf(kind) == typeof(T);
+    }
+
     /// <summary>The bits of a value of exactly the kind's type.</summary>
     public static bool TryUnbox(RpcFieldKind kind, object? value, out ulong bits)
     {

@@ -8,6 +8,10 @@ namespace ProtoRpc;
 /// <summary>A message type.</summary>
 public sealed class RpcMessageInfo
 {
+    /// <summary>How the messages of this type are laid out: found and kept by whoever makes
+    /// messages.</summary>
+    internal object? Layout;
+
     private readonly FieldFeatures _features;
     private readonly Lazy<MessageFields> _members;
 

@@ -14,6 +14,14 @@ public static class RequiredFieldsTests
     }
 
     [Fact]
+    public static void A_message_that_comes_in_parts_is_complete_with_the_last()
+    {
+        const string Parts = "08 01 12 01 61 1B 1C 1B 09 000000000000F03F 1C 22 00 30 01";
+
+        Assert.Equal(Compact(Complete), Hex(Parse("proto2.Required", Parts)));
+    }
+
+    [Fact]
     public static void All_missing_fields_are_named_with_their_paths()
     {
         RpcException e = Refused("proto2.Required", Bytes("08 01 1B 1C 2A 02 08 01"));

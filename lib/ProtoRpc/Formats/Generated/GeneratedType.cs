@@ -105,7 +105,7 @@ internal sealed class GeneratedType
             using CodedOutputStream output = new(bytes);
             fields.WriteTo(output);
             output.Flush();
-            to.Unknown.Append(bytes);
+            to.AppendUnknown(bytes);
         }
     }
 

@@ -33,9 +33,9 @@ internal sealed class GeneratedViews(bool showUnknown, Action refuseIncomplete)
     /// <summary>Takes a view back.</summary>
     public void Release(DynamicMessage view)
     {
-        Array.Clear(view.Scalars);
-        Array.Clear(view.References);
-        view.Unknown.Clear();
+        view.Scalars.Clear();
+        view.References.Clear();
+        view.ClearUnknownFields();
         PoolOf(view.Layout).Free.Push(view);
     }
 

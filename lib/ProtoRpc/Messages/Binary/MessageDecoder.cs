@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using System.Text;
 using System.Text.Unicode;
 
@@ -6,22 +7,26 @@ namespace ProtoRpc.Messages.Binary;
 
 /// <summary>Reads protobuf's binary format into a <see cref="DynamicMessage"/>, merging with what it
 /// holds.</summary>
-internal static class MessageDecoder
+internal static partial class MessageDecoder
 {
-    public static void Merge(DynamicMessage message, ReadOnlySpan<byte> bytes)
+    /// <returns>Whether all that was read has its required fields; otherwise they may be missing, or come in
+    /// another part of the same message.</returns>
+    public static bool Merge(DynamicMessage message, ReadOnlySpan<byte> bytes)
     {
         ElementBudget unlimited = ElementBudget.Unlimited;
-        Merge(message, bytes, ref unlimited);
+        return Merge(message, bytes, ref unlimited);
     }
 
     /// <param name="message">What is filled.</param>
     /// <param name="bytes">Its bytes.</param>
     /// <param name="budget">What it may be made of; less by what it was made of afterwards.</param>
-    public static void Merge(DynamicMessage message, ReadOnlySpan<byte> bytes, ref ElementBudget budget)
+    /// <returns>Whether all that was read has its required fields.</returns>
+    public static bool Merge(DynamicMessage message, ReadOnlySpan<byte> bytes, ref ElementBudget budget)
     {
         WireReader reader = new(bytes, message.Type, budget);
         ReadFields(ref reader, message, 0);
         budget = reader.Budget;
+        return reader.IsComplete;
     }
 
     /// <param name="reader">Where the bytes come from.</param>
@@ -30,45 +35,118 @@ internal static class MessageDecoder
     private static void ReadFields(ref WireReader reader, DynamicMessage message, uint endTag)
     {
         MessageLayout layout = message.Layout;
+        ScalarSlots scalars = message.Scalars;
+        Span<object?> references = message.References;
         while (!reader.AtEnd)
         {
             int start = reader.Position;
             uint tag = reader.ReadTag();
             FieldLayout? field = layout.Find((int)(tag >> WireType.TagBits));
-            if (field is not null && tag == field.Tag)
+            if (field is null || tag != field.Tag)
             {
-                if (field.IsRepeated)
+                if (!ReadOther(ref reader, message, field, tag, start, endTag))
                 {
-                    ReadElement(ref reader, message, field, start);
+                    reader.Require(message);
+                    return;
                 }
-                else
-                {
-                    ReadSingle(ref reader, message, field, start);
-                }
+                continue;
             }
-            else if (field is not null && tag == field.PackedTag)
+            // The common fields in the way of their own: nothing to look at but their slot.
+            ulong value;
+            switch (field.Way)
             {
-                ReadPacked(ref reader, message, field);
+                case FieldWay.Varint:
+                    value = reader.ReadVarint();
+                    break;
+                case FieldWay.Int32:
+                    value = ScalarValue.Of((int)reader.ReadVarint());
+                    break;
+                case FieldWay.Fixed64:
+                    value = reader.ReadFixed64();
+                    break;
+                case FieldWay.Scalar:
+                    value = ReadScalar(ref reader, field.Kind);
+                    break;
+                case FieldWay.String:
+                    references[field.Slot] = Kept(field, ReadString(ref reader, field));
+                    continue;
+                case FieldWay.Bytes:
+                    references[field.Slot] = Kept(field, reader.ReadBytes());
+                    continue;
+                case FieldWay.Message:
+                    DynamicMessage child = Unsafe.As<DynamicMessage?>(references[field.Slot])
+                        ?? reader.NewMessage(field.Message);
+                    references[field.Slot] = child;
+                    ReadNested(ref reader, child);
+                    continue;
+                case FieldWay.Messages:
+                    ReadMessages(ref reader, ref references[field.Slot], field, tag);
+                    continue;
+                default:
+                    if (field.IsRepeated)
+                    {
+                        ReadElement(ref reader, message, field, start);
+                    }
+                    else
+                    {
+                        ReadSingle(ref reader, message, field, start);
+                    }
+                    continue;
             }
-            else if (tag == endTag)
-            {
-                return;
-            }
-            else if (tag == MessageSetItem.StartTag && layout.IsMessageSet)
-            {
-                ReadItem(ref reader, message, start);
-            }
-            else
-            {
-                // Also a known field with the wire type of another: it may have had another type.
-                reader.Skip(tag);
-                message.Unknown.Append(reader.Since(start));
-            }
+            scalars[field.Slot] = value;
+            scalars[field.PresenceWord] |= field.PresenceMask;
         }
         if (endTag != 0)
         {
             throw reader.Truncated("a group", reader.Position);
         }
+        reader.Require(message);
+    }
+
+    /// <summary>Reads what is no value of a field alone.</summary>
+    /// <returns>Whether the message goes on.</returns>
+    private static bool ReadOther(
+        ref WireReader reader, DynamicMessage message, FieldLayout? field, uint tag, int start, uint endTag)
+    {
+        if (field is not null && tag == field.PackedTag)
+        {
+            ReadPacked(ref reader, message, field);
+        }
+        else if (tag == endTag)
+        {
+            return false;
+        }
+        else if (tag == MessageSetItem.StartTag && message.Layout.IsMessageSet)
+        {
+            ReadItem(ref reader, message, start);
+        }
+        else
+        {
+            // Also a known field with the wire type of another: it may have had another type.
+            reader.Skip(tag);
+            message.AppendUnknown(reader.Since(start));
+        }
+        return true;
+    }
+
+    /// <summary>Reads a message of a list and those that follow it at once.</summary>
+    private static void ReadMessages(ref WireReader reader, ref object? slot, FieldLayout field, uint tag)
+    {
+        MessageLayout layout = field.Message;
+        if (slot is not List<DynamicMessage> list)
+        {
+            slot = list = new List<DynamicMessage>(reader.CountRun(tag));
+        }
+        do
+        {
+            DynamicMessage child = reader.NewMessage(layout);
+            int count = list.Count;
+            // Add would look at the class of each: the array of the list is of their base class.
+            CollectionsMarshal.SetCount(list, count + 1);
+            CollectionsMarshal.AsSpan(list)[count] = child;
+            ReadNested(ref reader, child);
+        }
+        while (reader.TryReadTag(tag));
     }
 
     private static void ReadSingle(
@@ -77,12 +155,10 @@ internal static class MessageDecoder
         switch (field.Kind)
         {
             case RpcFieldKind.String:
-                string text = ReadString(ref reader, field);
-                message.StoreReference(field, text.Length > 0 || field.HasPresence ? text : null);
+                message.StoreReference(field, Kept(field, ReadString(ref reader, field)));
                 break;
             case RpcFieldKind.Bytes:
-                byte[] bytes = reader.ReadBytes().ToArray();
-                message.StoreReference(field, bytes.Length > 0 || field.HasPresence ? bytes : null);
+                message.StoreReference(field, Kept(field, reader.ReadBytes()));
                 break;
             case RpcFieldKind.Message or RpcFieldKind.Group:
                 DynamicMessage child = message.References[field.Slot] as DynamicMessage
@@ -94,7 +170,7 @@ internal static class MessageDecoder
                 ulong value = ReadScalar(ref reader, field.Kind);
                 if (field.ClosedNumbers is { } known && !known.Contains((int)value))
                 {
-                    message.Unknown.Append(reader.Since(start));
+                    message.AppendUnknown(reader.Since(start));
                     break;
                 }
                 message.StoreScalar(field, value);
@@ -175,13 +251,13 @@ internal static class MessageDecoder
     {
         if (!record.IsEmpty)
         {
-            message.Unknown.Append(record);
+            message.AppendUnknown(record);
             return;
         }
         using WireWriter writer = new(0);
         writer.WriteVarint(value);
         writer.WriteVarint(field.Tag);
-        message.Unknown.Append(writer.Written);
+        message.AppendUnknown(writer.Written);
     }
 
     private static void ReadPacked(ref WireReader reader, DynamicMessage message, FieldLayout field)
@@ -193,6 +269,14 @@ internal static class MessageDecoder
         }
         reader.LeavePacked(outerEnd);
     }
+
+    // An empty value of a field without presence is none.
+
+    private static string? Kept(FieldLayout field, string text) =>
+        text.Length > 0 || field.HasPresence ? text : null;
+
+    private static byte[]? Kept(FieldLayout field, ReadOnlySpan<byte> bytes) =>
+        bytes.Length > 0 || field.HasPresence ? bytes.ToArray() : null;
 
     private static string ReadString(ref WireReader reader, FieldLayout field)
     {
@@ -225,10 +309,16 @@ internal static class MessageDecoder
         }
         else
         {
-            int outerEnd = reader.EnterMessage();
-            ReadFields(ref reader, child, 0);
-            reader.LeaveMessage(outerEnd);
+            ReadNested(ref reader, child);
         }
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private static void ReadNested(ref WireReader reader, DynamicMessage child)
+    {
+        int outerEnd = reader.EnterMessage();
+        ReadFields(ref reader, child, 0);
+        reader.LeaveMessage(outerEnd);
     }
 
     /// <summary>Reads an item of a MessageSet whose first tag was read;
@@ -242,7 +332,7 @@ internal static class MessageDecoder
         if (message.Layout.Find(item.TypeId) is not { } field)
         {
             // Its message is not looked at, as it was not before there was such a type.
-            message.Unknown.Append(reader.Since(start));
+            message.AppendUnknown(reader.Since(start));
             return;
         }
         int end = reader.Position;
@@ -250,71 +340,4 @@ internal static class MessageDecoder
         ReadSingle(ref reader, message, field, start);
         reader.Seek(end);
     }
-
-    private static void ReadMapEntry(
-        ref WireReader reader, DynamicMessage message, FieldLayout field, int start)
-    {
-        FieldLayout keyField = field.Key;
-        FieldLayout valueField = field.Value;
-        object? key = null;
-        object? value = null;
-        bool known = true;
-
-        reader.CountEntry();
-        int outerEnd = reader.EnterMessage();
-        while (!reader.AtEnd)
-        {
-            uint tag = reader.ReadTag();
-            if (tag == keyField.Tag)
-            {
-                key = ReadMapPart(ref reader, keyField, null);
-            }
-            else if (tag == valueField.Tag)
-            {
-                value = ReadMapPart(ref reader, valueField, value);
-                known = valueField.ClosedNumbers is not { } numbers || numbers.Contains((int)value);
-            }
-            else
-            {
-                reader.Skip(tag);
-            }
-        }
-        reader.LeaveMessage(outerEnd);
-
-        if (known)
-        {
-            message.MapOf(field)[key ?? DefaultMapPart(ref reader, keyField)] =
-                value ?? DefaultMapPart(ref reader, valueField);
-        }
-        else
-        {
-            message.Unknown.Append(reader.Since(start));
-        }
-    }
-
-    private static object ReadMapPart(ref WireReader reader, FieldLayout part, object? before)
-    {
-        switch (part.Kind)
-        {
-            case RpcFieldKind.String:
-                return ReadString(ref reader, part);
-            case RpcFieldKind.Bytes:
-                return reader.ReadBytes().ToArray();
-            case RpcFieldKind.Message or RpcFieldKind.Group:
-                DynamicMessage child = before as DynamicMessage ?? reader.NewMessage(part.Message);
-                ReadMessage(ref reader, child, part);
-                return child;
-            default:
-                return ScalarValue.Box(part.Kind, ReadScalar(ref reader, part.Kind));
-        }
-    }
-
-    private static object DefaultMapPart(ref WireReader reader, FieldLayout part) => part.Kind switch
-    {
-        RpcFieldKind.Message or RpcFieldKind.Group => reader.NewMessage(part.Message),
-        RpcFieldKind.String => "",
-        RpcFieldKind.Bytes => Array.Empty<byte>(),
-        RpcFieldKind.Enum => part.Enum!.Values[0].Value,
-        _ => ScalarValue.Box(part.Kind, 0),
-    };
 }

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace ProtoRpc.Messages.Binary;
@@ -23,29 +24,72 @@ internal static class MessageEncoder
             };
         }
 
-        writer.WriteRaw(message.Unknown.Bytes);
-        FieldLayout[] fields = message.Layout.Fields;
+        ReadOnlySpan<byte> unknown = message.UnknownFieldBytes;
+        if (!unknown.IsEmpty)
+        {
+            writer.WriteRaw(unknown);
+        }
+        MessageLayout layout = message.Layout;
+        if (layout.Required.Length > 0 && !RequiredFields.HasOwn(message))
+        {
+            writer.IsIncomplete = true;
+        }
+        FieldLayout[] fields = layout.Fields;
+        ScalarSlots scalars = message.Scalars;
+        Span<object?> references = message.References;
         for (int i = fields.Length - 1; i >= 0; i--)
         {
             FieldLayout field = fields[i];
             if (field.IsReference)
             {
-                object? value = message.References[field.Slot];
-                if (value is not null)
+                if (references[field.Slot] is { } value)
                 {
                     WriteReference(ref writer, field, value, depth);
                 }
+                continue;
             }
-            else if (message.HasScalar(field))
+            ulong bits = scalars[field.Slot];
+            if (field.PresenceMask == 0 ? bits == 0 : (scalars[field.PresenceWord] & field.PresenceMask) == 0)
             {
-                WriteScalar(ref writer, field.Kind, message.Scalars[field.Slot]);
-                writer.WriteVarint(field.Tag);
+                continue;
+            }
+            switch (field.Way)
+            {
+                case FieldWay.Varint or FieldWay.Int32:
+                    writer.WriteVarint(bits, field.Tag);
+                    break;
+                case FieldWay.Fixed64:
+                    writer.WriteFixed64(bits, field.Tag);
+                    break;
+                default:
+                    WriteScalar(ref writer, field.Kind, bits, field.Tag);
+                    break;
             }
         }
     }
 
     private static void WriteReference(ref WireWriter writer, FieldLayout field, object value, int depth)
     {
+        // A slot never holds another type than its field's.
+        switch (field.Way)
+        {
+            case FieldWay.String:
+                writer.WriteString(Unsafe.As<string>(value), field.Tag);
+                return;
+            case FieldWay.Bytes:
+                writer.WriteBytes(Unsafe.As<byte[]>(value), field.Tag);
+                return;
+            case FieldWay.Message:
+                WriteNested(ref writer, field, Unsafe.As<DynamicMessage>(value), depth);
+                return;
+            case FieldWay.Messages:
+                List<DynamicMessage> messages = Unsafe.As<List<DynamicMessage>>(value);
+                for (int i = messages.Count - 1; i >= 0; i--)
+                {
+                    WriteNested(ref writer, field, messages[i], depth);
+                }
+                return;
+        }
         if (field.IsMap)
         {
             WriteMap(ref writer, field, (OrderedDictionary<object, object>)value, depth);
@@ -90,15 +134,13 @@ internal static class MessageEncoder
             case List<string> texts:
                 for (int i = texts.Count - 1; i >= 0; i--)
                 {
-                    writer.WriteString(texts[i]);
-                    writer.WriteVarint(field.Tag);
+                    writer.WriteString(texts[i], field.Tag);
                 }
                 break;
             case List<byte[]> values:
                 for (int i = values.Count - 1; i >= 0; i--)
                 {
-                    writer.WriteBytes(values[i]);
-                    writer.WriteVarint(field.Tag);
+                    writer.WriteBytes(values[i], field.Tag);
                 }
                 break;
             case List<int> numbers:
@@ -132,16 +174,19 @@ internal static class MessageEncoder
         int before = writer.Length;
         for (int i = values.Length - 1; i >= 0; i--)
         {
-            WriteScalar(ref writer, field.Kind, toBits(values[i]));
-            if (!field.IsPacked)
+            ulong bits = toBits(values[i]);
+            if (field.IsPacked)
             {
-                writer.WriteVarint(field.Tag);
+                WriteScalar(ref writer, field.Kind, bits);
+            }
+            else
+            {
+                WriteScalar(ref writer, field.Kind, bits, field.Tag);
             }
         }
         if (field.IsPacked && values.Length > 0)
         {
-            writer.WriteVarint((uint)(writer.Length - before));
-            writer.WriteVarint(field.PackedTag);
+            writer.WriteVarint((uint)(writer.Length - before), field.PackedTag);
         }
     }
 
@@ -154,8 +199,7 @@ internal static class MessageEncoder
             int before = writer.Length;
             WriteValue(ref writer, field.Value, value, depth + 1);
             WriteValue(ref writer, field.Key, key, depth + 1);
-            writer.WriteVarint((uint)(writer.Length - before));
-            writer.WriteVarint(field.Tag);
+            writer.WriteVarint((uint)(writer.Length - before), field.Tag);
         }
     }
 
@@ -167,17 +211,16 @@ internal static class MessageEncoder
                 WriteMessage(ref writer, field, message, depth);
                 return;
             case string text:
-                writer.WriteString(text);
+                writer.WriteString(text, field.Tag);
                 break;
             case byte[] bytes:
-                writer.WriteBytes(bytes);
+                writer.WriteBytes(bytes, field.Tag);
                 break;
             default:
                 ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
-                WriteScalar(ref writer, field.Kind, bits);
+                WriteScalar(ref writer, field.Kind, bits, field.Tag);
                 break;
         }
-        writer.WriteVarint(field.Tag);
     }
 
     private static void WriteMessage(
@@ -187,14 +230,26 @@ internal static class MessageEncoder
         {
             writer.WriteVarint(field.EndTag);
             WriteFields(ref writer, message, depth + 1);
+            writer.WriteVarint(field.Tag);
         }
         else
         {
-            int before = writer.Length;
-            WriteFields(ref writer, message, depth + 1);
-            writer.WriteVarint((uint)(writer.Length - before));
+            WriteNested(ref writer, field, message, depth);
         }
-        writer.WriteVarint(field.Tag);
+    }
+
+    private static void WriteNested(
+        ref WireWriter writer, FieldLayout field, DynamicMessage message, int depth)
+    {
+        int before = writer.Length;
+        WriteFields(ref writer, message, depth + 1);
+        writer.WriteVarint((uint)(writer.Length - before), field.Tag);
+    }
+
+    private static void WriteScalar(ref WireWriter writer, RpcFieldKind kind, ulong bits, uint tag)
+    {
+        WriteScalar(ref writer, kind, bits);
+        writer.WriteVarint(tag);
     }
 
     private static void WriteScalar(ref WireWriter writer, RpcFieldKind kind, ulong bits)

@@ -6,11 +6,11 @@ internal static class UnknownFieldFilter
 {
     public static void Restore(DynamicMessage message, DynamicMessage source)
     {
-        if (source.Layout != message.Layout || source.Unknown.IsEmpty)
+        if (source.Layout != message.Layout || source.UnknownFieldBytes.IsEmpty)
         {
             return;
         }
-        WireReader reader = new(source.Unknown.Bytes, source.Type);
+        WireReader reader = new(source.UnknownFieldBytes, source.Type);
         while (!reader.AtEnd)
         {
             int start = reader.Position;
@@ -21,7 +21,7 @@ internal static class UnknownFieldFilter
             FieldLayout? field = message.Layout.Find((int)(tag >> WireType.TagBits));
             if (field is null || field.IsRepeated || !message.Has(field))
             {
-                message.Unknown.Append(reader.Since(start));
+                message.AppendUnknown(reader.Since(start));
             }
         }
     }

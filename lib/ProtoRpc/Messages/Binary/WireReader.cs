@@ -21,6 +21,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
     private int _end = bytes.Length;
     private int _depth;
     private ElementBudget _budget = budget;
+    private bool _incomplete;
 
     /// <summary>A reader of what is no longer a peer's.</summary>
     public WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
@@ -34,6 +35,9 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
 
     /// <summary>What is left for it to be made of.</summary>
     public readonly ElementBudget Budget => _budget;
+
+    /// <summary>Whether no message that was read lacks a required field of its own.</summary>
+    public readonly bool IsComplete => !_incomplete;
 
     public readonly ReadOnlySpan<byte> Since(int start) => _bytes[start.._position];
 
@@ -159,6 +163,61 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         int start = _position;
         _position = start + length;
         return _bytes.Slice(start, length);
+    }
+
+    /// <summary>Looks at the required fields of a message at its end.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Require(DynamicMessage message)
+    {
+        if (message.Layout.Required.Length > 0 && !RequiredFields.HasOwn(message))
+        {
+            _incomplete = true;
+        }
+    }
+
+    /// <summary>Reads a tag if it is this one and is written in one byte, as most are.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool TryReadTag(uint tag)
+    {
+        if (_position < _end && At(_position) == tag && tag < 0x80)
+        {
+            _position++;
+            return true;
+        }
+        return false;
+    }
+
+    /// <summary>How many fields with a tag follow each other, the first one's tag being read.</summary>
+    /// <remarks>Damaged ones end it: reading refuses them.</remarks>
+    public readonly int CountRun(uint tag)
+    {
+        int count = 1;
+        int position = _position;
+        while (TryPeekVarint(ref position, out ulong length) && length <= (ulong)(_end - position))
+        {
+            position += (int)length;
+            if (!TryPeekVarint(ref position, out ulong next) || next != tag)
+            {
+                break;
+            }
+            count++;
+        }
+        return count;
+    }
+
+    private readonly bool TryPeekVarint(ref int position, out ulong value)
+    {
+        value = 0;
+        for (int shift = 0; shift < 7 * MaxTagBytes && position < _end; shift += 7)
+        {
+            ulong part = At(position++);
+            value |= (part & 0x7F) << shift;
+            if (part < 0x80)
+            {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// <summary>Goes one message deeper, to the end that its length says.</summary>

@@ -11,7 +11,8 @@ namespace ProtoRpc.Messages.Binary;
 /// to compute before or to keep. The buffer is pooled: dispose it.</remarks>
 internal ref struct WireWriter
 {
-    private const int MaxVarintBytes = 10;
+    // A length or value, and a tag: two varints of ten bytes at most.
+    private const int HeadRoom = 20;
     private const int MinBuffer = 256;
 
     // A message that is over the limit by less is written to its end, so that the error tells its size.
@@ -38,6 +39,9 @@ internal ref struct WireWriter
         _buffer = ArrayPool<byte>.Shared.Rent(Math.Clamp(sizeHint, MinBuffer, MaxRoom));
         _position = _end = Math.Min(_buffer.Length, MaxRoom);
     }
+
+    /// <summary>Whether a message was written that lacks a required field of its own.</summary>
+    public bool IsIncomplete { get; set; }
 
     /// <summary>Bytes written so far; what is written between two calls is as long as they differ.</summary>
     public readonly int Length => _end - _position;
@@ -74,88 +78,119 @@ internal ref struct WireWriter
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void WriteVarint(ulong value)
-    {
-        if (value < 0x80 && _position > 0)
-        {
-            _buffer[--_position] = (byte)value;
-            return;
-        }
-        WriteLongVarint(value);
-    }
+    public void WriteVarint(ulong value) => _position = VarintAt(Room(0), value);
 
-    private void WriteLongVarint(ulong value)
-    {
-        int size = VarintSize(value);
-        Span<byte> target = Take(size);
-        for (int i = 0; i < target.Length - 1; i++)
-        {
-            target[i] = (byte)(value | 0x80);
-            value >>= 7;
-        }
-        target[^1] = (byte)value;
-    }
-
+    /// <summary>Writes a varint and, before it, its field's tag.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void WriteFixed32(uint value) =>
-        BinaryPrimitives.WriteUInt32LittleEndian(Take(sizeof(uint)), value);
+    public void WriteVarint(ulong value, uint tag) => _position = VarintAt(VarintAt(Room(0), value), tag);
 
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void WriteFixed64(ulong value) =>
-        BinaryPrimitives.WriteUInt64LittleEndian(Take(sizeof(ulong)), value);
-
-    public void WriteRaw(ReadOnlySpan<byte> bytes) => bytes.CopyTo(Take(bytes.Length));
-
-    /// <summary>Writes bytes and, before them, their length.</summary>
-    public void WriteBytes(ReadOnlySpan<byte> bytes)
+    public void WriteFixed32(uint value)
     {
-        bytes.CopyTo(Take(bytes.Length));
-        WriteVarint((uint)bytes.Length);
+        int position = Room(sizeof(uint)) - sizeof(uint);
+        BinaryPrimitives.WriteUInt32LittleEndian(_buffer.AsSpan(position, sizeof(uint)), value);
+        _position = position;
     }
 
-    /// <summary>Writes text as UTF-8 and, before it, its length.</summary>
-    public void WriteString(string text)
+    public void WriteFixed64(ulong value)
+    {
+        int position = Room(sizeof(ulong)) - sizeof(ulong);
+        BinaryPrimitives.WriteUInt64LittleEndian(_buffer.AsSpan(position, sizeof(ulong)), value);
+        _position = position;
+    }
+
+    /// <summary>Writes 64 bits and, before them, their field's tag.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void WriteFixed64(ulong value, uint tag)
+    {
+        int position = Room(sizeof(ulong)) - sizeof(ulong);
+        BinaryPrimitives.WriteUInt64LittleEndian(_buffer.AsSpan(position, sizeof(ulong)), value);
+        _position = VarintAt(position, tag);
+    }
+
+    /// <summary>Writes bytes as they are.</summary>
+    public void WriteRaw(ReadOnlySpan<byte> bytes)
+    {
+        int position = Room(bytes.Length) - bytes.Length;
+        bytes.CopyTo(_buffer.AsSpan(position));
+        _position = position;
+    }
+
+    /// <summary>Writes bytes and, before them, their length and their field's tag.</summary>
+    public void WriteBytes(ReadOnlySpan<byte> bytes, uint tag)
+    {
+        int position = Room(bytes.Length) - bytes.Length;
+        bytes.CopyTo(_buffer.AsSpan(position));
+        _position = VarintAt(VarintAt(position, (uint)bytes.Length), tag);
+    }
+
+    /// <summary>Writes text as UTF-8 and, before it, its length and its field's tag.</summary>
+    public void WriteString(string text, uint tag)
     {
         // Most text is ASCII, where the length in bytes is known without looking.
-        Span<byte> target = Take(text.Length);
-        if (Ascii.FromUtf16(text, target, out _) != OperationStatus.Done)
+        int size = text.Length;
+        int position = Room(size) - size;
+        if (Ascii.FromUtf16(text, _buffer.AsSpan(position, size), out _) != OperationStatus.Done)
         {
-            _position += text.Length;
-            int size = Encoding.UTF8.GetByteCount(text);
-            Encoding.UTF8.GetBytes(text, Take(size));
-            WriteVarint((uint)size);
-            return;
+            size = Encoding.UTF8.GetByteCount(text);
+            position = Room(size) - size;
+            Encoding.UTF8.GetBytes(text, _buffer.AsSpan(position, size));
         }
-        WriteVarint((uint)text.Length);
+        _position = VarintAt(VarintAt(position, (uint)size), tag);
     }
 
-    private static int VarintSize(ulong value) => ((BitOperations.Log2(value | 1) * 9) + 73) / 64;
-
+    // Writes before a position for which there is room.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private Span<byte> Take(int size)
+    private readonly int VarintAt(int position, ulong value)
     {
-        if (_position < size)
+        if (value < 0x80)
+        {
+            _buffer[--position] = (byte)value;
+            return position;
+        }
+        return LongVarintAt(position, value);
+    }
+
+    private readonly int LongVarintAt(int position, ulong value)
+    {
+        position -= ((BitOperations.Log2(value) * 9) + 73) / 64;
+        byte[] buffer = _buffer;
+        int at = position;
+        while (value >= 0x80)
+        {
+            buffer[at++] = (byte)(value | 0x80);
+            value >>= 7;
+        }
+        buffer[at] = (byte)value;
+        return position;
+    }
+
+    /// <summary>Makes room before what was written, and for a length and a tag before that.</summary>
+    /// <returns>Where it was written to.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private int Room(int size)
+    {
+        if (_position - HeadRoom < size)
         {
             Grow(size);
         }
-        _position -= size;
-        return _buffer.AsSpan(_position, size);
+        return _position;
     }
 
     private void Grow(int size)
     {
         int written = Length;
-        long wanted = Math.Max(2L * _buffer.Length, (long)written + size + MaxVarintBytes);
-        if ((long)written + size > Array.MaxLength)
+        long needed = (long)written + size + HeadRoom;
+        if (needed > Array.MaxLength)
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
                 $"A message is larger than {Array.MaxLength} bytes. Send its parts in several messages.");
         }
-        if ((long)written + size > MaxRoom)
+        if (needed > MaxRoom)
         {
             throw MessageErrors.TooLarge(_what, $"at least {(long)written + size}", _maxBytes);
         }
+        long wanted = Math.Max(2L * _buffer.Length, needed);
         byte[] larger = ArrayPool<byte>.Shared.Rent((int)Math.Min(wanted, MaxRoom));
         int end = Math.Min(larger.Length, MaxRoom);
         Written.CopyTo(larger.AsSpan(end - written));
