@@ -76,6 +76,31 @@ Describe 'Import-RpcService' {
             Remove-Module Two
         }
 
+        It 'takes required fields from hashtables and objects of the pipeline' {
+            $search = Start-RpcListener "inproc://$(New-TestName)" -Handler @{
+                Search = { param($Request) @{ result = @{ url = "$($Request.query) $([int]$Request.page_number)" } } }
+            } -Schema (Join-Path $RepositoryRoot protos/search.proto)
+            $connection = Connect-RpcEndpoint $search.Endpoint[0] -Schema $search.Schema
+            $connection | Import-RpcService -Prefix Two
+            function Get-Url { process { $_.result[0].url } }
+
+            @{ query = 'a' } | Search-Two | Get-Url | Should -Be 'a 0'
+            [pscustomobject]@{ query = 'b'; other = 1 } | Search-Two -PageNumber 2 | Get-Url | Should -Be 'b 2'
+            @{ page_number = 3 }, [pscustomobject]@{ page_number = 4 } | Search-Two -Query c | Get-Url |
+                Should -Be 'c 3', 'c 4'
+            Search-Two -InputObject @{ query = 'd' } | Get-Url | Should -Be 'd 0'
+            'query,page_number', 'e,5' | ConvertFrom-Csv | Search-Two | Get-Url | Should -Be 'e 5'
+
+            @{ page_number = 1 }, [pscustomobject]@{ page_number = 1 }, @{ query = 'f' } |
+                Search-Two -ErrorAction SilentlyContinue -ErrorVariable failed | Get-Url | Should -Be 'f 0'
+            $failed.FullyQualifiedErrorId | Should -Be @(
+                'MissingRequiredField,Search-Two', 'MissingRequiredField,Search-Two')
+            $failed[1].ToString() | Should -BeLike 'Row 2:*query*required*'
+            Remove-Module Two
+            Disconnect-RpcEndpoint $connection
+            Stop-RpcListener $search
+        }
+
         It 'has the reply as its output type' {
             (Get-Command Get-TestOrder).OutputType.Name | Should -Be 'shop.Order'
         }

@@ -81,7 +81,7 @@ internal class PSObjectModel : IObjectModel
     // and cost more than all the rest of a reply. The constructor is public, but newer
     // than the reference assembly.
     [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
-    private static extern PSObject NewObject(int instanceMemberCapacity);
+    internal static extern PSObject NewObject(int instanceMemberCapacity);
 
     private static PSObject Build(
         DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values, bool isRow)

@@ -17,25 +17,28 @@ internal sealed class CommandRequest
     // Of the command line: the same for all objects, and before what these have.
     private readonly List<KeyValuePair<string, object?>> _given = [];
 
+    // Properties of objects of the pipeline that are names of fields: mostly all objects have the same.
+    private readonly HashSet<string> _ownNames = new(StringComparer.Ordinal);
+
     /// <param name="command">The command.</param>
-    /// <param name="bound">The parameters before the first object of the pipeline.</param>
     /// <param name="takesInput">Whether there is a pipeline.</param>
-    public CommandRequest(ServiceCommand command, IDictionary<string, object?> bound, bool takesInput)
+    public CommandRequest(ServiceCommand command, bool takesInput)
     {
         _command = command;
         _takesInput = takesInput;
-        foreach ((string name, object? value) in bound)
+    }
+
+    /// <summary>Adds a parameter of the command line, where it is one of a field.</summary>
+    public void Give(string name, object? value)
+    {
+        if (!IsNothing(value) && _command.FindByName(name) is { } parameter)
         {
-            if (command.FindByName(name) is { } parameter && !IsNothing(value))
-            {
-                _given.Add(new(parameter.Field.Name, value is SwitchParameter flag ? flag.ToBool() : value));
-            }
+            _given.Add(new(parameter.Field.Name, value is SwitchParameter flag ? flag.ToBool() : value));
         }
     }
 
     /// <summary>The next request.</summary>
-    /// <param name="bound">The parameters now. Of the fields, those of the command line and of earlier
-    /// objects are among them, too: the shell does not take them away.</param>
+    /// <param name="bound">The parameters now, among them the object of the pipeline.</param>
     /// <returns>Null for none: a method that takes a stream is called without a message.</returns>
     /// <exception cref="RpcException">InvalidArgument: the object has nothing of a request.</exception>
     public object? Next(IDictionary<string, object?> bound)
@@ -60,8 +63,13 @@ internal sealed class CommandRequest
         };
     }
 
-    private static bool IsNothing(object? value) => value is null
-        || value.Equals(RpcFieldTextAttribute.NoTime) || value.Equals(RpcFieldTextAttribute.NoDuration);
+    private static bool IsNothing(object? value) => value switch
+    {
+        null => true,
+        DateTimeOffset time => time == RpcFieldTextAttribute.NoTime,
+        TimeSpan span => span == RpcFieldTextAttribute.NoDuration,
+        _ => false,
+    };
 
     private OrderedDictionary Given()
     {
@@ -91,31 +99,55 @@ internal sealed class CommandRequest
         return request;
     }
 
-    // The values as they are, and not as the shell converted them: the mapper of messages leaves empty cells
-    // of a table out, and reads lists in them.
+    // The mapper of messages reads the values: it leaves empty cells of a table out, and reads lists in them.
     private object OfProperties(PSObject input)
     {
+        // As it is where it can be, so that what it has beside its properties is kept: unknown fields of a
+        // reply.
+        if (_given.Count == 0 && IsWhole(input))
+        {
+            return input;
+        }
+
         RpcMessageInfo type = _command.Method.RequestType;
         Dictionary<string, object?> found = new(StringComparer.Ordinal);
-        bool isWhole = _given.Count == 0;
         foreach (PSPropertyInfo property in input.Properties)
         {
-            string? name = _command.FindParameter(property.Name)?.Field.Name ?? NestedName(property.Name);
-            isWhole = isWhole && name is not null && type.FindField(property.Name)?.Name == name;
-            if (name is not null)
+            if (NameOf(property.Name) is { } name)
             {
                 found.TryAdd(name, property.Value);
             }
         }
 
-        if (found.Count == 0 && type.Fields.Count > 0)
+        return found.Count > 0 || type.Fields.Count == 0 ? ToRow(found) : throw NothingOf(input, type);
+    }
+
+    // Whether all properties have names of fields, so that nothing is to be left out.
+    private bool IsWhole(PSObject input)
+    {
+        bool isEmpty = true;
+        foreach (PSPropertyInfo property in input.Properties)
         {
-            throw NothingOf(input, type);
+            isEmpty = false;
+            if (_ownNames.Contains(property.Name))
+            {
+                continue;
+            }
+
+            string? name = NameOf(property.Name);
+            if (name is null || _command.Method.RequestType.FindField(property.Name)?.Name != name)
+            {
+                return false;
+            }
+
+            _ownNames.Add(property.Name);
         }
 
-        // As it is, so that what it has beside its properties is kept: unknown fields of a reply.
-        return isWhole ? input : ToRow(found);
+        return !isEmpty;
     }
+
+    private string? NameOf(string property) =>
+        _command.FindParameter(property)?.Field.Name ?? NestedName(property);
 
     // No dictionary, or empty texts would be values; but properties of the shell do not differ by case alone.
     private object ToRow(Dictionary<string, object?> found)
@@ -130,10 +162,10 @@ internal sealed class CommandRequest
             return found;
         }
 
-        PSObject row = new();
+        PSObject row = PSObjectModel.NewObject(found.Count);
         foreach ((string name, object? value) in found)
         {
-            row.Properties.Add(new PSNoteProperty(name, value));
+            row.Properties.Add(new PSNoteProperty(name, value), preValidated: true);
         }
 
         return row;

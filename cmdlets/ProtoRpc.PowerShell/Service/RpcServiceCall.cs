@@ -9,25 +9,42 @@ namespace ProtoRpc;
 /// them.</summary>
 public sealed class RpcServiceCall : IDisposable
 {
-    private static readonly HashSet<string> Own = new(StringComparer.OrdinalIgnoreCase)
-    {
-        nameof(InvokeRpcMethodCommand.Connection), nameof(InvokeRpcMethodCommand.Deadline),
-        nameof(InvokeRpcMethodCommand.Header), nameof(InvokeRpcMethodCommand.AsHashtable),
-        nameof(InvokeRpcMethodCommand.ThrottleLimit), nameof(InvokeRpcMethodCommand.AsJob),
-    };
-
     private readonly InvokeRpcMethodCommand _invoke;
     private readonly CommandRequest _request;
+
+    // Kept, so that an object of the pipeline takes no delegate of its own.
+    private readonly Func<object?> _next;
+    private IDictionary<string, object?> _bound;
 
     internal RpcServiceCall(
         RpcServiceModule module, ServiceCommand plan, PSCmdlet command, IDictionary<string, object?> bound)
     {
-        HashSet<string> given = new(bound.Keys.Where(Own.Contains), StringComparer.OrdinalIgnoreCase);
+        _bound = bound;
+        _next = () => _request!.Next(_bound);
+        HashSet<string> given = new(StringComparer.OrdinalIgnoreCase);
         _invoke = InvokeRpcMethodCommand.For(command, plan.Method, given);
         try
         {
-            _request = new CommandRequest(plan, bound, command.MyInvocation.ExpectingInput);
-            SetParameters(module, given, bound);
+            _request = new CommandRequest(plan, command.MyInvocation.ExpectingInput);
+            foreach ((string name, object? value) in bound)
+            {
+                if (SetOwn(name, value))
+                {
+                    given.Add(name);
+                }
+                else
+                {
+                    _request.Give(name, value);
+                }
+            }
+
+            if (_invoke.Connection is null && module.ConnectionFor(_invoke.CancellationOfCommand) is { } own)
+            {
+                // As if it were given: objects of the pipeline are messages, whatever they are.
+                _invoke.Connection = [own];
+                given.Add(nameof(_invoke.Connection));
+            }
+
             _invoke.BeginCommand();
         }
         catch (RpcException e)
@@ -38,8 +55,11 @@ public sealed class RpcServiceCall : IDisposable
     }
 
     /// <summary>Makes a call, or sends a message of a stream.</summary>
-    public void Process(IDictionary<string, object?> bound) =>
-        _invoke.ProcessCommand(() => _request.Next(bound));
+    public void Process(IDictionary<string, object?> bound)
+    {
+        _bound = bound;
+        _invoke.ProcessCommand(_next);
+    }
 
     /// <summary>Ends the stream, and waits for calls that run.</summary>
     public void End() => _invoke.EndCommand();
@@ -47,43 +67,31 @@ public sealed class RpcServiceCall : IDisposable
     /// <summary>Cancels what still runs.</summary>
     public void Dispose() => _invoke.Dispose();
 
-    private void SetParameters(
-        RpcServiceModule module, HashSet<string> given, IDictionary<string, object?> bound)
+    // Parameters of Invoke-RpcMethod; the others are fields.
+    private bool SetOwn(string name, object? value)
     {
-        if (bound.TryGetValue(nameof(_invoke.Connection), out object? connection))
+        switch (name)
         {
-            _invoke.Connection = (RpcConnection[])connection!;
-        }
-        else if (module.ConnectionFor(_invoke.CancellationOfCommand) is { } own)
-        {
-            // As if it were given: objects of the pipeline are messages, whatever they are.
-            _invoke.Connection = [own];
-            given.Add(nameof(_invoke.Connection));
-        }
-
-        if (bound.TryGetValue(nameof(_invoke.Deadline), out object? deadline))
-        {
-            _invoke.Deadline = (TimeSpan?)deadline;
-        }
-
-        if (bound.TryGetValue(nameof(_invoke.Header), out object? header))
-        {
-            _invoke.Header = (IDictionary)header!;
-        }
-
-        if (bound.TryGetValue(nameof(_invoke.AsHashtable), out object? asHashtable))
-        {
-            _invoke.AsHashtable = (SwitchParameter)asHashtable!;
-        }
-
-        if (bound.TryGetValue(nameof(_invoke.ThrottleLimit), out object? limit))
-        {
-            _invoke.ThrottleLimit = (int)limit!;
-        }
-
-        if (bound.TryGetValue(nameof(_invoke.AsJob), out object? asJob))
-        {
-            _invoke.AsJob = (SwitchParameter)asJob!;
+            case nameof(_invoke.Connection):
+                _invoke.Connection = (RpcConnection[])value!;
+                return true;
+            case nameof(_invoke.Deadline):
+                _invoke.Deadline = (TimeSpan?)value;
+                return true;
+            case nameof(_invoke.Header):
+                _invoke.Header = (IDictionary)value!;
+                return true;
+            case nameof(_invoke.AsHashtable):
+                _invoke.AsHashtable = (SwitchParameter)value!;
+                return true;
+            case nameof(_invoke.ThrottleLimit):
+                _invoke.ThrottleLimit = (int)value!;
+                return true;
+            case nameof(_invoke.AsJob):
+                _invoke.AsJob = (SwitchParameter)value!;
+                return true;
+            default:
+                return false;
         }
     }
 }

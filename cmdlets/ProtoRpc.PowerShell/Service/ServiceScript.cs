@@ -15,6 +15,12 @@ internal static class ServiceScript
     public const string Service = "$__rpcService";
 
     private const string Call = "$__rpcCall";
+
+    // The two ways to give a request. An object of the pipeline decides for the second one, so the shell looks
+    // for no property of it, which would take longer than the call: the request reads the properties. A
+    // hashtable, which has no properties for the shell, can thus have the fields that must be there.
+    private const string ByFields = "Fields";
+    private const string ByInput = "InputObject";
     private const int MaxSuggestions = 20_000;
     private const int MaxSuggestedFields = 30;
 
@@ -94,7 +100,8 @@ internal static class ServiceScript
         StringBuilder script, ServiceCommand command, string service, TextBudget budget)
     {
         new CommandHelp(script, budget).Write(command);
-        script.Append("    [CmdletBinding(PositionalBinding = $false)]\n")
+        script.Append("    [CmdletBinding(DefaultParameterSetName = '").Append(ByFields)
+            .Append("', PositionalBinding = $false)]\n")
             .Append("    [OutputType('").Append(command.Method.ReplyType.FullName).Append("')]\n")
             .Append("    param(\n");
         foreach (CommandParameter parameter in command.Parameters)
@@ -105,7 +112,7 @@ internal static class ServiceScript
         string method = ScriptLiteral.Of(command.Method.FullName);
         script.Append(
             $$"""
-                    [Parameter(ValueFromPipeline)]
+                    [Parameter(ValueFromPipeline, ParameterSetName = '{{ByInput}}')]
                     [object] $InputObject,
 
                     [ValidateNotNullOrEmpty()]
@@ -142,9 +149,9 @@ internal static class ServiceScript
 
     private static void Write(StringBuilder script, CommandParameter parameter, TextBudget budget)
     {
-        script.Append(parameter.IsMandatory
-            ? "        [Parameter(Mandatory, ValueFromPipelineByPropertyName)]\n"
-            : "        [Parameter(ValueFromPipelineByPropertyName)]\n");
+        script.Append("        [Parameter(").Append(parameter.IsMandatory ? "Mandatory, " : "")
+            .Append("ValueFromPipelineByPropertyName, ParameterSetName = '").Append(ByFields).Append("')]\n")
+            .Append("        [Parameter(ParameterSetName = '").Append(ByInput).Append("')]\n");
         if (parameter.Aliases.Count > 0)
         {
             script.Append("        [Alias(").AppendJoin(", ", parameter.Aliases.Select(ScriptLiteral.Of))
