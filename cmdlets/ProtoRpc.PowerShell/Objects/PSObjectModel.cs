@@ -19,6 +19,10 @@ internal class PSObjectModel : IObjectModel
     /// <summary>Whether it makes custom objects, whose properties can be made later.</summary>
     protected virtual bool MakesShellObjects => true;
 
+    IDictionary? IObjectModel.DictionaryOf(object value) => value as IDictionary;
+
+    string IObjectModel.NameOf(object key) => NameOf(key);
+
     public object? Unwrap(object? value) =>
         value is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : value;
 
@@ -73,7 +77,7 @@ internal class PSObjectModel : IObjectModel
         Build(source, names, values, isRow: false);
 
     public DynamicMessage? TryGetSource(object value) =>
-        _sources.TryGetValue(value, out DynamicMessage? source)
+        value is PSObject && _sources.TryGetValue(value, out DynamicMessage? source)
             ? source
             : PlainObjectModel.Instance.TryGetSource(value);
 
@@ -105,15 +109,22 @@ internal class PSObjectModel : IObjectModel
     {
         foreach (DictionaryEntry entry in dictionary)
         {
-            yield return new(LanguagePrimitives.ConvertTo<string>(entry.Key), entry.Value);
+            yield return new(NameOf(entry.Key), entry.Value);
         }
     }
+
+    private static string NameOf(object key) => key as string ?? LanguagePrimitives.ConvertTo<string>(key);
 
     private IEnumerable<KeyValuePair<string, object?>> Properties(PSObject value)
     {
         foreach (PSPropertyInfo property in value.Properties)
         {
-            if (IsMember(property) && TryGetValue(property, out object? propertyValue))
+            if (property.IsInstance && property.GetType() == typeof(PSNoteProperty))
+            {
+                // A column of a row, mostly, which can always be read.
+                yield return new(property.Name, property.Value);
+            }
+            else if (IsMember(property) && TryGetValue(property, out object? propertyValue))
             {
                 yield return new(property.Name, propertyValue);
             }

@@ -1,5 +1,7 @@
+using System.Collections;
 using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc;
@@ -13,6 +15,13 @@ public interface IObjectModel
 
     /// <summary>Whether an object is that of a message, and not of a map: what views ask.</summary>
     internal bool IsMessage(object value) => value is OrderedDictionary;
+
+    /// <summary>The dictionary whose entries are the members of an object; null where
+    /// <see cref="TryGetMembers"/> finds them.</summary>
+    internal IDictionary? DictionaryOf(object value) => null;
+
+    /// <summary>The name that a key of a dictionary stands for.</summary>
+    internal string NameOf(object key) => Convert.ToString(key, CultureInfo.InvariantCulture) ?? "";
 
     /// <summary>As <see cref="CreateObject"/>, of a message that is one of several: an element of a list or a
     /// reply of a stream. Views show these as rows.</summary>

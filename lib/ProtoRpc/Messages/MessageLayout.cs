@@ -26,6 +26,7 @@ internal sealed class MessageLayout
     private FieldLayout[]? _shown;
     private StringComparer? _nameComparer;
     private FieldLayout[]? _toRequired;
+    private Dictionary<string, FieldLayout>? _byName;
     private int _sizeHint;
 
     private MessageLayout(RpcMessageInfo type)
@@ -159,7 +160,24 @@ internal sealed class MessageLayout
         (uint)number < (uint)_byNumber.Length ? _byNumber[number] : FindLarge(number);
 
     /// <summary>A field by any of its names, or an extension by <c>[full.name]</c>.</summary>
-    public FieldLayout? Find(string name) => Type.FindField(name) is { } info ? Find(info.Number) : null;
+    public FieldLayout? Find(string name) =>
+        (_byName ??= IndexNames()).TryGetValue(name, out FieldLayout? field) ? field
+        : Type.FindField(name) is { } info ? Find(info.Number)
+        : null;
+
+    // The names that are mostly used. The others are found by the type.
+    private Dictionary<string, FieldLayout> IndexNames()
+    {
+        Dictionary<string, FieldLayout> byName = new(StringComparer.Ordinal);
+        foreach (FieldLayout field in Fields)
+        {
+            if (ReferenceEquals(Type.FindField(field.Info.Name), field.Info))
+            {
+                byName[field.Info.Name] = field;
+            }
+        }
+        return byName;
+    }
 
     private FieldLayout? FindLarge(int number) => _byLargeNumber?.GetValueOrDefault(number);
 

@@ -23,6 +23,8 @@ public sealed class PlainObjectModel : IObjectModel
     /// <summary>The model.</summary>
     public static PlainObjectModel Instance { get; } = new();
 
+    IDictionary? IObjectModel.DictionaryOf(object value) => value as IDictionary;
+
     /// <inheritdoc/>
     public object? Unwrap(object? value) => value;
 
@@ -58,7 +60,7 @@ public sealed class PlainObjectModel : IObjectModel
 
     /// <inheritdoc/>
     public DynamicMessage? TryGetSource(object value) =>
-        _sources.TryGetValue(value, out DynamicMessage? source) ? source : null;
+        value is OrderedDictionary && _sources.TryGetValue(value, out DynamicMessage? source) ? source : null;
 
     private static IEnumerable<KeyValuePair<string, object?>> EntriesOf(IDictionary dictionary)
     {

@@ -6,7 +6,7 @@ using ProtoRpc.Messages.Binary;
 namespace ProtoRpc.Messages.Mapping;
 
 /// <summary>One run of making a message of an object.</summary>
-internal sealed class ObjectReader
+internal sealed partial class ObjectReader
 {
     private const int SmallMessage = 64;
 
@@ -49,6 +49,10 @@ internal sealed class ObjectReader
             throw Error(
                 RpcErrorIds.TooDeep,
                 $"the object is nested more than {_mapper.MaxDepth} deep, or contains itself.");
+        }
+        if (layout.WellKnown == WellKnownType.None && _objects.DictionaryOf(value!) is { } dictionary)
+        {
+            return ReadEntries(layout, dictionary, depth);
         }
         if (value is IMessage message && TryTakeMessage(layout, message, out DynamicMessage? taken))
         {
@@ -287,12 +291,30 @@ internal sealed class ObjectReader
             return;
         }
         int index = 0;
+        if (value is object?[] array)
+        {
+            // What scripts and rows give: no enumerator, and a list that does not grow.
+            if (field.IsMessage)
+            {
+                message.ListOf<DynamicMessage>(field).EnsureCapacity(array.Length);
+            }
+            foreach (object? wrapped in array)
+            {
+                AddElement(message, field, wrapped, index++, depth);
+            }
+            return;
+        }
         foreach (object? wrapped in list)
         {
-            Path.PushIndex(index++);
-            Add(message, field, Unwrap(wrapped), depth);
-            Path.Pop();
+            AddElement(message, field, wrapped, index++, depth);
         }
+    }
+
+    private void AddElement(DynamicMessage message, FieldLayout field, object? wrapped, int index, int depth)
+    {
+        Path.PushIndex(index);
+        Add(message, field, Unwrap(wrapped), depth);
+        Path.Pop();
     }
 
     private void Add(DynamicMessage message, FieldLayout field, object? value, int depth)

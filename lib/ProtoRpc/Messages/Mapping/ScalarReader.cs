@@ -129,9 +129,16 @@ internal static class ScalarReader
 
     private static string? ReadInteger(RpcFieldKind kind, string typeName, object value, out ulong bits)
     {
-        if (value is int small && kind is RpcFieldKind.Int32 or RpcFieldKind.SInt32 or RpcFieldKind.SFixed32)
+        // What is there mostly, without numbers of 128 bits.
+        if (value is int small && (small >= 0 || IsSigned(kind)))
         {
             bits = ScalarValue.Of(small);
+            return null;
+        }
+        if (value is long large
+            && kind is RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64)
+        {
+            bits = (ulong)large;
             return null;
         }
         (Int128 min, Int128 max) = RangeOf(kind);
@@ -147,6 +154,9 @@ internal static class ScalarReader
         bits = unchecked((ulong)number);
         return null;
     }
+
+    private static bool IsSigned(RpcFieldKind kind) => kind is not (RpcFieldKind.UInt32
+        or RpcFieldKind.Fixed32 or RpcFieldKind.UInt64 or RpcFieldKind.Fixed64);
 
     private static (Int128 Min, Int128 Max) RangeOf(RpcFieldKind kind) => kind switch
     {
@@ -269,7 +279,8 @@ internal static class ScalarReader
             (!double.IsInfinity(number) || text.EndsWith("Infinity", StringComparison.OrdinalIgnoreCase));
     }
 
-    private static bool HasLoneSurrogate(string text)
+    /// <summary>Whether a text has half of a surrogate pair.</summary>
+    public static bool HasLoneSurrogate(string text)
     {
         int start = text.AsSpan().IndexOfAnyInRange('\uD800', '\uDFFF');
         for (int i = start; i >= 0 && i < text.Length; i++)
