@@ -5,8 +5,8 @@ param(
     [double] $Seconds = 2,
     [int] $Rounds = 5,
     [int] $Imports = 11,
-    [ValidateSet('calls', 'handler', 'grpc', 'stream', 'service', 'import')]
-    [string[]] $Only = ('calls', 'handler', 'grpc', 'stream', 'service', 'import')
+    [ValidateSet('calls', 'handler', 'grpc', 'stream', 'service', 'convert', 'import')]
+    [string[]] $Only = ('calls', 'handler', 'grpc', 'stream', 'service', 'convert', 'import')
 )
 
 $ErrorActionPreference = 'Stop'
@@ -163,29 +163,87 @@ function Measure-Stream {
     }
 }
 
-# What the commands of a service cost over Invoke-RpcMethod: single calls, and pipelines of 10,000 objects.
-function Measure-Service {
-    $server = Start-Peer ProtoRpc.Benchmarks server, search, "ncalrpc:[ProtoRpcBenchService$PID]"
-    try {
-        $rpc = Connect-RpcEndpoint $server.Address -Schema (Import-RpcSchema (Join-Path $root protos/search.proto))
-        $rpc | Import-RpcService -Prefix Bench
-        $message = @{ query = 'words'; page_number = 1; result_per_page = 0 }
-        $invoke = { foreach ($i in 1..200) { $null = Invoke-RpcMethod Search $message -Connection $rpc } }
-        $command = {
-            foreach ($i in 1..200) { $null = Search-Bench -Query words -PageNumber 1 -ResultPerPage 0 }
+# A listener in a process of its own, so that its work is no part of what is measured.
+function Start-OrderListener([string] $Endpoint) {
+    $start = [Diagnostics.ProcessStartInfo]::new($pwsh)
+    $script = {
+        param($Manifest, $Proto, $Endpoint)
+        Import-Module $Manifest
+        $listener = Start-RpcListener $Endpoint -Schema $Proto -Handler @{
+            CreateShort = @{ status = 0 }
+            CreateLong = @{ status = 0 }
         }
-        $rows = foreach ($i in 1..10000) { [pscustomobject]$message }
-        $invokeRows = { $rows | Invoke-RpcMethod Search -Connection $rpc | Out-Null }
-        $commandRows = { $rows | Search-Bench | Out-Null }
-        $null = Measure-Loop $WarmUp $invoke 200
-        $null = Measure-Loop $WarmUp $command 200
-        foreach ($case in ('Single calls', $invoke, $command, 200), ('Pipelines', $invokeRows, $commandRows, 10000)) {
+        [Console]::Out.WriteLine("ready $($listener.Endpoint)")
+        $null = [Console]::In.ReadToEnd()
+        Stop-RpcListener $listener
+    }
+    $arguments = (Join-Path $root ProtoRpc.psd1), (Join-Path $PSScriptRoot protos/orders.proto), $Endpoint
+    $text = "& { $script } $($arguments.ForEach{ "'$_'" })"
+    '-NoProfile', '-NonInteractive', '-Command', $text | ForEach-Object { $start.ArgumentList.Add($_) }
+    $start.RedirectStandardInput = $start.RedirectStandardOutput = $true
+    $process = [Diagnostics.Process]::Start($start)
+    $line = $process.StandardOutput.ReadLine()
+    if ($line -notmatch '^ready (.+)$') { throw "The listener said '$line'." }
+    [pscustomobject]@{ Process = $process; Address = $Matches[1] }
+}
+
+# What the commands of a service cost over Invoke-RpcMethod, with 3 and with 18 fields: single calls with
+# parameters by name, and pipelines of 1,000 objects.
+function Measure-Service {
+    $server = Start-OrderListener "ncalrpc:[ProtoRpcBenchService$PID]"
+    try {
+        $rpc = Connect-RpcEndpoint $server.Address -Schema (Join-Path $PSScriptRoot protos/orders.proto)
+        $rpc | Import-RpcService -Prefix Bench
+        $data = [byte[]](1, 2, 3)
+        $short = @{ customer = 'Ann'; count = 1; page = 0 }
+        $long = @{
+            customer = 'Ann'; title = 't'; note = 'n'; email = 'a@b'; phone = '123'; count = 5; page = 6; total = 7
+            flags = 8; price = 9.5; rate = 1.5; paid = $true; sent = $true; kind = 'KIND_SMALL'; tags = 'a', 'b'
+            numbers = 1, 2; data = $data; address = @{ city = 'x'; street = 'y' }
+        }
+        $shorts = foreach ($i in 1..1000) { [pscustomobject]$short }
+        $longs = foreach ($i in 1..1000) { [pscustomobject]$long }
+        $cases = @(
+            , ('3 fields by name', 200, {
+                    foreach ($i in 1..200) {
+                        $null = Invoke-RpcMethod CreateShort @{ customer = 'Ann'; count = 1; page = 0 } -Connection $rpc
+                    }
+                }, {
+                    foreach ($i in 1..200) { $null = New-BenchShort -Customer Ann -Count 1 -Page 0 }
+                })
+            , ('18 fields by name', 200, {
+                    foreach ($i in 1..200) {
+                        $null = Invoke-RpcMethod CreateLong -Connection $rpc -Message @{
+                            customer = 'Ann'; title = 't'; note = 'n'; email = 'a@b'; phone = '123'; count = 5; page = 6
+                            total = 7; flags = 8; price = 9.5; rate = 1.5; paid = $true; sent = $true
+                            kind = 'KIND_SMALL'; tags = 'a', 'b'; numbers = 1, 2; data = $data
+                            address = @{ city = 'x'; street = 'y' }
+                        }
+                    }
+                }, {
+                    foreach ($i in 1..200) {
+                        $null = New-BenchLong -Customer Ann -Title t -Note n -Email 'a@b' -Phone '123' -Count 5 -Page 6 `
+                            -Total 7 -Flags 8 -Price 9.5 -Rate 1.5 -Paid -Sent -Kind KIND_SMALL -Tags a, b `
+                            -Numbers 1, 2 -Data $data -Address @{ city = 'x'; street = 'y' }
+                    }
+                })
+            , ('3 fields from the pipeline', 1000, {
+                    $shorts | Invoke-RpcMethod CreateShort -Connection $rpc | Out-Null
+                }, { $shorts | New-BenchShort | Out-Null })
+            , ('18 fields from the pipeline', 1000, {
+                    $longs | Invoke-RpcMethod CreateLong -Connection $rpc | Out-Null
+                }, { $longs | New-BenchLong | Out-Null })
+        )
+        foreach ($case in $cases) {
+            $null = Measure-Loop $WarmUp $case[2] $case[1]
+            $null = Measure-Loop $WarmUp $case[3] $case[1]
             $times = foreach ($i in 1..$Rounds) {
-                $bare = 1e6 / (Measure-Loop $Seconds $case[1] $case[3])
-                $ours = 1e6 / (Measure-Loop $Seconds $case[2] $case[3])
+                $bare = 1e6 / (Measure-Loop $Seconds $case[2] $case[1])
+                $ours = 1e6 / (Measure-Loop $Seconds $case[3] $case[1])
                 [pscustomobject]@{ Bare = $bare; Ours = $ours; Ratio = $ours / $bare }
             }
-            Add-Result "$($case[0]) of a service's command, ncalrpc, us a call" ('{0:N0}' -f (Get-Median $times.Ours)) `
+            Add-Result "A service's command, ncalrpc, $($case[0]), us a call" `
+                ('{0:N0}' -f (Get-Median $times.Ours)) `
                 ('{0:N0} Invoke-RpcMethod' -f (Get-Median $times.Bare)) `
                 ('{0:N2}' -f (Get-Median $times.Ratio)) '<= 1.3'
         }
@@ -193,6 +251,47 @@ function Measure-Service {
     }
     finally {
         Stop-Peer $server
+    }
+}
+
+# Objects to bytes and back, against the shell's JSON of the same objects.
+function Measure-Convert {
+    $random = [Random]::new(1)
+    $records = foreach ($i in 1..100) {
+        $bytes = [byte[]]::new(32)
+        $random.NextBytes($bytes)
+        @{
+            bytes = $bytes; text = [Convert]::ToBase64String($bytes); number = $random.Next()
+            float = $random.NextDouble(); time = $random.NextInt64()
+        }
+    }
+    $object = @{ data = $records }
+    $type = @{ Schema = Import-RpcSchema (Join-Path $root protos/benchmark.proto); Type = 'Benchmark.SampleRequest' }
+    $binary = [byte[]](ConvertTo-RpcMessage $object @type)
+    $json = ConvertTo-Json $object -Depth 5 -Compress
+    $cases = @(
+        , ('hashtable to bytes', { foreach ($i in 1..20) { $null = ConvertTo-RpcMessage $object @type } },
+            { foreach ($i in 1..20) { $null = ConvertTo-Json $object -Depth 5 -Compress } })
+        , ('bytes to object', { foreach ($i in 1..20) { $null = ConvertFrom-RpcMessage $binary @type } },
+            { foreach ($i in 1..20) { $null = ConvertFrom-Json $json } })
+        , ('bytes to object, all records looked at', {
+                foreach ($i in 1..20) {
+                    foreach ($record in (ConvertFrom-RpcMessage $binary @type).data) { $null = $record.text }
+                }
+            }, {
+                foreach ($i in 1..20) { foreach ($record in (ConvertFrom-Json $json).data) { $null = $record.text } }
+            })
+    )
+    foreach ($case in $cases) {
+        $null = Measure-Loop $WarmUp $case[1] 20
+        $null = Measure-Loop $WarmUp $case[2] 20
+        $times = foreach ($i in 1..$Rounds) {
+            $ours = 1e6 / (Measure-Loop $Seconds $case[1] 20)
+            $theirs = 1e6 / (Measure-Loop $Seconds $case[2] 20)
+            [pscustomobject]@{ Ours = $ours; Theirs = $theirs; Ratio = $theirs / $ours }
+        }
+        Add-Result "100 records, $($case[0]), us" ('{0:N0}' -f (Get-Median $times.Ours)) `
+            ('{0:N0} JSON' -f (Get-Median $times.Theirs)) ('{0:N1}' -f (Get-Median $times.Ratio)) '>= 5'
     }
 }
 
@@ -225,6 +324,7 @@ switch ($Only) {
     'grpc' { Measure-Grpc }
     'stream' { Measure-Stream }
     'service' { Measure-Service }
+    'convert' { Measure-Convert }
     'import' { Measure-Import }
 }
 $results | Format-Table -AutoSize | Out-String -Width 200
