@@ -16,9 +16,9 @@ internal static class ServiceScript
 
     private const string Call = "$__rpcCall";
 
-    // The two ways to give a request. An object of the pipeline decides for the second one, so the shell looks
-    // for no property of it, which would take longer than the call: the request reads the properties. A
-    // hashtable, which has no properties for the shell, can thus have the fields that must be there.
+    // The two ways to give a request. An object of the pipeline decides for the second one, so the shell
+    // looks for no property of it, which would take longer than the call: the request reads the properties.
+    // A hashtable, which has no properties for the shell, can thus have the fields that must be there.
     private const string ByFields = "Fields";
     private const string ByInput = "InputObject";
     private const int MaxSuggestions = 20_000;

@@ -45,7 +45,8 @@ public static class DictionaryMappingTests
     public static void Have_names_whose_keys_are_no_strings()
     {
         DynamicMessage message = new MessageMapper().ToMessage(
-            Type("proto3.Singular"), new Hashtable { [new Name("f_int32")] = 7, [new Name("f_string")] = "x" });
+            Type("proto3.Singular"),
+            new Hashtable { [new Name("f_int32")] = 7, [new Name("f_string")] = "x" });
 
         Assert.Equal(7, message.Get("f_int32"));
         Assert.Equal("x", message.Get("f_string"));

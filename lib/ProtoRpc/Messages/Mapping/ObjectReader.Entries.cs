@@ -3,8 +3,8 @@ using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Messages.Mapping;
 
-// Dictionaries, which hosts and scripts give most: their entries are read where they are, and a field that has
-// one value takes no way that only lists, messages and oneofs need.
+// Dictionaries, which hosts and scripts give most: their entries are read where they are, and a field that
+// has one value takes no way that only lists, messages and oneofs need.
 internal sealed partial class ObjectReader
 {
     private DynamicMessage ReadEntries(MessageLayout layout, IDictionary dictionary, int depth)
