@@ -79,7 +79,7 @@ public static class EncodeOnceTests
     }
 
     [Fact]
-    public static async Task Of_lines_of_json_on_the_server()
+    public static async Task Of_lines_of_json()
     {
         using Sides sides = new(Http, "Json");
 
@@ -88,6 +88,7 @@ public static class EncodeOnceTests
         {
         }
 
+        Assert.Equal((0, 4), sides.OfClient);
         Assert.Equal((0, 4), sides.OfServer);
     }
 

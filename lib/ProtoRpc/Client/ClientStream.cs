@@ -1,4 +1,3 @@
-using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Transports;
 
@@ -15,7 +14,7 @@ internal sealed class ClientStream(
     IRpcStream stream,
     CancellationTokenSource end,
     Func<IMessage, IMessage>? check,
-    Func<ReadOnlySequence<byte>, IMessage> read,
+    ReplyReader<IMessage> read,
     Func<RpcException, RpcException> locate)
     : RpcClientStream
 {

@@ -115,6 +115,3 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
             Progress = options?.Progress,
         };
 }
-
-/// <summary>Reads a reply's body.</summary>
-internal delegate TReply ReplyReader<out TReply>(ReadOnlySpan<byte> body);

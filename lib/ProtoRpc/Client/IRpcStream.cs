@@ -1,4 +1,3 @@
-using System.Buffers;
 using Google.Protobuf;
 
 namespace ProtoRpc.Client;
@@ -9,7 +8,7 @@ namespace ProtoRpc.Client;
 internal interface IRpcStream : IAsyncDisposable
 {
     /// <summary>The message that was read, until the next one is.</summary>
-    ReadOnlySequence<byte> Current { get; }
+    ReplyBody Current { get; }
 
     /// <summary>Sends a message; waits while the server does not take it.</summary>
     /// <param name="message">The message.</param>

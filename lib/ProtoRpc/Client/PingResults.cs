@@ -11,6 +11,11 @@ internal static class PingResults
     private const int MaxTextLength = 100;
     private const int MaxServices = 10_000;
 
+    /// <summary>Reads the reply to a ping.</summary>
+    /// <exception cref="RpcException">Internal: it is none.</exception>
+    public static RpcPingResponse Read(ReplyBody body) =>
+        PingProtocol.Read(ReplyParser.ToBinary(PingProtocol.Info, body, RpcLimits.Default).Span);
+
     /// <summary>An answer, with what the server said of itself.</summary>
     public static RpcPingResult ResultOf(RpcEndpoint endpoint, TimeSpan latency, RpcPingResponse? reply)
     {

@@ -1,4 +1,3 @@
-using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Transports;
 
@@ -20,7 +19,7 @@ internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueT
     private bool _disposed;
 
     /// <inheritdoc/>
-    public ReadOnlySequence<byte> Current => _current.Current;
+    public ReplyBody Current => _current.Current;
 
     /// <inheritdoc/>
     public ValueTask<bool> SendAsync(IMessage message, bool compress)

@@ -10,11 +10,13 @@ internal static class ReplyParser
 {
     /// <exception cref="RpcException">Internal: not a reply of the method, and why; ResourceExhausted: of
     /// more elements than the limit.</exception>
-    public static DynamicMessage Parse(RpcMethodInfo method, ReadOnlySpan<byte> body, RpcLimits limits)
+    public static DynamicMessage Parse(RpcMethodInfo method, ReplyBody body, RpcLimits limits)
     {
         try
         {
-            return DynamicMessage.Parse(method.ReplyType, body, limits.MaxMessageElements);
+            return body.Format is { } format
+                ? format.Read(method.ReplyType, body.Bytes, body.Options)
+                : DynamicMessage.Parse(method.ReplyType, body.Bytes, limits.MaxMessageElements);
         }
         catch (RpcException e)
         {
@@ -22,34 +24,22 @@ internal static class ReplyParser
         }
     }
 
-    /// <summary>Reads a reply that lies in pieces.</summary>
-    public static TReply Read<TReply>(ReplyReader<TReply> read, in ReadOnlySequence<byte> body)
-    {
-        if (body.IsSingleSegment)
-        {
-            return read(body.FirstSpan);
-        }
-
-        int length = checked((int)body.Length);
-        byte[] whole = ArrayPool<byte>.Shared.Rent(length);
-        try
-        {
-            body.CopyTo(whole);
-            return read(whole.AsSpan(0, length));
-        }
-        finally
-        {
-            ArrayPool<byte>.Shared.Return(whole);
-        }
-    }
-
     /// <summary>The same for a generated class.</summary>
-    public static TReply Parse<TReply>(RpcMethodInfo method, ReadOnlySpan<byte> body)
+    public static TReply Parse<TReply>(RpcMethodInfo method, ReplyBody body)
         where TReply : class, IMessage<TReply>, new()
     {
         try
         {
-            TReply reply = Generated<TReply>.Parser.ParseFrom(body);
+            if (body.Format is { } format)
+            {
+                TReply read = new();
+                format.Read(body.Bytes, read, body.Options);
+                return read;
+            }
+
+            TReply reply = body.Bytes.IsSingleSegment
+                ? Generated<TReply>.Parser.ParseFrom(body.Bytes.FirstSpan)
+                : Generated<TReply>.Parser.ParseFrom(body.Bytes);
             MessageChecks.RequireInitialized(reply, method.ReplyType);
             return reply;
         }
@@ -58,6 +48,13 @@ internal static class ReplyParser
             throw BadReply(method, e);
         }
     }
+
+    /// <summary>The binary form of a reply, for callers that do not read it here.</summary>
+    /// <returns>Valid for as long as the body.</returns>
+    public static ReadOnlyMemory<byte> ToBinary(RpcMethodInfo method, ReplyBody body, RpcLimits limits) =>
+        body.Format is not null ? Parse(method, body, limits).ToByteArray()
+        : body.Bytes.IsSingleSegment ? body.Bytes.First
+        : body.Bytes.ToArray();
 
     private static RpcException BadReply(RpcMethodInfo method, Exception why) => new(
         why is RpcException { Code: RpcStatusCode.ResourceExhausted }
@@ -69,4 +66,24 @@ internal static class ReplyParser
         ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
     };
+}
+
+/// <summary>Reads a reply's body.</summary>
+internal delegate TReply ReplyReader<out TReply>(ReplyBody body);
+
+/// <summary>A reply as it came, in the format that it came in.</summary>
+/// <param name="Bytes">The message; valid until the next one is read, or the call ends.</param>
+/// <param name="Format">What they are; null for the binary form.</param>
+/// <param name="Options">How a format reads them.</param>
+internal readonly record struct ReplyBody(
+    ReadOnlySequence<byte> Bytes, MessageFormat? Format = null, FormatOptions? Options = null)
+{
+    /// <summary>A reply in the binary form.</summary>
+    public ReplyBody(ReadOnlyMemory<byte> bytes)
+        : this(new ReadOnlySequence<byte>(bytes))
+    {
+    }
+
+    /// <summary>The same reply in memory of its own.</summary>
+    public ReplyBody Copy() => this with { Bytes = new(Bytes.ToArray()) };
 }

@@ -40,6 +40,7 @@ public sealed partial class RpcClient
             : DynamicMessage.Parse(opaque.Type, opaque.Bytes.Span, _limits.MaxMessageElements);
 
     private ReplyReader<IMessage> ForwardReader(RpcMethodInfo method) => _interceptors is null
-        ? body => new OpaqueMessage(method.ReplyType, body.ToArray())
+        ? body => new OpaqueMessage(
+            method.ReplyType, ReplyParser.ToBinary(method, body.Format is null ? body.Copy() : body, _limits))
         : DynamicReader(method);
 }

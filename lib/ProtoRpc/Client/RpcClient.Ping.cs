@@ -78,7 +78,8 @@ public sealed partial class RpcClient
     private RpcPingResult Answered(RpcPingResult result) => result.Received is { } received
         ? result with
         {
-            Reply = ReplyParser.Parse(PingProtocol.InfoIn(_schema), received.ToByteArray(), _limits),
+            Reply = ReplyParser.Parse(
+                PingProtocol.InfoIn(_schema), new ReplyBody(received.ToByteArray()), _limits),
         }
         : result;
 }

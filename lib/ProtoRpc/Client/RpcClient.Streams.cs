@@ -230,7 +230,7 @@ public sealed partial class RpcClient
             return new ClientStream(
                 _channel.Open(Traced(call), end.Token), end,
                 _interceptors is null ? null : request => RequestOf(method, request),
-                body => ReplyParser.Read(read, body),
+                read,
                 error => Locate(error, method))
             {
                 Endpoint = Endpoint,

@@ -8,7 +8,7 @@ namespace ProtoRpc.Formats;
 /// <summary>Protocol Buffers' binary format.</summary>
 internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
 {
-    private protected override bool TakesViews => false;
+    private protected override bool IsByProperty => false;
 
     internal override void WriteChecked(IMessage message, IBufferWriter<byte> output, FormatOptions options)
     {
@@ -21,6 +21,7 @@ internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
         WriteChecked(message, output, options);
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        target.MergeFrom(input.IsSingleSegment ? input.FirstSpan : input.ToArray(), options.MaxElements);
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
+        ((DynamicMessage)target.Message).MergeFrom(
+            input.IsSingleSegment ? input.FirstSpan : input.ToArray(), options.MaxElements);
 }

@@ -1,3 +1,5 @@
+using Google.Protobuf;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.Schema;
@@ -8,6 +10,7 @@ namespace ProtoRpc.Formats;
 internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options, long length)
 {
     private ElementBudget _budget = BudgetOf(root, options, length);
+    private List<MessageTarget>? _inTwo;
 
     protected FormatOptions Options { get; } = options;
 
@@ -25,6 +28,20 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         budget.AddBytes(length);
         return budget;
     }
+
+    /// <summary>Reads the whole text into an empty message.</summary>
+    public void Read(in MessageTarget target)
+    {
+        Note(target);
+        ReadAll(target);
+        foreach (MessageTarget message in _inTwo ?? [])
+        {
+            message.Complete();
+        }
+    }
+
+    /// <inheritdoc cref="Read"/>
+    protected abstract void ReadAll(in MessageTarget target);
 
     public RpcException Error(string errorId, string problem, Exception? inner = null)
     {
@@ -81,9 +98,9 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     }
 
     /// <summary>Refuses a second member of a oneof.</summary>
-    protected void CheckOneof(DynamicMessage message, FieldLayout field)
+    protected void CheckOneof(in MessageTarget message, FieldLayout field)
     {
-        if (field.CaseSlot >= 0 && message.ChosenOf(field.CaseSlot) is { } other && other != field)
+        if (field.CaseSlot >= 0 && message.ChosenOf(field) is { } other && other != field)
         {
             throw Error(
                 RpcErrorIds.OneofConflict,
@@ -92,53 +109,21 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         }
     }
 
-    /// <summary>Sets a scalar, or adds it to a list.</summary>
-    protected static void Store(DynamicMessage message, FieldLayout field, ulong bits)
-    {
-        if (field.IsRepeated)
-        {
-            ScalarLists.Add(message, field, bits);
-        }
-        else
-        {
-            message.StoreScalar(field, bits);
-        }
-    }
-
-    /// <summary>Sets text, bytes or a message, or adds it to a list.</summary>
-    protected static void Store(DynamicMessage message, FieldLayout field, object value)
-    {
-        if (!field.IsRepeated)
-        {
-            bool absent = !field.HasPresence && value is ("" or byte[] { Length: 0 });
-            message.StoreReference(field, absent ? null : value);
-            return;
-        }
-        switch (value)
-        {
-            case string text:
-                message.ListOf<string>(field).Add(text);
-                break;
-            case byte[] bytes:
-                message.ListOf<byte[]>(field).Add(bytes);
-                break;
-            case DynamicMessage child:
-                message.ListOf<DynamicMessage>(field).Add(child);
-                break;
-        }
-    }
-
     /// <summary>An empty message within the message; refuses one too many.</summary>
-    protected DynamicMessage NewMessage(MessageLayout layout)
+    /// <param name="layout">Its fields.</param>
+    /// <param name="type">Its generated class; null for a dynamic message.</param>
+    protected MessageTarget NewMessage(MessageLayout layout, GeneratedType? type)
     {
         _budget.TakeMessage(layout);
-        return new DynamicMessage(layout);
+        MessageTarget message = MessageTarget.Create(layout, type);
+        Note(message);
+        return message;
     }
 
-    protected void AddEntry(DynamicMessage message, FieldLayout field, object key, object value)
+    protected void AddEntry(in MessageTarget message, FieldLayout field, object key, object value)
     {
         _budget.TakeEntry();
-        if (!message.MapOf(field).TryAdd(key, value))
+        if (!message.StoreEntry(field, key, value, replaces: false))
         {
             throw Invalid("the key is there twice. Leave one of them out.");
         }
@@ -146,7 +131,10 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
 
     /// <summary>Reads the value that a text stands for: a scalar boxed, text, bytes, or a message that is one
     /// text.</summary>
-    protected object OfText(FieldLayout field, string text)
+    /// <param name="field">The field.</param>
+    /// <param name="type">The class of a message; null for a dynamic one.</param>
+    /// <param name="text">The text.</param>
+    protected object OfText(FieldLayout field, GeneratedType? type, string text)
     {
         string? problem;
         switch (field.Kind)
@@ -158,9 +146,9 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
                     ? bytes
                     : throw Invalid(text, "is not base64.");
             case RpcFieldKind.Message or RpcFieldKind.Group:
-                DynamicMessage message = NewMessage(field.Message);
+                MessageTarget message = NewMessage(field.Message, type);
                 ReadTextInto(message, text);
-                return message;
+                return message.Message;
             default:
                 problem = ScalarReader.ReadScalar(field, text, out ulong bits);
                 return problem is null ? ScalarValue.Box(field.Kind, bits) : throw Invalid(text, problem);
@@ -168,7 +156,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     }
 
     /// <summary>Fills a message that is one text.</summary>
-    protected void ReadTextInto(DynamicMessage message, string text)
+    protected void ReadTextInto(in MessageTarget message, string text)
     {
         if (message.Layout.WellKnown == WellKnownType.Wrapper)
         {
@@ -181,24 +169,24 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     }
 
     /// <summary>Sets a field to what a text stands for, or adds it to a list.</summary>
-    protected void StoreText(DynamicMessage message, FieldLayout field, string text)
+    protected void StoreText(in MessageTarget message, FieldLayout field, string text)
     {
-        object value = OfText(field, text);
-        if (value is string or byte[] or DynamicMessage)
+        object value = OfText(field, message.ClassOf(field), text);
+        if (value is string or byte[] or IMessage)
         {
-            Store(message, field, value);
+            message.Store(field, value);
         }
         else
         {
             ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
-            Store(message, field, bits);
+            message.Store(field, bits);
         }
     }
 
     /// <summary>What a map has where an entry has no key or no value.</summary>
-    protected object DefaultOf(FieldLayout part) => part.Kind switch
+    protected object DefaultOf(FieldLayout part, GeneratedType? type) => part.Kind switch
     {
-        RpcFieldKind.Message or RpcFieldKind.Group => NewMessage(part.Message),
+        RpcFieldKind.Message or RpcFieldKind.Group => NewMessage(part.Message, type).Message,
         RpcFieldKind.String => "",
         RpcFieldKind.Bytes => Array.Empty<byte>(),
         RpcFieldKind.Enum => part.Enum!.Values[0].Value,
@@ -206,7 +194,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     };
 
     /// <summary>The message type that an Any names.</summary>
-    protected MessageLayout LayoutOfAny(DynamicMessage any, string typeUrl)
+    protected MessageLayout LayoutOfAny(in MessageTarget any, string typeUrl)
     {
         int slash = typeUrl.LastIndexOf('/');
         if (slash <= 0 || slash == typeUrl.Length - 1)
@@ -215,16 +203,25 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
                 typeUrl, "names no type; write type.googleapis.com/ and the full name of a message.");
         }
         string fullName = typeUrl[(slash + 1)..];
-        RpcMessageInfo? type = Options.Schema?.FindMessage(fullName) ?? any.Type.Schema.FindMessage(fullName);
+        RpcMessageInfo? type = Options.Schema?.FindMessage(fullName)
+            ?? any.Layout.Type.Schema.FindMessage(fullName);
         return MessageLayout.For(type ?? throw Invalid(
             $"the schema has no message '{ValueText.OfName(fullName)}', which the Any names. "
             + "Import the .proto that declares it."));
     }
 
-    protected void Pack(DynamicMessage any, string typeUrl, DynamicMessage inner)
+    /// <summary>Puts a message, which is dynamic, into an Any.</summary>
+    protected static void Pack(in MessageTarget any, string typeUrl, in MessageTarget inner)
     {
-        any.StoreReference(any.Layout.Fields[0], typeUrl);
-        byte[] bytes = inner.ToByteArray();
-        any.StoreReference(any.Layout.Fields[1], bytes.Length == 0 ? null : bytes);
+        any.Store(any.Layout.Fields[0], typeUrl);
+        any.Store(any.Layout.Fields[1], ((DynamicMessage)inner.Message).ToByteArray());
+    }
+
+    private void Note(in MessageTarget message)
+    {
+        if (message.IsInTwo)
+        {
+            (_inTwo ??= []).Add(message);
+        }
     }
 }

@@ -7,8 +7,8 @@ using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Formats;
 
-/// <summary>Carries generated messages over to dynamic ones and back: field by field, or by their binary form
-/// if their class has other fields than the schema.</summary>
+/// <summary>How generated messages are written and read: by their properties, or by their binary form if
+/// their class has other fields than the schema.</summary>
 internal static class GeneratedMessages
 {
     private static readonly ConditionalWeakTable<FileDescriptor, RpcSchema> Schemas = [];
@@ -54,55 +54,47 @@ internal static class GeneratedMessages
         return copy;
     }
 
-    /// <summary>What is read into for a target: itself where it is dynamic, else an empty message of its
-    /// type.</summary>
-    public static DynamicMessage ReadTarget(IMessage target, FormatOptions options) =>
-        target as DynamicMessage ?? new DynamicMessage(TypeOf(target, options));
+    /// <summary>A generated message as readers fill it.</summary>
+    /// <param name="layout">The fields that are read.</param>
+    /// <param name="target">The message.</param>
+    /// <returns>Null where it is not empty, or has no properties that can be set: what is read is then merged
+    /// into it.</returns>
+    public static MessageTarget? TargetOf(MessageLayout layout, IMessage target) =>
+        GeneratedType.IsGenerated(target) && GeneratedType.ForReading(layout, target) is { } type
+            && target.CalculateSize() == 0
+            ? new MessageTarget(target, type)
+            : null;
 
-    /// <summary>Gives the target what was read for it.</summary>
-    /// <param name="read">What was read.</param>
-    /// <param name="target">Gets it.</param>
-    /// <param name="byField">Whether that has no unknown fields.</param>
-    public static void Return(DynamicMessage read, IMessage target, bool byField)
+    /// <summary>Adds what a dynamic message holds to a generated one.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the schema and the class have different types of a
+    /// field.</exception>
+    public static void Merge(DynamicMessage read, IMessage target)
     {
-        if (ReferenceEquals(read, target))
+        using WireWriter bytes = read.Encode();
+        try
         {
-            return;
+            target.MergeFrom(bytes.Written);
         }
-        if (byField && GeneratedType.IsGenerated(target) && GeneratedType.For(read.Layout, target) is { } type
-            && target.CalculateSize() == 0)
+        catch (InvalidProtocolBufferException e)
         {
-            type.Store(read, target);
-        }
-        else
-        {
-            target.MergeFrom(read.ToByteArray());
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A {read.Type.FullName} as the schema has it does not fit into the class "
+                + $"{target.GetType().FullName}: {e.Message}", e)
+            {
+                ErrorId = RpcErrorIds.MalformedMessage,
+            };
         }
     }
 
-    /// <summary>What a text format read, as a message of a generated class.</summary>
-    /// <param name="read">What was read; it has no unknown fields.</param>
-    /// <param name="wanted">The class.</param>
-    /// <param name="parse">Makes the first message of the class, of the binary form.</param>
-    public static T Make<T>(DynamicMessage read, Type wanted, Func<byte[], T> parse)
-    {
-        if (GeneratedType.Of(read.Layout) is { IsWhole: true } type && type.Descriptor.ClrType == wanted)
-        {
-            IMessage made = type.New();
-            type.Store(read, made);
-            return (T)made;
-        }
-        T parsed = parse(read.ToByteArray());
-        if (parsed is IMessage first && GeneratedType.IsGenerated(first))
-        {
-            // From now on there is a shorter way.
-            GeneratedType.For(read.Layout, first);
-        }
-        return parsed;
-    }
+    /// <summary>Whether a generated message surely has all fields that the schema requires.</summary>
+    public static bool IsComplete(MessageLayout layout, IMessage message) =>
+        (layout.Required.Length == 0 && layout.ToRequired.Length == 0)
+        || (GeneratedType.For(layout, message) is not null && GeneratedRequired.FindMissing(message) is null);
 
+    /// <summary>The type of a message in the schema of the options, else in that of its class.</summary>
     // A schema that is given knows extensions that the generated files may not.
-    private static RpcMessageInfo TypeOf(IMessage message, FormatOptions options) =>
+    public static RpcMessageInfo TypeOf(IMessage message, FormatOptions options) =>
         options.Schema?.FindMessage(message.Descriptor.FullName)
         ?? Schemas.GetValue(message.Descriptor.File, file => RpcSchema.FromDescriptors(file))
             .GetMessage(message.Descriptor.FullName);

@@ -3,14 +3,15 @@ using System.Text;
 using Google.Protobuf;
 using ProtoRpc.Formats;
 using ProtoRpc.Formats.Generated;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc;
 
 /// <summary>One way to write a message as bytes, and to read it.</summary>
 /// <remarks>
-/// Formats have no state and are safe for many threads. They work on <see cref="DynamicMessage"/>. A
-/// generated message is shown as one, field by field; its binary form is only used if its class has other
-/// fields than the schema, or extensions.
+/// Formats have no state and are safe for many threads. They read and set the fields of dynamic messages and
+/// the properties of generated ones. The binary form of a generated message is only used if its class has
+/// other fields than the schema, for extensions, and in programs that cannot make code at run time.
 /// Every failure is an <see cref="RpcException"/> with InvalidArgument, which names the field
 /// (<see cref="RpcException.FieldPath"/>) and, where the bytes are at fault,
 /// the line and column or the offset.
@@ -54,7 +55,7 @@ public abstract class MessageFormat
         ArgumentNullException.ThrowIfNull(message);
         ArgumentNullException.ThrowIfNull(output);
         options ??= FormatOptions.Default;
-        if (message is not DynamicMessage && TakesViews
+        if (message is not DynamicMessage && IsByProperty
             && GeneratedMessages.View(message, ShowsUnknown(options), options) is { } shown)
         {
             WriteMessage(shown.View, shown.Views, output, options);
@@ -113,8 +114,8 @@ public abstract class MessageFormat
 
     /// <summary>Fills an empty message.</summary>
     /// <param name="input">All bytes of the message.</param>
-    /// <param name="target">An empty <see cref="DynamicMessage"/> or generated message. When this throws, a
-    /// dynamic message may hold what was read until then.</param>
+    /// <param name="target">An empty <see cref="DynamicMessage"/> or generated message. When this throws, it
+    /// may hold what was read until then.</param>
     /// <param name="options">How; the defaults when null.</param>
     /// <exception cref="RpcException">InvalidArgument: not a message of this type in this format, why, and
     /// where; or a required field is missing.</exception>
@@ -122,10 +123,23 @@ public abstract class MessageFormat
     {
         ArgumentNullException.ThrowIfNull(target);
         options ??= FormatOptions.Default;
-        DynamicMessage message = GeneratedMessages.ReadTarget(target, options);
-        ReadMessage(input, message, options);
-        message.CheckRequired();
-        GeneratedMessages.Return(message, target, TakesViews);
+        if (target is DynamicMessage dynamic)
+        {
+            ReadDynamic(dynamic, input, options);
+            return;
+        }
+        MessageLayout layout = MessageLayout.For(GeneratedMessages.TypeOf(target, options));
+        if (IsByProperty && GeneratedMessages.TargetOf(layout, target) is { } message)
+        {
+            ReadMessage(input, message, options);
+            if (!GeneratedMessages.IsComplete(layout, target))
+            {
+                // Tells all fields that are missing.
+                ReadDynamic(new DynamicMessage(layout), input, options);
+            }
+            return;
+        }
+        GeneratedMessages.Merge(ReadDynamic(new DynamicMessage(layout), input, options), target);
     }
 
     /// <summary>Reads a message.</summary>
@@ -156,12 +170,22 @@ public abstract class MessageFormat
     private protected abstract void WriteMessage(
         DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options);
 
-    /// <summary>Whether messages of generated classes need not go through their binary form.</summary>
-    private protected virtual bool TakesViews => true;
+    /// <summary>Whether the properties of generated messages are read and set, without their binary
+    /// form.</summary>
+    private protected virtual bool IsByProperty => true;
 
     /// <summary>Whether it writes the unknown fields of a message.</summary>
     private protected virtual bool ShowsUnknown(FormatOptions options) => false;
 
+    /// <summary>Fills an empty message; required fields are not checked.</summary>
     private protected abstract void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options);
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options);
+
+    private DynamicMessage ReadDynamic(
+        DynamicMessage target, ReadOnlySequence<byte> input, FormatOptions options)
+    {
+        ReadMessage(input, new MessageTarget(target), options);
+        target.CheckRequired();
+        return target;
+    }
 }

@@ -37,7 +37,7 @@ internal static class WellKnownText
     }
 
     /// <returns>What is wrong with the text, or null.</returns>
-    public static string? Read(DynamicMessage message, string text)
+    public static string? Read(in MessageTarget message, string text)
     {
         FieldLayout[] fields = message.Layout.Fields;
         long seconds;
@@ -45,13 +45,14 @@ internal static class WellKnownText
         switch (message.Layout.WellKnown)
         {
             case WellKnownType.FieldMask:
-                if (!FieldMaskText.TryRead(text, message.ListOf<string>(fields[0])))
+                List<string> paths = [];
+                if (!FieldMaskText.TryRead(text, paths))
                 {
                     return "is no list of paths such as 'user.displayName,photo'.";
                 }
-                if (text.Length == 0)
+                foreach (string path in paths)
                 {
-                    message.References[fields[0].Slot] = null;
+                    message.Store(fields[0], path);
                 }
                 return null;
             case WellKnownType.Timestamp:
@@ -69,8 +70,8 @@ internal static class WellKnownText
                 }
                 break;
         }
-        message.StoreScalar(fields[0], (ulong)seconds);
-        message.StoreScalar(fields[1], ScalarValue.Of(nanos));
+        message.Store(fields[0], (ulong)seconds);
+        message.Store(fields[1], ScalarValue.Of(nanos));
         return null;
     }
 }

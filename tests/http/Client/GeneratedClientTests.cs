@@ -89,12 +89,14 @@ public static class GeneratedClientTests
     }
 
     [Theory]
-    [InlineData("grpc://127.0.0.1:0")]
-    [InlineData("http://127.0.0.1:0")]
-    public static async Task Replies_stream_to_one_generated_request(string endpoint)
+    [InlineData("grpc://127.0.0.1:0", "Binary")]
+    [InlineData("http://127.0.0.1:0", "Binary")]
+    [InlineData("http://127.0.0.1:0", "Json")]
+    public static async Task Replies_stream_to_one_generated_request(string endpoint, string format)
     {
         using OrderServer server = new(endpoint);
-        await using RpcClient client = await RpcClient.ConnectAsync(server.Endpoint);
+        await using RpcClient client = await RpcClient.ConnectAsync(
+            server.Endpoint, new() { Format = MessageFormats.All.Single(known => known.Name == format) });
         List<int> numbers = [];
 
         await foreach (OrderEvent e in client.InvokeStreamAsync<OrderEvent>(

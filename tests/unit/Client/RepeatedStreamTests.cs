@@ -1,4 +1,3 @@
-using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Protocols.Grpc.Proto;
@@ -49,7 +48,7 @@ public static class RepeatedStreamTests
 
         public bool IsDisposed { get; private set; }
 
-        public ReadOnlySequence<byte> Current => default;
+        public ReplyBody Current => default;
 
         public ValueTask<bool> SendAsync(IMessage message, bool compress)
         {

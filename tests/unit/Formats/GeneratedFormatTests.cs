@@ -1,102 +1,29 @@
 using System.Buffers;
 using System.Text;
 using Google.Protobuf;
-using Google.Protobuf.Reflection;
 using ProtoRpc.Formats.Generated;
-using ProtoRpc.Messages;
 using ProtoRpc.Tests.Messages;
+using static ProtoRpc.Tests.Formats.GeneratedCases;
 
 namespace ProtoRpc.Tests.Formats;
 
-/// <summary>Messages of generated classes are written and read field by field, and nothing tells them from
-/// dynamic ones.</summary>
+/// <summary>Messages of generated classes are written field by field, and nothing tells them from dynamic
+/// ones.</summary>
 public static class GeneratedFormatTests
 {
-    private const int MessagesPerType = 30;
-
-    private static readonly FormatOptions[] Options =
-    [
-        new() { Schema = TestMessages.Type("proto3.Leaf").Schema, ReplaceForbidden = true },
-        new()
-        {
-            Schema = TestMessages.Type("proto3.Leaf").Schema, IncludeDefaults = true, UseProtoNames = true,
-            NestedRepeated = true, Indented = true, ExpandAny = true, ReplaceForbidden = true,
-        },
-    ];
-
-    private static readonly MessageDescriptor[] Types =
-    [
-        .. Everything.Proto2.EverythingProto2Reflection.Descriptor.MessageTypes,
-        .. Everything.Proto3.EverythingProto3Reflection.Descriptor.MessageTypes,
-    ];
-
-    public static TheoryData<string> Names => new(Types.Select(type => type.FullName));
+    public static TheoryData<string> Names => GeneratedCases.Names;
 
     [Theory]
     [MemberData(nameof(Names))]
     public static void A_generated_message_is_written_as_the_dynamic_one(string name)
     {
-        foreach ((IMessage generated, DynamicMessage dynamic) in Messages(name))
+        foreach ((IMessage generated, DynamicMessage dynamic) in MessagesOf(name))
         {
             foreach (MessageFormat format in MessageFormats.All)
             {
                 foreach (FormatOptions options in Options)
                 {
                     Assert.Equal(Written(format, dynamic, options), Written(format, generated, options));
-                }
-            }
-        }
-    }
-
-    [Theory]
-    [MemberData(nameof(Names))]
-    public static void A_generated_message_is_read_as_the_dynamic_one(string name)
-    {
-        foreach ((IMessage generated, DynamicMessage dynamic) in Messages(name))
-        {
-            foreach (MessageFormat format in MessageFormats.All)
-            {
-                if (TryWrite(format, dynamic, Options[0]) is not { } bytes)
-                {
-                    continue;
-                }
-                IMessage expected = New(generated.Descriptor);
-                expected.MergeFrom(format.Read(dynamic.Type, bytes, Options[0]).ToByteArray());
-                foreach (int size in (int[])[int.MaxValue, 1, 5])
-                {
-                    IMessage read = New(generated.Descriptor);
-                    format.Read(
-                        Segments.Pieces(bytes, Math.Min(size, Math.Max(bytes.Length, 1))), read, Options[0]);
-                    Assert.Equal(expected, read);
-                    Assert.Equal(expected.ToByteArray(), read.ToByteArray());
-                }
-            }
-        }
-    }
-
-    [Theory]
-    [InlineData("proto2.Singular")]
-    [InlineData("proto3.Optional")]
-    [InlineData("proto3.WellKnown")]
-    [InlineData("proto3.Choice")]
-    public static void A_generated_message_is_the_same_wherever_it_is_cut(string name)
-    {
-        foreach ((IMessage generated, DynamicMessage dynamic) in Messages($"everything.{name}").Take(3))
-        {
-            foreach (MessageFormat format in MessageFormats.All)
-            {
-                if (TryWrite(format, dynamic, Options[0]) is not { Length: > 0 } bytes)
-                {
-                    continue;
-                }
-                IMessage expected = New(generated.Descriptor);
-                format.Read(new ReadOnlySequence<byte>(bytes), expected, Options[0]);
-                for (int cut = 0; cut <= bytes.Length; cut++)
-                {
-                    IMessage read = New(generated.Descriptor);
-                    format.Read(
-                        Segments.Of(bytes.AsMemory(0, cut), bytes.AsMemory(cut)), read, Options[0]);
-                    Assert.Equal(expected, read);
                 }
             }
         }
@@ -201,48 +128,6 @@ public static class GeneratedFormatTests
         }
     }
 
-    [Theory]
-    [InlineData("Json", "{\"child\":", "{}", "}")]
-    [InlineData("Xml", "<child>", "", "</child>")]
-    [InlineData("Text", "child{", "", "}")]
-    public static void Messages_that_are_nested_too_deep_are_refused(
-        string name, string open, string inner, string close)
-    {
-        string text = string.Concat(Enumerable.Repeat(open, 150)) + inner
-            + string.Concat(Enumerable.Repeat(close, 150));
-
-        RpcException error = Refused(name, name == "Xml" ? $"<root>{text}</root>" : text, Options[0]);
-
-        Assert.Equal(RpcErrorIds.TooDeep, error.ErrorId);
-    }
-
-    [Fact]
-    public static void Messages_with_too_many_elements_are_refused()
-    {
-        string json = $"{{\"children\":[{string.Join(',', Enumerable.Repeat("{}", 20_000))}]}}";
-
-        RpcException error = Refused("Json", json, Options[0] with { MaxElements = 1000 });
-
-        Assert.Equal(RpcErrorIds.TooManyElements, error.ErrorId);
-    }
-
-    [Fact]
-    public static void A_target_that_is_not_empty_is_merged_into()
-    {
-        Everything.Proto3.Leaf target = new() { Text = "old", Child = new() { Text = "kept" } };
-
-        MessageFormats.Json.Read(
-            new ReadOnlySequence<byte>("""{"text":"new","child":{"children":[{}]}}"""u8.ToArray()), target);
-
-        Assert.Equal(
-            new Everything.Proto3.Leaf
-            {
-                Text = "new",
-                Child = new() { Text = "kept", Children = { new Everything.Proto3.Leaf() } },
-            },
-            target);
-    }
-
     [Fact]
     public static void A_class_with_other_fields_than_the_schema_goes_by_its_binary_form()
     {
@@ -289,53 +174,6 @@ public static class GeneratedFormatTests
         MessageFormats.Json.Write(message, output, Options[0]);
 
         Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, 10_000);
-    }
-
-    private static RpcException Refused(string name, string text, FormatOptions options) =>
-        Assert.Throws<RpcException>(() => MessageFormats.All.Single(format => format.Name == name).Read(
-            Segments.Pieces(Encoding.UTF8.GetBytes(text), 1000), new Everything.Proto3.Leaf(), options));
-
-    // The text of a leaf as bytes.
-    private static RpcSchema Changed(RpcSchema schema)
-    {
-        FileDescriptorSet files = FileDescriptorSet.Parser.ParseFrom(schema.ToDescriptorSet());
-        files.File.SelectMany(file => file.MessageType, (file, type) => (file, type))
-            .Single(at => at.file.Package == "everything.proto3" && at.type.Name == "Leaf")
-            .type.Field[0].Type = FieldDescriptorProto.Types.Type.Bytes;
-        return RpcSchema.FromDescriptorSet(files.ToByteArray());
-    }
-
-    private static IEnumerable<(IMessage Generated, DynamicMessage Dynamic)> Messages(string name)
-    {
-        MessageDescriptor type = Types.Single(type => type.FullName == name);
-        RandomMessages random = new(name.Length);
-        for (int i = 0; i < MessagesPerType; i++)
-        {
-            IMessage generated = New(type);
-            generated.MergeFrom(random.Make(LayoutOf(type).Type).ToByteArray());
-            // What generated classes leave out, such as minus zero, is left out in both.
-            DynamicMessage dynamic = new(LayoutOf(type));
-            dynamic.MergeFrom(generated.ToByteArray());
-            yield return (generated, dynamic);
-        }
-    }
-
-    private static MessageLayout LayoutOf(MessageDescriptor type) =>
-        MessageLayout.For(TestMessages.Type(type.FullName["everything.".Length..]));
-
-    private static IMessage New(MessageDescriptor type) =>
-        (IMessage)Activator.CreateInstance(type.ClrType)!;
-
-    private static byte[]? TryWrite(MessageFormat format, IMessage message, FormatOptions options)
-    {
-        try
-        {
-            return format.ToArray(message, options);
-        }
-        catch (RpcException)
-        {
-            return null;
-        }
     }
 
     private static string Written(MessageFormat format, IMessage message, FormatOptions options)

@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
@@ -93,7 +92,7 @@ internal sealed class GrpcCall : IRpcStream
     }
 
     /// <inheritdoc/>
-    public ReadOnlySequence<byte> Current { get; private set; }
+    public ReplyBody Current { get; private set; }
 
     /// <inheritdoc/>
     public async ValueTask<bool> SendAsync(IMessage message, bool compress)
@@ -166,7 +165,7 @@ internal sealed class GrpcCall : IRpcStream
 
             Current = frame.IsCompressed
                 ? new(GrpcEncoding.Decompress(frame.Body, _encoding, _channel.MaxMessageBytes))
-                : frame.Body;
+                : new(frame.Body);
             return true;
         }
         catch (Exception e)

@@ -197,7 +197,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             throw NotOne("no reply, though it says that the call succeeded");
         }
 
-        TReply reply = read(call.Current.FirstSpan);
+        TReply reply = read(call.Current);
         return await call.ReadAsync().ConfigureAwait(false) ? throw NotOne("more than one reply") : reply;
     }
 

@@ -55,7 +55,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
     }
 
     private Task<RpcPingResponse> AskAsync() => channel.CallAsync(
-        PingProtocol.Info.FullName, _clock, null, ping.Message, PingProtocol.Read);
+        PingProtocol.Info.FullName, _clock, null, ping.Message, PingResults.Read);
 
     // Empty where there is no health service. One that does not know the service says
     // so in either of two ways.
@@ -95,11 +95,11 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         }
     }
 
-    private static HealthCheckResponse Parse(ReadOnlySpan<byte> body)
+    private static HealthCheckResponse Parse(ReplyBody body)
     {
         try
         {
-            return HealthCheckResponse.Parser.ParseFrom(body);
+            return HealthCheckResponse.Parser.ParseFrom(body.Bytes);
         }
         catch (InvalidProtocolBufferException e)
         {

@@ -159,7 +159,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
         try
         {
-            return ServerReflectionResponse.Parser.ParseFrom(call.Current);
+            return ServerReflectionResponse.Parser.ParseFrom(call.Current.Bytes);
         }
         catch (InvalidProtocolBufferException e)
         {

@@ -15,6 +15,7 @@ internal sealed class HttpCall : IRpcStream
     private readonly TaskCompletionSource<IMessage?> _request = new(
         TaskCreationOptions.RunContinuationsAsynchronously);
     private HttpStreamFormat _format = HttpStreamFormat.Delimited;
+    private FormatOptions? _reading;
     private HttpResponseMessage? _response;
     private PipeReader? _reader;
     private SequencePosition? _consumed;
@@ -33,7 +34,7 @@ internal sealed class HttpCall : IRpcStream
     }
 
     /// <inheritdoc/>
-    public ReadOnlySequence<byte> Current { get; private set; }
+    public ReplyBody Current { get; private set; }
 
     /// <inheritdoc/>
     public ValueTask<bool> SendAsync(IMessage message, bool compress) => _request.TrySetResult(message)
@@ -92,10 +93,9 @@ internal sealed class HttpCall : IRpcStream
     {
         if (_call.Method.IsUnary)
         {
-            byte[] reply = await _channel
-                .InvokeAsync(_call, request, static body => body.ToArray(), _time.Token)
+            Current = await _channel
+                .InvokeAsync(_call, request, static body => body.Copy(), _time.Token)
                 .ConfigureAwait(false);
-            Current = new(reply);
             return true;
         }
 
@@ -127,7 +127,7 @@ internal sealed class HttpCall : IRpcStream
                 }
 
                 _consumed = buffer.Start;
-                Current = _channel.ToBinary(_call.Method, _format.Format, item);
+                Current = _reading is null ? new(item) : new(item, _format.Format, _reading);
                 return true;
             }
 
@@ -145,6 +145,7 @@ internal sealed class HttpCall : IRpcStream
     {
         _response = await _channel.SendAsync(_call, request, _time).ConfigureAwait(false);
         _format = await _channel.BeginRepliesAsync(_call, _response, _time.Token).ConfigureAwait(false);
+        _reading = _channel.ReadingOf(_call.Method, _format.Format);
         Stream body = await _response.Content.ReadAsStreamAsync(_time.Token).ConfigureAwait(false);
         return PipeReader.Create(body, new StreamPipeReaderOptions(bufferSize: 16 * 1024));
     }

@@ -110,7 +110,7 @@ internal sealed partial class HttpChannel
         message.Headers.Accept.ParseAdd(MessageFormats.Binary.MediaType);
         try
         {
-            return await RunAsync<THttp, RpcPingResponse>(call, message, PingProtocol.Read, cancellation)
+            return await RunAsync<THttp, RpcPingResponse>(call, message, PingResults.Read, cancellation)
                 .ConfigureAwait(false);
         }
         catch (RpcException e) when (!cancellation.IsCancellationRequested

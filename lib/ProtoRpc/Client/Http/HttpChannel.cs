@@ -1,10 +1,8 @@
-using System.Buffers;
 using System.Globalization;
 using System.Net.Http.Headers;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Http;
-using ProtoRpc.Formats;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
@@ -259,12 +257,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
     }
 
-    /// <summary>The binary form of a reply.</summary>
-    public ReadOnlySequence<byte> ToBinary(
-        RpcMethodInfo method, MessageFormat format, in ReadOnlySequence<byte> reply) =>
+    /// <summary>How replies of a method are read in a format; null for the binary form.</summary>
+    public FormatOptions? ReadingOf(RpcMethodInfo method, MessageFormat format) =>
         ReferenceEquals(format, MessageFormats.Binary)
-            ? reply
-            : new(ReadText(method, format, reply, static bytes => bytes.ToArray()));
+            ? null
+            : _format with { Schema = method.Service.Schema };
 
     private static async ValueTask ReadBodyAsync<THttp>(
         HttpResponseMessage response, PooledMessageBytes body, CancellationToken cancellation)
@@ -328,34 +325,9 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             throw NotAMessage(method, mediaType);
         }
 
-        return format is null || ReferenceEquals(format, MessageFormats.Binary)
-            ? read(bytes.Span)
-            : ReadText(method, format, new ReadOnlySequence<byte>(bytes), read);
-    }
-
-    private TReply ReadText<TReply>(
-        RpcMethodInfo method, MessageFormat format, in ReadOnlySequence<byte> body, ReplyReader<TReply> read)
-    {
-        DynamicMessage reply;
-        try
-        {
-            reply = format.Read(method.ReplyType, body, _format with { Schema = method.Service.Schema });
-        }
-        catch (RpcException e)
-        {
-            // The caller is not at fault, so the status is not the reader's.
-            throw new RpcException(
-                e.Code == RpcStatusCode.ResourceExhausted ? e.Code : RpcStatusCode.Internal,
-                $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.BadReply,
-                MayHaveExecuted = true,
-            };
-        }
-
-        return reply is TReply wanted
-            ? wanted
-            : GeneratedMessages.Make(reply, typeof(TReply), bytes => read(bytes));
+        return format is not null && ReadingOf(method, format) is { } options
+            ? read(new ReplyBody(new(bytes), format, options))
+            : read(new ReplyBody(bytes));
     }
 
     private void ReadContext(CallSpec call, HttpResponseMessage response)

@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Diagnostics;
 using System.Threading.Channels;
 using Google.Protobuf;
@@ -95,8 +94,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
             part => CallBuiltIn(
                 call.Method.Service.FullName, BuiltInNames.Multi, part,
                 call with { Clock = call.Clock.Again() },
-                RpcMultiPartResponse.Parser.ParseFrom, cancellation));
-        return read(sender.Send(call.Method.Name, request, call.Progress).Span);
+                static body => RpcMultiPartResponse.Parser.ParseFrom(body.Bytes), cancellation));
+        return read(new ReplyBody(sender.Send(call.Method.Name, request, call.Progress).Memory));
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new InProcessStream(
@@ -116,7 +115,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         long start = Stopwatch.GetTimestamp();
         CallSpec call = new(PingProtocol.Info, ping.Timeout);
         RpcPingResponse reply = CallBuiltIn(
-            PingProtocol.Info.Service.FullName, BuiltInNames.Ping, ping.Message, call, PingProtocol.Read,
+            PingProtocol.Info.Service.FullName, BuiltInNames.Ping, ping.Message, call, PingResults.Read,
             cancellation);
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply)
             .Require(ping.Service ?? ping.Through?.FullName);
@@ -156,7 +155,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         await using InProcessStream stream = new(this, service, method, call, cancellation);
         await stream.SendAsync(body).ConfigureAwait(false);
         return await stream.ReadAsync().ConfigureAwait(false)
-            ? read(stream.Current.FirstSpan)
+            ? read(stream.Current)
             : throw new RpcException(
                 RpcStatusCode.Internal, $"The server answered {service}.{method} without a reply.")
             {
@@ -241,7 +240,7 @@ internal sealed class InProcessStream : IRpcStream
     }
 
     /// <inheritdoc/>
-    public ReadOnlySequence<byte> Current { get; private set; }
+    public ReplyBody Current { get; private set; }
 
     /// <inheritdoc/>
     public async ValueTask<bool> SendAsync(IMessage message, bool compress)
@@ -310,7 +309,7 @@ internal sealed class InProcessStream : IRpcStream
 
             Note(isSent: false, body.Length);
             MessageChecks.RequireSize(body.Length, _channel.Options.Limits.MaxMessageBytes, "reply");
-            Current = new ReadOnlySequence<byte>(body);
+            Current = new ReplyBody(body);
             return true;
         }
         catch (Exception e)

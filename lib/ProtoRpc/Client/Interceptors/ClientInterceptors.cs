@@ -154,7 +154,7 @@ internal sealed class ClientInterceptors
         RpcEndpoint endpoint, RpcMethodInfo method, IMessage? reply, ReplyReader<TReply> read)
         where TReply : class, IMessage =>
         reply?.Descriptor.FullName != method.ReplyType.FullName ? throw BadAnswer(endpoint, method, reply)
-        : reply as TReply ?? read(reply.ToByteArray());
+        : reply as TReply ?? read(new ReplyBody(reply.ToByteArray()));
 
     private static RpcException BadAnswer(RpcEndpoint endpoint, RpcMethodInfo method, IMessage? reply) => new(
         RpcStatusCode.Internal,

@@ -96,6 +96,6 @@ internal sealed partial class NativeChannel
 
         return CallHeaders.ReadResponse(header, method, call, options) is { } failure
             ? throw failure
-            : read(body);
+            : read(new ReplyBody(exchange.Reply[^body.Length..]));
     }
 }

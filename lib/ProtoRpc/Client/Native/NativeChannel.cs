@@ -98,7 +98,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             part => Call(
                 client, BuiltInNames.Multi, call.Method.FullName,
                 part, call.Clock.Again().For(cancellation), ParseMultiPart, call));
-        return read(sender.Send(call.Method.Name, request, call.Progress).Span);
+        return read(new ReplyBody(sender.Send(call.Method.Name, request, call.Progress).Memory));
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
@@ -152,7 +152,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             $"{service}/{BuiltInNames.Ping}",
             ping.Message,
             CallClock.Start(ping.Timeout, cancellation),
-            PingProtocol.Read);
+            PingResults.Read);
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply).Require(ping.Service);
     }
 
@@ -325,8 +325,8 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         return Upload(call, bytes, read, cancellation);
     }
 
-    private static RpcMultiPartResponse ParseMultiPart(ReadOnlySpan<byte> body) =>
-        RpcMultiPartResponse.Parser.ParseFrom(body);
+    private static RpcMultiPartResponse ParseMultiPart(ReplyBody body) =>
+        RpcMultiPartResponse.Parser.ParseFrom(body.Bytes);
 
     private void RefuseStreams(RpcMethodInfo method)
     {

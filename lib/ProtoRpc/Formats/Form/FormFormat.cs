@@ -15,6 +15,6 @@ internal sealed class FormFormat(FormatRow row) : MessageFormat(row)
         new FormMessageWriter(output, message.Type, views, options).Write(message);
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        new FormMessageReader(input, target.Type, options).Read(target);
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
+        new FormMessageReader(input, target.Layout.Type, options).Read(target);
 }

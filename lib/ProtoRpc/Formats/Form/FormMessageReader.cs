@@ -19,7 +19,7 @@ internal sealed class FormMessageReader(
 
     protected override string Where => $"byte {_offset}";
 
-    public void Read(DynamicMessage target)
+    protected override void ReadAll(in MessageTarget target)
     {
         SequenceReader<byte> rest = new(_form);
         rest.IsNext((byte)'?', advancePast: true);
@@ -45,7 +45,7 @@ internal sealed class FormMessageReader(
         }
     }
 
-    private void ReadPair(DynamicMessage message, ref SeenFields seen, ReadOnlySpan<byte> pair)
+    private void ReadPair(in MessageTarget message, ref SeenFields seen, ReadOnlySpan<byte> pair)
     {
         int equals = pair.IndexOf((byte)'=');
         string name = Decode(equals < 0 ? pair : pair[..equals]);

@@ -19,12 +19,7 @@ internal sealed class GeneratedBytes<TMessage>(
         }
     }
 
-    public override void Store(DynamicMessage from, IMessage to)
-    {
-        // The array is the reader's own, which nobody else has.
-        if (from.References[Layout.Slot] is byte[] bytes)
-        {
-            Set(to, UnsafeByteOperations.UnsafeWrap(bytes));
-        }
-    }
+    // The array is the reader's own, which nobody else has.
+    public override void Put(IMessage to, object value) =>
+        Set(to, UnsafeByteOperations.UnsafeWrap((byte[])value));
 }

@@ -17,11 +17,5 @@ internal sealed class GeneratedChild(FieldLayout layout, FieldDescriptor field) 
         }
     }
 
-    public override void Store(DynamicMessage from, IMessage to)
-    {
-        if (from.References[Layout.Slot] is DynamicMessage child)
-        {
-            _accessor.SetValue(to, Make(child));
-        }
-    }
+    public override void Put(IMessage to, object value) => _accessor.SetValue(to, value);
 }

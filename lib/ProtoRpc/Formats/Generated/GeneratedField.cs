@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 
@@ -13,9 +14,11 @@ internal abstract class GeneratedField(FieldLayout layout)
     /// dynamic message keeps it.</summary>
     public abstract void Load(IMessage from, DynamicMessage to);
 
-    /// <summary>Gives an empty generated message what a dynamic one holds, if the field is set
-    /// there.</summary>
-    public abstract void Store(DynamicMessage from, IMessage to);
+    /// <summary>Sets the field to a scalar, or adds it to the list.</summary>
+    public virtual void Put(IMessage to, ulong bits) => throw new UnreachableException();
+
+    /// <summary>Sets the field to a text, bytes or a message, or adds it to the list.</summary>
+    public virtual void Put(IMessage to, object value) => throw new UnreachableException();
 
     /// <summary>The bytes of a field, to read: its own array where it has one.</summary>
     protected static byte[] BytesOf(ByteString bytes) =>
@@ -32,14 +35,5 @@ internal abstract class GeneratedField(FieldLayout layout)
     {
         System.Text.Encoding utf8 = System.Text.Encoding.UTF8;
         return utf8.GetString(utf8.GetBytes(text));
-    }
-
-    /// <summary>The generated message of a dynamic one.</summary>
-    protected static IMessage Make(DynamicMessage message)
-    {
-        GeneratedType type = GeneratedType.Of(message.Layout)!;
-        IMessage made = type.New();
-        type.Store(message, made);
-        return made;
     }
 }

@@ -16,23 +16,28 @@ internal static class GeneratedFields
     public static bool IsWrapped(FieldDescriptor field) =>
         field.FieldType == FieldType.Message && field.MessageType.File.Name == WrapperFile;
 
-    /// <returns>Null where the schema has another field of that number than the class.</returns>
-    public static GeneratedField? Find(FieldLayout layout, FieldDescriptor field)
+    /// <returns>Null where the class does not have the field, or another one of that number.</returns>
+    public static GeneratedField? Find(FieldLayout layout, FieldDescriptor? field)
     {
-        if (!IsSame(layout, field))
+        if (field is null || field.IsExtension || !IsSame(layout, field))
         {
             return null;
         }
         if (layout.IsMap)
         {
             FieldDescriptor value = field.MessageType.FindFieldByNumber(2);
-            return IsSame(layout.Key, field.MessageType.FindFieldByNumber(1)) && IsSame(layout.Value, value)
+            return IsSame(layout.Key, field.MessageType.FindFieldByNumber(1))
+                && IsSame(layout.Value, value) && (!IsWrapped(value) || IsWrapper(layout.Value))
                 ? new GeneratedMap(
                     layout, field, value.FieldType == FieldType.Enum ? value.EnumType.ClrType : null,
                     IsWrapped(value))
                 : null;
         }
         bool wraps = IsWrapped(field);
+        if (wraps && !IsWrapper(layout))
+        {
+            return null;
+        }
         if (layout.IsRepeated && IsReference(layout.Kind))
         {
             return new GeneratedReferences(layout, field, wraps);
@@ -92,6 +97,8 @@ internal static class GeneratedFields
 
     private static bool IsSame(FieldLayout layout, FieldDescriptor field) =>
         layout.Info.Number == field.FieldNumber
+        && layout.Info.IsRequired == field.IsRequired
+        && (layout.CaseSlot >= 0) == (field.RealContainingOneof is not null)
         && (layout.IsMessage
             ? field.FieldType is FieldType.Message or FieldType.Group
             : layout.Kind.ToString() == field.FieldType.ToString())
@@ -99,6 +106,9 @@ internal static class GeneratedFields
         && layout.IsMap == field.IsMap
         && (layout.IsRepeated || layout.HasPresence == field.HasPresence)
         && (!layout.IsMessage || layout.Info.MessageType!.FullName == field.MessageType.FullName);
+
+    // A schema may have another type of the name of a wrapper.
+    private static bool IsWrapper(FieldLayout layout) => layout.Message.WellKnown == WellKnownType.Wrapper;
 
     private static bool IsReference(RpcFieldKind kind) =>
         kind is RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group;

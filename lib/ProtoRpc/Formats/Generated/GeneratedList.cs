@@ -1,6 +1,5 @@
 using System.Reflection;
 using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
 using Google.Protobuf;
 using Google.Protobuf.Collections;
 using ProtoRpc.Messages;
@@ -39,16 +38,6 @@ internal sealed class GeneratedList<TMessage, TItem, TBits>(FieldLayout layout, 
         to.References[Layout.Slot] = list.Count == 0 ? null : list;
     }
 
-    public override void Store(DynamicMessage from, IMessage to)
-    {
-        if (from.References[Layout.Slot] is List<TBits> list)
-        {
-            RepeatedField<TItem> items = _get(Unsafe.As<TMessage>(to));
-            items.Capacity = list.Count;
-            foreach (TBits value in CollectionsMarshal.AsSpan(list))
-            {
-                items.Add(Unsafe.BitCast<TBits, TItem>(value));
-            }
-        }
-    }
+    public override void Put(IMessage to, ulong bits) =>
+        _get(Unsafe.As<TMessage>(to)).Add(ScalarBits.To<TItem>(bits));
 }

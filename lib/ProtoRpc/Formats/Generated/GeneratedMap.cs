@@ -33,23 +33,23 @@ internal sealed class GeneratedMap(FieldLayout layout, FieldDescriptor field, Ty
         to.References[Layout.Slot] = map.Count == 0 ? null : map;
     }
 
-    public override void Store(DynamicMessage from, IMessage to)
+    /// <summary>Sets an entry.</summary>
+    /// <returns>False where the key is there already, and the entry is not to be replaced.</returns>
+    public bool PutEntry(IMessage to, object key, object value, bool replaces)
     {
-        if (from.References[Layout.Slot] is not OrderedDictionary<object, object> map)
-        {
-            return;
-        }
         IDictionary entries = (IDictionary)_accessor.GetValue(to);
-        foreach ((object key, object value) in map)
+        if (!replaces && entries.Contains(key))
         {
-            entries[key] = value switch
-            {
-                DynamicMessage message => wraps ? GeneratedWrapper.Unwrap(message) : Make(message),
-                byte[] bytes => UnsafeByteOperations.UnsafeWrap(bytes),
-                int number when enumType is not null => Enum.ToObject(enumType, number),
-                _ => value,
-            };
+            return false;
         }
+        entries[key] = value switch
+        {
+            DynamicMessage wrapper => GeneratedWrapper.Unwrap(wrapper),
+            byte[] bytes => UnsafeByteOperations.UnsafeWrap(bytes),
+            int number when enumType is not null => Enum.ToObject(enumType, number),
+            _ => value,
+        };
+        return true;
     }
 
     // Null for a number that a closed enum does not have.

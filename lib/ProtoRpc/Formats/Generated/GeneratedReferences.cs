@@ -27,32 +27,12 @@ internal sealed class GeneratedReferences(FieldLayout layout, FieldDescriptor fi
         }
     }
 
-    public override void Store(DynamicMessage from, IMessage to)
+    public override void Put(IMessage to, object value) => ((IList)_accessor.GetValue(to)).Add(value switch
     {
-        object? list = from.References[Layout.Slot];
-        if (list is null)
-        {
-            return;
-        }
-        object items = _accessor.GetValue(to);
-        switch (list)
-        {
-            case List<string> texts:
-                ((RepeatedField<string>)items).AddRange(texts);
-                break;
-            case List<byte[]> values:
-                ((RepeatedField<ByteString>)items).AddRange(
-                    values.Select(bytes => UnsafeByteOperations.UnsafeWrap(bytes)));
-                break;
-            case List<DynamicMessage> messages:
-                IList target = (IList)items;
-                foreach (DynamicMessage message in messages)
-                {
-                    target.Add(wraps ? GeneratedWrapper.Unwrap(message) : Make(message));
-                }
-                break;
-        }
-    }
+        DynamicMessage wrapper => GeneratedWrapper.Unwrap(wrapper),
+        byte[] bytes => UnsafeByteOperations.UnsafeWrap(bytes),
+        _ => value,
+    });
 
     private List<DynamicMessage> Wrapped(IList values)
     {

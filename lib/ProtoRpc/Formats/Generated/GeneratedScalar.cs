@@ -26,11 +26,5 @@ internal sealed class GeneratedScalar<TMessage, TValue>(
         }
     }
 
-    public override void Store(DynamicMessage from, IMessage to)
-    {
-        if (from.HasScalar(Layout))
-        {
-            Set(to, ScalarBits.To<TValue>(from.Scalars[Layout.Slot]));
-        }
-    }
+    public override void Put(IMessage to, ulong bits) => Set(to, ScalarBits.To<TValue>(bits));
 }

@@ -19,11 +19,5 @@ internal sealed class GeneratedText<TMessage>(
         }
     }
 
-    public override void Store(DynamicMessage from, IMessage to)
-    {
-        if (from.References[Layout.Slot] is string text)
-        {
-            Set(to, text);
-        }
-    }
+    public override void Put(IMessage to, object value) => Set(to, (string)value);
 }

@@ -7,17 +7,20 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Generated;
 
-/// <summary>How messages of a generated class are shown as dynamic ones and made of them, one message at a
-/// time, without their binary form.</summary>
+/// <summary>How messages of a generated class are shown as dynamic ones, one at a time, and how readers fill
+/// them, without their binary form.</summary>
 /// <remarks>Found once for each type; safe for many threads.</remarks>
 internal sealed class GeneratedType
 {
     private static readonly ConditionalWeakTable<MessageLayout, GeneratedType> Known = [];
 
-    private readonly GeneratedField[]? _fields;
+    // By the index of the field; null where none can be reached, or not this one.
+    private readonly GeneratedField?[]? _fields;
     private readonly ConstructorInvoker? _new;
     private readonly FieldInfo? _unknown;
+    private readonly bool _isPlain;
     private GeneratedType[]? _reached;
+    private GeneratedProperties? _properties;
 
     [UnconditionalSuppressMessage(
         "Trimming", "IL2075", Justification = "A field that was trimmed away is as one that is not there.")]
@@ -27,7 +30,7 @@ internal sealed class GeneratedType
         Descriptor = descriptor;
         Type? type = descriptor.ClrType;
         ConstructorInfo? constructor = type?.GetConstructor([]);
-        if (constructor is null || !RuntimeFeature.IsDynamicCodeSupported || !IsPlain(layout, descriptor))
+        if (constructor is null || !RuntimeFeature.IsDynamicCodeSupported)
         {
             return;
         }
@@ -38,10 +41,12 @@ internal sealed class GeneratedType
             field => (field.IsMap ? field.Value : field).ClosedNumbers is not null);
         IsExtensible = descriptor.ToProto().ExtensionRange.Count > 0;
 
-        GeneratedField[] fields = [.. layout.Fields
-            .Select(field => GeneratedFields.Find(field, descriptor.FindFieldByNumber(field.Info.Number)))
-            .OfType<GeneratedField>()];
-        _fields = fields.Length == layout.Fields.Length ? fields : null;
+        _fields = Array.ConvertAll(
+            layout.Fields,
+            field => GeneratedFields.Find(field, descriptor.FindFieldByNumber(field.Info.Number)));
+        _isPlain = !layout.IsMessageSet
+            && layout.Fields.Length == descriptor.Fields.InDeclarationOrder().Count
+            && Array.TrueForAll(_fields, field => field is not null);
     }
 
     public MessageLayout Layout { get; }
@@ -57,7 +62,7 @@ internal sealed class GeneratedType
     /// <summary>Whether unknown fields can be seen.</summary>
     public bool ShowsUnknown => _unknown is not null;
 
-    /// <summary>Whether messages of it need not go by their binary form.</summary>
+    /// <summary>Whether messages of it are written without their binary form.</summary>
     public bool IsWhole => Reached.Length > 0;
 
     // This type and all that are in it; empty where one of them cannot be gone through field by field.
@@ -65,6 +70,14 @@ internal sealed class GeneratedType
 
     /// <summary>Whether a message is of the class that its descriptor was made for.</summary>
     public static bool IsGenerated(IMessage message) => message.Descriptor.ClrType == message.GetType();
+
+    /// <summary>How an empty message is read by its properties.</summary>
+    /// <returns>Null where its class has none that can be set.</returns>
+    public static GeneratedType? ForReading(MessageLayout layout, IMessage message)
+    {
+        GeneratedType type = At(layout, message.Descriptor);
+        return ReferenceEquals(type.Descriptor, message.Descriptor) && type._fields is not null ? type : null;
+    }
 
     /// <summary>The way for messages of a generated class with the fields of a layout.</summary>
     /// <returns>Null where they, or messages in them, have other fields than the schema says, or may have
@@ -83,6 +96,24 @@ internal sealed class GeneratedType
     public bool ReachShowsUnknown => Array.TrueForAll(
         Reached, type => type is { ShowsUnknown: true, HasClosedEnums: false, IsExtensible: false });
 
+    /// <summary>Whether there is a class, which entries of maps do not have.</summary>
+    public bool CanMake => _new is not null;
+
+    /// <summary>Whether readers set all fields by properties.</summary>
+    public bool HasAllProperties => Properties.AreAll;
+
+    private GeneratedProperties Properties => _properties ??= new GeneratedProperties(this, _fields);
+
+    /// <summary>How a reader sets a field; null where the class has no property for it.</summary>
+    public GeneratedField? Property(FieldLayout field) => Properties.Of(field);
+
+    /// <summary>The class of the messages that a field holds; of a map, how its entries are read. Null where
+    /// they are dynamic.</summary>
+    public GeneratedType? Held(FieldLayout field) => Properties.Held(field);
+
+    /// <summary>The member of a field's oneof that is set.</summary>
+    public FieldLayout? ChosenOf(IMessage message, FieldLayout field) => Properties.ChosenOf(message, field);
+
     /// <summary>An empty generated message.</summary>
     public IMessage New() => (IMessage)_new!.Invoke();
 
@@ -90,9 +121,9 @@ internal sealed class GeneratedType
     /// are.</summary>
     public void Load(IMessage from, DynamicMessage to)
     {
-        foreach (GeneratedField field in _fields!)
+        foreach (GeneratedField? field in _fields!)
         {
-            field.Load(from, to);
+            field!.Load(from, to);
         }
     }
 
@@ -109,25 +140,11 @@ internal sealed class GeneratedType
         }
     }
 
-    /// <summary>Gives an empty generated message all that a dynamic one holds.</summary>
-    public void Store(DynamicMessage from, IMessage to)
-    {
-        foreach (GeneratedField field in _fields!)
-        {
-            field.Store(from, to);
-        }
-    }
-
-    private static GeneratedType At(MessageLayout layout, MessageDescriptor descriptor) =>
+    /// <summary>The way of a type, found once.</summary>
+    public static GeneratedType At(MessageLayout layout, MessageDescriptor descriptor) =>
         Known.TryGetValue(layout, out GeneratedType? type)
             ? type
             : Known.GetValue(layout, missing => new GeneratedType(missing, descriptor));
-
-    private static bool IsPlain(MessageLayout layout, MessageDescriptor descriptor) =>
-        !layout.IsMessageSet && layout.Extensions.Length == 0
-        && layout.Fields.Length == descriptor.Fields.InDeclarationOrder().Count
-        && Array.TrueForAll(
-            layout.Fields, field => descriptor.FindFieldByNumber(field.Info.Number) is not null);
 
     private GeneratedType[] Reach()
     {
@@ -135,7 +152,7 @@ internal sealed class GeneratedType
         Queue<GeneratedType> next = new(seen);
         while (next.TryDequeue(out GeneratedType? type))
         {
-            if (type._fields is null)
+            if (!type._isPlain)
             {
                 return [];
             }

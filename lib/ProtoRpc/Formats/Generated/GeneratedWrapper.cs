@@ -47,11 +47,6 @@ internal sealed class GeneratedWrapper(FieldLayout layout, FieldDescriptor field
         }
     }
 
-    public override void Store(DynamicMessage from, IMessage to)
-    {
-        if (from.References[Layout.Slot] is DynamicMessage child)
-        {
-            _accessor.SetValue(to, Unwrap(child));
-        }
-    }
+    public override void Put(IMessage to, object value) =>
+        _accessor.SetValue(to, Unwrap((DynamicMessage)value));
 }

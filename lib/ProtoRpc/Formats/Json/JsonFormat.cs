@@ -28,6 +28,6 @@ internal sealed class JsonFormat(FormatRow row) : MessageFormat(row)
     }
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        new JsonMessageReader(input, target.Type, options).Read(target);
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
+        new JsonMessageReader(input, target.Layout.Type, options).Read(target);
 }

@@ -8,7 +8,7 @@ internal sealed partial class JsonMessageReader
 {
     private const string Empty = "google.protobuf.Empty";
 
-    private void ReadWellKnown(ref Utf8JsonReader reader, DynamicMessage message, int depth)
+    private void ReadWellKnown(ref Utf8JsonReader reader, in MessageTarget message, int depth)
     {
         FieldLayout[] fields = message.Layout.Fields;
         switch (message.Layout.WellKnown)
@@ -27,11 +27,12 @@ internal sealed partial class JsonMessageReader
                 break;
             case WellKnownType.Any:
                 Expect(
-                    ref reader, JsonTokenType.StartObject, message.Type.FullName, "an object with '@type'");
+                    ref reader, JsonTokenType.StartObject, message.Layout.Type.FullName,
+                    "an object with '@type'");
                 ReadAny(ref reader, message, depth);
                 break;
             default:
-                Expect(ref reader, JsonTokenType.String, message.Type.FullName, "text in quotes");
+                Expect(ref reader, JsonTokenType.String, message.Layout.Type.FullName, "text in quotes");
                 if (WellKnownText.Read(message, reader.GetString()!) is { } problem)
                 {
                     throw Invalid(ref reader, problem);
@@ -40,7 +41,7 @@ internal sealed partial class JsonMessageReader
         }
     }
 
-    private void ReadValue(ref Utf8JsonReader reader, DynamicMessage message, int depth)
+    private void ReadValue(ref Utf8JsonReader reader, in MessageTarget message, int depth)
     {
         FieldLayout[] fields = message.Layout.Fields;
         FieldLayout chosen = fields[reader.TokenType switch
@@ -55,7 +56,7 @@ internal sealed partial class JsonMessageReader
         ReadOne(ref reader, message, chosen, depth);
     }
 
-    private void ReadAny(ref Utf8JsonReader reader, DynamicMessage any, int depth)
+    private void ReadAny(ref Utf8JsonReader reader, in MessageTarget any, int depth)
     {
         if (FindType(reader) is not { } typeUrl)
         {
@@ -66,11 +67,11 @@ internal sealed partial class JsonMessageReader
             }
             return;
         }
-        DynamicMessage inner = NewMessage(LayoutOfAny(any, typeUrl));
+        MessageTarget inner = NewMessage(LayoutOfAny(any, typeUrl), null);
         if (inner.Layout.WellKnown == WellKnownType.None)
         {
             CheckDepth(depth + 1);
-            if (inner.Type.FullName != Empty)
+            if (inner.Layout.Type.FullName != Empty)
             {
                 ReadFields(ref reader, inner, depth + 1, inAny: true);
             }
@@ -107,7 +108,7 @@ internal sealed partial class JsonMessageReader
     }
 
     // A message with a shape of its own stands under the key "value".
-    private void ReadValueInAny(ref Utf8JsonReader reader, DynamicMessage inner, int depth, bool isNeeded)
+    private void ReadValueInAny(ref Utf8JsonReader reader, in MessageTarget inner, int depth, bool isNeeded)
     {
         bool typeSeen = false;
         bool valueSeen = false;
@@ -133,13 +134,14 @@ internal sealed partial class JsonMessageReader
             else
             {
                 throw Invalid(
-                    $"'{reader.GetString()}' cannot stand in an Any of {inner.Type.FullName}, which has " +
-                    "'@type' and 'value', each once.");
+                    $"'{reader.GetString()}' cannot stand in an Any of {inner.Layout.Type.FullName}, " +
+                    "which has '@type' and 'value', each once.");
             }
         }
         if (isNeeded && !valueSeen)
         {
-            throw Invalid($"a {inner.Type.FullName} in an Any stands under the key 'value', beside '@type'.");
+            throw Invalid(
+                $"a {inner.Layout.Type.FullName} in an Any stands under the key 'value', beside '@type'.");
         }
     }
 }

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Text;
 using System.Text.Json;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Schema;
 
@@ -26,7 +27,7 @@ internal sealed partial class JsonMessageReader(
     // Lines are only counted when there is an error.
     protected override string Where => _where ?? TextPosition.Of(_json, _offset);
 
-    public void Read(DynamicMessage target)
+    protected override void ReadAll(in MessageTarget target)
     {
         Utf8JsonReader reader =
             _json.IsSingleSegment ? new(_json.FirstSpan, Reading) : new(_json, Reading);
@@ -54,7 +55,7 @@ internal sealed partial class JsonMessageReader(
     }
 
     /// <summary>Reads the value at which the reader stands.</summary>
-    private void ReadMessage(ref Utf8JsonReader reader, DynamicMessage message, int depth)
+    private void ReadMessage(ref Utf8JsonReader reader, in MessageTarget message, int depth)
     {
         _offset = reader.TokenStartIndex;
         CheckDepth(depth);
@@ -68,7 +69,7 @@ internal sealed partial class JsonMessageReader(
     }
 
     /// <summary>Reads the members of an object; within an Any, <c>@type</c> is passed over.</summary>
-    private void ReadFields(ref Utf8JsonReader reader, DynamicMessage message, int depth, bool inAny)
+    private void ReadFields(ref Utf8JsonReader reader, in MessageTarget message, int depth, bool inAny)
     {
         MessageLayout layout = message.Layout;
         JsonNames names = JsonNames.Of(layout);
@@ -104,7 +105,7 @@ internal sealed partial class JsonMessageReader(
     }
 
     /// <summary>Reads one value of a field, or all of a repeated one.</summary>
-    private void ReadField(ref Utf8JsonReader reader, DynamicMessage message, FieldLayout field, int depth)
+    private void ReadField(ref Utf8JsonReader reader, in MessageTarget message, FieldLayout field, int depth)
     {
         if (field.IsMap)
         {
@@ -120,7 +121,7 @@ internal sealed partial class JsonMessageReader(
         }
     }
 
-    private void ReadList(ref Utf8JsonReader reader, DynamicMessage message, FieldLayout field, int depth)
+    private void ReadList(ref Utf8JsonReader reader, in MessageTarget message, FieldLayout field, int depth)
     {
         Expect(ref reader, JsonTokenType.StartArray, field.Info.FullName, "a list");
         for (int index = 0; NextItem(ref reader); index++)
@@ -132,9 +133,10 @@ internal sealed partial class JsonMessageReader(
         }
     }
 
-    private void ReadMap(ref Utf8JsonReader reader, DynamicMessage message, FieldLayout field, int depth)
+    private void ReadMap(ref Utf8JsonReader reader, in MessageTarget message, FieldLayout field, int depth)
     {
         Expect(ref reader, JsonTokenType.StartObject, field.Info.FullName, "an object");
+        GeneratedType? type = message.ClassOf(field)?.Held(field.Value);
         while (NextName(ref reader))
         {
             object key = ReadKey(ref reader, field.Key);
@@ -142,7 +144,7 @@ internal sealed partial class JsonMessageReader(
             Next(ref reader);
             CheckElement(ref reader, field.Value);
             // The entry of the map is a message between the two.
-            if (ReadPart(ref reader, field.Value, depth + 1) is { } value)
+            if (ReadPart(ref reader, field.Value, type, depth + 1) is { } value)
             {
                 AddEntry(message, field, key, value);
             }
@@ -185,32 +187,34 @@ internal sealed partial class JsonMessageReader(
         return reader.TokenType != JsonTokenType.EndArray;
     }
 
-    private void ReadOne(ref Utf8JsonReader reader, DynamicMessage message, FieldLayout field, int depth)
+    private void ReadOne(ref Utf8JsonReader reader, in MessageTarget message, FieldLayout field, int depth)
     {
         if (!field.IsReference || (field.IsRepeated && !IsReferenceKind(field.Kind)))
         {
             if (TryReadScalar(ref reader, field, out ulong bits))
             {
-                Store(message, field, bits);
+                message.Store(field, bits);
             }
         }
         else
         {
-            Store(message, field, ReadReference(ref reader, field, depth));
+            message.Store(field, ReadReference(ref reader, field, message.ClassOf(field), depth));
         }
     }
 
     /// <summary>The value of a map's entry; null where it is left out.</summary>
-    private object? ReadPart(ref Utf8JsonReader reader, FieldLayout field, int depth)
+    private object? ReadPart(
+        ref Utf8JsonReader reader, FieldLayout field, GeneratedType? type, int depth)
     {
         if (field.IsReference)
         {
-            return ReadReference(ref reader, field, depth);
+            return ReadReference(ref reader, field, type, depth);
         }
         return TryReadScalar(ref reader, field, out ulong bits) ? ScalarValue.Box(field.Kind, bits) : null;
     }
 
-    private object ReadReference(ref Utf8JsonReader reader, FieldLayout field, int depth)
+    private object ReadReference(
+        ref Utf8JsonReader reader, FieldLayout field, GeneratedType? type, int depth)
     {
         switch (field.Kind)
         {
@@ -226,9 +230,9 @@ internal sealed partial class JsonMessageReader(
                 }
                 throw Invalid(ref reader, "is not base64.");
             default:
-                DynamicMessage child = NewMessage(field.Message);
+                MessageTarget child = NewMessage(field.Message, type);
                 ReadMessage(ref reader, child, depth + 1);
-                return child;
+                return child.Message;
         }
     }
 

@@ -14,6 +14,6 @@ internal sealed class TextFormat(FormatRow row) : MessageFormat(row)
     private protected override bool ShowsUnknown(FormatOptions options) => options.PrintUnknownFields;
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
-        new TextMessageReader(input, target.Type, options).Read(target);
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
+        new TextMessageReader(input, target.Layout.Type, options).Read(target);
 }

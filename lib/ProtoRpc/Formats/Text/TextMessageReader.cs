@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Runtime.InteropServices;
 using System.Text;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;
@@ -14,14 +15,14 @@ internal sealed partial class TextMessageReader(
 
     protected override string Where => _token.Where;
 
-    public void Read(DynamicMessage target)
+    protected override void ReadAll(in MessageTarget target)
     {
         Next();
         ReadFields(target, '\0', 0);
     }
 
     /// <summary>Reads fields up to the closing brace, or to the end of the text.</summary>
-    private void ReadFields(DynamicMessage message, char end, int depth)
+    private void ReadFields(in MessageTarget message, char end, int depth)
     {
         CheckDepth(depth);
         SeenFields seen = new(message.Layout.Fields.Length);
@@ -39,7 +40,7 @@ internal sealed partial class TextMessageReader(
         }
     }
 
-    private void ReadField(DynamicMessage message, ref SeenFields seen, int depth)
+    private void ReadField(in MessageTarget message, ref SeenFields seen, int depth)
     {
         FieldLayout? field;
         string name;
@@ -65,7 +66,7 @@ internal sealed partial class TextMessageReader(
             }
             name = _token.Text;
             field = TextNames.Find(message.Layout, name);
-            isReserved = message.Type.Proto.ReservedName.Contains(name);
+            isReserved = message.Layout.Type.Proto.ReservedName.Contains(name);
             if (field is null && !isReserved && !Options.IgnoreUnknownFields)
             {
                 throw UnknownField(message.Layout, name);
@@ -91,7 +92,7 @@ internal sealed partial class TextMessageReader(
         Path.Pop();
     }
 
-    private void ReadValues(DynamicMessage message, FieldLayout field, int depth)
+    private void ReadValues(in MessageTarget message, FieldLayout field, int depth)
     {
         if (_token.IsSymbol(':'))
         {
@@ -121,7 +122,7 @@ internal sealed partial class TextMessageReader(
         Next();
     }
 
-    private void ReadValue(DynamicMessage message, FieldLayout field, int depth)
+    private void ReadValue(in MessageTarget message, FieldLayout field, int depth)
     {
         if (field.IsMap)
         {
@@ -129,25 +130,25 @@ internal sealed partial class TextMessageReader(
         }
         else if (field.IsMessage)
         {
-            DynamicMessage child = NewMessage(field.Message);
+            MessageTarget child = NewMessage(field.Message, message.ClassOf(field));
             ReadMessage(child, depth + 1);
-            Store(message, field, child);
+            message.Store(field, child.Message);
         }
         else if (field.Kind == RpcFieldKind.Bytes)
         {
-            Store(message, field, ReadBytes().ToArray());
+            message.Store(field, ReadBytes().ToArray());
         }
         else if (field.Kind == RpcFieldKind.String)
         {
-            Store(message, field, ReadString());
+            message.Store(field, ReadString());
         }
         else
         {
-            Store(message, field, ReadScalar(field));
+            message.Store(field, ReadScalar(field));
         }
     }
 
-    private void ReadMessage(DynamicMessage message, int depth)
+    private void ReadMessage(in MessageTarget message, int depth)
     {
         char end = TakeOpening();
         ReadFields(message, end, depth);
@@ -163,17 +164,20 @@ internal sealed partial class TextMessageReader(
     }
 
     // The last of several entries with one key holds, as the format has it.
-    private void ReadEntry(DynamicMessage message, FieldLayout field, int depth)
+    private void ReadEntry(in MessageTarget message, FieldLayout field, int depth)
     {
-        DynamicMessage entry = NewMessage(field.Message);
-        ReadMessage(entry, depth + 1);
-        object key = entry.Has(field.Key) ? entry.Get(field.Key.Info)! : DefaultOf(field.Key);
-        message.MapOf(field)[key] = entry.Has(field.Value)
+        GeneratedType? type = message.ClassOf(field);
+        MessageTarget target = NewMessage(field.Message, type);
+        ReadMessage(target, depth + 1);
+        DynamicMessage entry = (DynamicMessage)target.Message;
+        object key = entry.Has(field.Key) ? entry.Get(field.Key.Info)! : DefaultOf(field.Key, null);
+        object value = entry.Has(field.Value)
             ? entry.Get(field.Value.Info)!
-            : DefaultOf(field.Value);
+            : DefaultOf(field.Value, type?.Held(field.Value));
+        message.StoreEntry(field, key, value, replaces: true);
     }
 
-    private void ReadExpandedAny(DynamicMessage any, ref SeenFields seen, string typeUrl, int depth)
+    private void ReadExpandedAny(in MessageTarget any, ref SeenFields seen, string typeUrl, int depth)
     {
         if (any.Layout.WellKnown != WellKnownType.Any)
         {
@@ -191,7 +195,7 @@ internal sealed partial class TextMessageReader(
                     "a percent sign in a type's URL stands without two hexadecimal digits after it.");
             }
         }
-        DynamicMessage inner = NewMessage(LayoutOfAny(any, typeUrl));
+        MessageTarget inner = NewMessage(LayoutOfAny(any, typeUrl), null);
         if (_token.IsSymbol(':'))
         {
             Next();

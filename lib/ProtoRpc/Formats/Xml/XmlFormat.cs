@@ -38,11 +38,11 @@ internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
     }
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options)
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options)
     {
         using SequenceStream stream = new(input);
         using XmlReader reader = XmlReader.Create(stream, Reading);
-        new XmlMessageReader(reader, target.Type, options, input.Length).Read(target);
+        new XmlMessageReader(reader, target.Layout.Type, options, input.Length).Read(target);
     }
 }
 

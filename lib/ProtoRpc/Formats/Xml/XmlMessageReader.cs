@@ -1,5 +1,6 @@
 using System.Text;
 using System.Xml;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Xml;
@@ -20,7 +21,7 @@ internal sealed class XmlMessageReader(
             ? $"line {line.LineNumber}, column {line.LinePosition}"
             : "an unknown place");
 
-    public void Read(DynamicMessage target)
+    protected override void ReadAll(in MessageTarget target)
     {
         try
         {
@@ -39,7 +40,7 @@ internal sealed class XmlMessageReader(
     }
 
     /// <summary>Reads from the start of an element to its end.</summary>
-    private void ReadContent(DynamicMessage message, int depth)
+    private void ReadContent(in MessageTarget message, int depth)
     {
         CheckDepth(depth);
         if (WellKnownText.IsOne(message.Layout.WellKnown))
@@ -77,7 +78,7 @@ internal sealed class XmlMessageReader(
         throw Malformed("the text ends before the message does.");
     }
 
-    private void ReadField(DynamicMessage message, ref SeenFields seen, int depth)
+    private void ReadField(in MessageTarget message, ref SeenFields seen, int depth)
     {
         if (XmlNames.Find(message.Layout, reader.LocalName) is not { } field)
         {
@@ -106,7 +107,7 @@ internal sealed class XmlMessageReader(
         Path.Pop();
     }
 
-    private void ReadItems(DynamicMessage message, FieldLayout field, int depth)
+    private void ReadItems(in MessageTarget message, FieldLayout field, int depth)
     {
         CheckAttributes();
         if (reader.IsEmptyElement)
@@ -126,7 +127,7 @@ internal sealed class XmlMessageReader(
         }
     }
 
-    private void ReadValue(DynamicMessage message, FieldLayout field, int depth)
+    private void ReadValue(in MessageTarget message, FieldLayout field, int depth)
     {
         if (field.IsMap)
         {
@@ -134,9 +135,9 @@ internal sealed class XmlMessageReader(
         }
         else if (field.IsMessage)
         {
-            DynamicMessage child = NewMessage(field.Message);
+            MessageTarget child = NewMessage(field.Message, message.ClassOf(field));
             ReadContent(child, depth + 1);
-            Store(message, field, child);
+            message.Store(field, child.Message);
         }
         else
         {
@@ -144,8 +145,9 @@ internal sealed class XmlMessageReader(
         }
     }
 
-    private void ReadEntry(DynamicMessage message, FieldLayout field, int depth)
+    private void ReadEntry(in MessageTarget message, FieldLayout field, int depth)
     {
+        GeneratedType? type = message.ClassOf(field)?.Held(field.Value);
         object? key = null;
         object? value = null;
         CheckAttributes();
@@ -154,11 +156,11 @@ internal sealed class XmlMessageReader(
         {
             if (reader.LocalName == XmlNames.Key && key is null)
             {
-                key = OfText(field.Key, ReadText());
+                key = OfText(field.Key, null, ReadText());
             }
             else if (reader.LocalName == XmlNames.Value && value is null)
             {
-                value = ReadPart(field.Value, depth);
+                value = ReadPart(field.Value, type, depth);
             }
             else
             {
@@ -167,18 +169,19 @@ internal sealed class XmlMessageReader(
                     "<value>, each once.");
             }
         }
-        AddEntry(message, field, key ?? DefaultOf(field.Key), value ?? DefaultOf(field.Value));
+        AddEntry(
+            message, field, key ?? DefaultOf(field.Key, null), value ?? DefaultOf(field.Value, type));
     }
 
-    private object ReadPart(FieldLayout part, int depth)
+    private object ReadPart(FieldLayout part, GeneratedType? type, int depth)
     {
         if (!part.IsMessage)
         {
-            return OfText(part, ReadText());
+            return OfText(part, null, ReadText());
         }
-        DynamicMessage child = NewMessage(part.Message);
+        MessageTarget child = NewMessage(part.Message, type);
         ReadContent(child, depth + 1);
-        return child;
+        return child.Message;
     }
 
     /// <summary>Reads an element that has no elements in it.</summary>

@@ -1,0 +1,73 @@
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Formats.Generated;
+
+/// <summary>What a reader needs of a generated class, or of an entry of a map of one, which has no
+/// class.</summary>
+/// <remarks>Found when a message of the class is first read; safe for many threads.</remarks>
+internal sealed class GeneratedProperties
+{
+    private readonly MessageLayout _layout;
+    private readonly GeneratedField?[] _fields;
+    private readonly GeneratedType?[] _held;
+    private readonly OneofDescriptor?[] _oneofs;
+
+    /// <param name="type">The class.</param>
+    /// <param name="fields">Its fields by their index; null of an entry.</param>
+    public GeneratedProperties(GeneratedType type, GeneratedField?[]? fields)
+    {
+        _layout = type.Layout;
+        FieldDescriptor?[] known = Array.ConvertAll(
+            _layout.Fields, field => type.Descriptor.FindFieldByNumber(field.Info.Number));
+        _held = Array.ConvertAll(_layout.Fields, field => HeldBy(field, known[field.Index]));
+        _oneofs = Array.ConvertAll(
+            known, field => field is { IsExtension: false } ? field.RealContainingOneof : null);
+        _fields = Array.ConvertAll(
+            _layout.Fields, field => CanFill(field, known[field.Index]) ? fields?[field.Index] : null);
+        AreAll = Array.TrueForAll(_fields, field => field is not null);
+    }
+
+    /// <summary>Whether all fields have a property.</summary>
+    public bool AreAll { get; }
+
+    public GeneratedField? Of(FieldLayout field) => _fields[field.Index];
+
+    public GeneratedType? Held(FieldLayout field) => _held[field.Index];
+
+    public FieldLayout? ChosenOf(IMessage message, FieldLayout field) =>
+        _oneofs[field.Index]?.Accessor.GetCaseFieldDescriptor(message) is { } chosen
+            ? _layout.Find(chosen.FieldNumber)
+            : null;
+
+    private static GeneratedType? HeldBy(FieldLayout field, FieldDescriptor? known)
+    {
+        if (!field.IsMessage || known is not { IsExtension: false }
+            || known.FieldType is not (FieldType.Message or FieldType.Group)
+            || field.IsMap != known.IsMap || GeneratedFields.IsWrapped(known))
+        {
+            return null;
+        }
+        GeneratedType held = GeneratedType.At(field.Message, known.MessageType);
+        return ReferenceEquals(held.Descriptor, known.MessageType) && (field.IsMap || held.CanMake)
+            ? held
+            : null;
+    }
+
+    // A property takes messages of its own class only; those of another are dynamic.
+    private bool CanFill(FieldLayout field, FieldDescriptor? known)
+    {
+        if (known is null || !field.IsMessage)
+        {
+            return true;
+        }
+        if (!field.IsMap)
+        {
+            return GeneratedFields.IsWrapped(known) || _held[field.Index] is not null;
+        }
+        return !field.Value.IsMessage || (_held[field.Index] is { } entry
+            && (entry.Held(field.Value) is not null
+                || GeneratedFields.IsWrapped(known.MessageType.FindFieldByNumber(2))));
+    }
+}

@@ -1,0 +1,142 @@
+using Google.Protobuf;
+using ProtoRpc.Formats.Generated;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Formats;
+
+/// <summary>A message that is being read: a dynamic one, or one of a generated class, whose properties are
+/// set one by one.</summary>
+/// <remarks>What the class has no property for, such as an extension, is kept in a dynamic message beside it
+/// until <see cref="Complete"/>.</remarks>
+internal readonly struct MessageTarget
+{
+    private readonly GeneratedType? _class;
+    private readonly DynamicMessage? _dynamic;
+
+    /// <summary>A dynamic message.</summary>
+    public MessageTarget(DynamicMessage message)
+        : this(message, message, null)
+    {
+    }
+
+    /// <summary>An empty message of a generated class.</summary>
+    public MessageTarget(IMessage message, GeneratedType type)
+        : this(message, type.HasAllProperties ? null : new DynamicMessage(type.Layout), type)
+    {
+    }
+
+    private MessageTarget(IMessage message, DynamicMessage? dynamic, GeneratedType? type)
+    {
+        Message = message;
+        _dynamic = dynamic;
+        _class = type;
+    }
+
+    /// <summary>The message itself.</summary>
+    public IMessage Message { get; }
+
+    /// <summary>Its fields.</summary>
+    public MessageLayout Layout => _dynamic is { } dynamic ? dynamic.Layout : _class!.Layout;
+
+    /// <summary>Whether some of it is kept beside it.</summary>
+    public bool IsInTwo => _dynamic is { } dynamic && !ReferenceEquals(dynamic, Message);
+
+    /// <summary>An empty message.</summary>
+    /// <param name="layout">Its fields.</param>
+    /// <param name="type">Its generated class, or an entry of a map of one; null for a dynamic
+    /// message.</param>
+    public static MessageTarget Create(MessageLayout layout, GeneratedType? type)
+    {
+        if (type is { CanMake: true })
+        {
+            return new MessageTarget(type.New(), type);
+        }
+        DynamicMessage dynamic = new(layout);
+        return new MessageTarget(dynamic, dynamic, type);
+    }
+
+    /// <summary>The class of the messages that a field holds; of a map, how its entries are read. Null where
+    /// they are dynamic.</summary>
+    public GeneratedType? ClassOf(FieldLayout field) => _class?.Held(field);
+
+    /// <summary>The member of a field's oneof that is set.</summary>
+    public FieldLayout? ChosenOf(FieldLayout field) =>
+        _class?.ChosenOf(Message, field) ?? _dynamic?.ChosenOf(field.CaseSlot);
+
+    /// <summary>Sets a scalar, or adds it to a list.</summary>
+    public void Store(FieldLayout field, ulong bits)
+    {
+        if (_class?.Property(field) is { } property)
+        {
+            property.Put(Message, bits);
+        }
+        else if (field.IsRepeated)
+        {
+            ScalarLists.Add(_dynamic!, field, bits);
+        }
+        else
+        {
+            _dynamic!.StoreScalar(field, bits);
+        }
+    }
+
+    /// <summary>Sets text, bytes or a message, or adds it to a list.</summary>
+    public void Store(FieldLayout field, object value)
+    {
+        if (_class?.Property(field) is { } property)
+        {
+            property.Put(Message, value);
+        }
+        else if (!field.IsRepeated)
+        {
+            bool absent = !field.HasPresence && value is ("" or byte[] { Length: 0 });
+            _dynamic!.StoreReference(field, absent ? null : value);
+        }
+        else
+        {
+            Add(_dynamic!, field, value);
+        }
+    }
+
+    /// <summary>Sets an entry of a map.</summary>
+    /// <returns>False where the key is there already, and the entry is not to be replaced.</returns>
+    public bool StoreEntry(FieldLayout field, object key, object value, bool replaces)
+    {
+        if (_class?.Property(field) is GeneratedMap property)
+        {
+            return property.PutEntry(Message, key, value, replaces);
+        }
+        OrderedDictionary<object, object> map = _dynamic!.MapOf(field);
+        if (!replaces)
+        {
+            return map.TryAdd(key, value);
+        }
+        map[key] = value;
+        return true;
+    }
+
+    /// <summary>Gives a message of a generated class what was kept beside it.</summary>
+    public void Complete()
+    {
+        if (IsInTwo)
+        {
+            GeneratedMessages.Merge(_dynamic!, Message);
+        }
+    }
+
+    private static void Add(DynamicMessage message, FieldLayout field, object value)
+    {
+        switch (value)
+        {
+            case string text:
+                message.ListOf<string>(field).Add(text);
+                break;
+            case byte[] bytes:
+                message.ListOf<byte[]>(field).Add(bytes);
+                break;
+            case DynamicMessage child:
+                message.ListOf<DynamicMessage>(field).Add(child);
+                break;
+        }
+    }
+}
