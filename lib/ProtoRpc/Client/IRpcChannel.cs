@@ -105,6 +105,9 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
     /// <summary>Headers, compression and what else the caller asked for; null for nothing.</summary>
     public RpcCallOptions? Options { get; init; }
 
+    /// <summary>Keeps the request for further tries, where there may be some.</summary>
+    public KeptRequest? Kept { get; init; }
+
     /// <summary>A call of a method with options; without a timeout, unary calls have the limit's.</summary>
     /// <exception cref="RpcException">DeadlineExceeded: its deadline has passed already.</exception>
     public static CallSpec Of(

@@ -7,7 +7,9 @@ namespace ProtoRpc.Client;
 /// something of its reply has come it is as any other.</summary>
 /// <param name="first">The first try.</param>
 /// <param name="next">Gives the next try, or null when the failure is to be told.</param>
-internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueTask<IRpcStream?>> next)
+/// <param name="kept">The request for further tries; null where somebody else keeps it, or nobody.</param>
+internal sealed class RepeatedStream(
+    IRpcStream first, Func<RpcException, ValueTask<IRpcStream?>> next, KeptRequest? kept = null)
     : IRpcStream
 {
     private readonly Lock _gate = new();
@@ -52,6 +54,7 @@ internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueT
         lock (_gate)
         {
             _disposed = true;
+            kept?.Dispose();
             return _current.DisposeAsync();
         }
     }
@@ -65,6 +68,7 @@ internal sealed class RepeatedStream(IRpcStream first, Func<RpcException, ValueT
                 bool any = await _current.ReadAsync().ConfigureAwait(false);
                 _began = true;
                 _sent = null;
+                kept?.Dispose();
                 return any;
             }
             catch (RpcException e) when (CallErrors.IsUnreached(e))

@@ -32,17 +32,34 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
         });
 
     public TReply Invoke<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        IsRepeated(call)
-            ? Retries(call, cancellation).Run(() => inner.Invoke(call, request, read, cancellation))
-            : inner.Invoke(call, request, read, cancellation);
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        if (!IsRepeated(call))
+        {
+            return inner.Invoke(call, request, read, cancellation);
+        }
+
+        using KeptRequest kept = new();
+        CallSpec repeated = call with { Kept = kept };
+        return Retries(call, cancellation).Run(() => inner.Invoke(repeated, request, read, cancellation));
+    }
 
     public Task<TReply> InvokeAsync<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        IsRepeated(call)
-            ? Retries(call, cancellation).RunAsync(
-                () => inner.InvokeAsync(call, request, read, cancellation))
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+    {
+        return IsRepeated(call)
+            ? RepeatAsync()
             : inner.InvokeAsync(call, request, read, cancellation);
+
+        async Task<TReply> RepeatAsync()
+        {
+            using KeptRequest kept = new();
+            CallSpec repeated = call with { Kept = kept };
+            return await Retries(call, cancellation)
+                .RunAsync(() => inner.InvokeAsync(repeated, request, read, cancellation))
+                .ConfigureAwait(false);
+        }
+    }
 
     // The time of an upload is that of each part; what was read of a source that cannot go back is gone.
     public TReply Upload<TReply>(
@@ -86,13 +103,16 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
         }
 
         CallRetries retrying = Retries(call, cancellation);
+        KeptRequest kept = new();
+        CallSpec repeated = call with { Kept = kept };
         return new RepeatedStream(
-            inner.Open(call, cancellation),
+            inner.Open(repeated, cancellation),
             async failure =>
             {
                 await retrying.WaitAsync(failure).ConfigureAwait(false);
-                return inner.Open(call, cancellation);
-            });
+                return inner.Open(repeated, cancellation);
+            },
+            kept);
     }
 
     public RpcSchema FetchSchema(CancellationToken cancellation) => inner.FetchSchema(cancellation);

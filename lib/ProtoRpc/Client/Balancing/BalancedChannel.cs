@@ -79,21 +79,25 @@ internal sealed class BalancedChannel : IRpcChannel
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
+        using KeptRequest kept = new();
+        CallSpec repeated = Keeping(call, kept);
         return Try(
             Candidates(), failures,
-            backend => Open(backend, call.Clock, failures).Invoke(call, request, read, cancellation));
+            backend => Open(backend, call.Clock, failures).Invoke(repeated, request, read, cancellation));
     }
 
-    public Task<TReply> InvokeAsync<TReply>(
+    public async Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        return TryAsync(
+        using KeptRequest kept = new();
+        CallSpec repeated = Keeping(call, kept);
+        return await TryAsync(
             Candidates(), failures,
             async backend => await Open(backend, call.Clock, failures)
-                .InvokeAsync(call, request, read, cancellation)
+                .InvokeAsync(repeated, request, read, cancellation)
                 .ConfigureAwait(false))
-            .AsTask();
+            .ConfigureAwait(false);
     }
 
     public TReply Upload<TReply>(
@@ -135,18 +139,23 @@ internal sealed class BalancedChannel : IRpcChannel
         Queue<Backend> left = Candidates();
         List<RpcException> failures = [];
         Backend? backend = null;
-        return new RepeatedStream(OpenNext(), failure =>
-        {
-            GiveUp(backend!, failure, failures);
+        KeptRequest? kept = call.Method.IsClientStreaming ? null : new KeptRequest();
+        CallSpec repeated = Keeping(call, kept);
+        return new RepeatedStream(
+            OpenNext(),
+            failure =>
+            {
+                GiveUp(backend!, failure, failures);
 
-            // Of a stream of requests, those that were sent are gone.
-            return ValueTask.FromResult(call.Method.IsClientStreaming ? null : OpenNext());
-        });
+                // Of a stream of requests, those that were sent are gone.
+                return ValueTask.FromResult(call.Method.IsClientStreaming ? null : OpenNext());
+            },
+            kept);
 
         IRpcStream OpenNext() => Try(left, failures, candidate =>
         {
             backend = candidate;
-            return Open(candidate, call.Clock, failures).Open(call, cancellation);
+            return Open(candidate, call.Clock, failures).Open(repeated, cancellation);
         });
     }
 
@@ -243,6 +252,10 @@ internal sealed class BalancedChannel : IRpcChannel
             : Open(backend);
 
     private IRpcChannel Open(Backend backend) => backend.Opened ?? backend.Open(_context);
+
+    // What is tried again anyway is kept by who does so.
+    private static CallSpec Keeping(CallSpec call, KeptRequest? kept) =>
+        call.Kept is null ? call with { Kept = kept } : call;
 
     private void Succeeded(Backend backend)
     {

@@ -40,13 +40,16 @@ internal sealed class GrpcCall : IRpcStream
     /// <param name="options">Headers and the like.</param>
     /// <param name="only">The request of a method that takes one, if it is there already.</param>
     /// <param name="streamsRequests">Whether the method takes a stream of requests.</param>
+    /// <param name="kept">Keeps the one request for further tries; null for a call that is tried
+    /// once.</param>
     public GrpcCall(
         GrpcChannel channel,
         string path,
         CallClock clock,
         RpcCallOptions? options,
         IMessage? only,
-        bool streamsRequests)
+        bool streamsRequests,
+        KeptRequest? kept = null)
     {
         clock.RequireTime(channel.Endpoint);
         _channel = channel;
@@ -57,8 +60,8 @@ internal sealed class GrpcCall : IRpcStream
         _request = channel.NewRequest(path);
         _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller);
         _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
-            : only is null ? _single = new GrpcMessageContent(_end.Token)
-            : _single = new GrpcMessageContent(only, _compresses);
+            : only is null ? _single = new GrpcMessageContent(_end.Token, kept)
+            : _single = new GrpcMessageContent(only, _compresses, kept);
         if (_single is not null && (_info is not null || channel.Options.Trace is { IsEnabled: true }))
         {
             _single.Sent = bytes => Note(isSent: true, bytes);

@@ -146,7 +146,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     {
         RpcMethodInfo method = call.Method;
         return method.IsUnary
-            ? CallAsync(method.FullName, call.Clock.For(cancellation), call.Options, request, read)
+            ? CallAsync(
+                method.FullName, call.Clock.For(cancellation), call.Options, request, read, call.Kept)
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
@@ -162,7 +163,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new GrpcCall(
         this, call.Method.FullName, call.Clock.For(cancellation), call.Options, only: null,
-        call.Method.IsClientStreaming);
+        call.Method.IsClientStreaming, call.Kept);
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
         FetchSchemaAsync(cancellation).GetAwaiter().GetResult();
@@ -189,9 +190,10 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         CallClock clock,
         RpcCallOptions? options,
         IMessage request,
-        ReplyReader<TReply> read)
+        ReplyReader<TReply> read,
+        KeptRequest? kept = null)
     {
-        await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false);
+        await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false, kept);
         if (!await call.ReadAsync().ConfigureAwait(false))
         {
             throw NotOne("no reply, though it says that the call succeeded");

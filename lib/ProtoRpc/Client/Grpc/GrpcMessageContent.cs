@@ -12,22 +12,28 @@ internal sealed class GrpcMessageContent : HttpContent
 {
     private readonly TaskCompletionSource? _come;
     private readonly CancellationToken _end;
+    private readonly KeptRequest? _kept;
     private IMessage? _message;
     private bool _compress;
     private volatile bool _isSent;
 
     /// <param name="message">The message.</param>
     /// <param name="compress">Whether it goes compressed.</param>
-    public GrpcMessageContent(IMessage message, bool compress)
+    /// <param name="kept">Keeps its bytes for further tries; null for a call that is tried once.</param>
+    public GrpcMessageContent(IMessage message, bool compress, KeptRequest? kept)
     {
+        _kept = kept;
         _message = message;
         _compress = compress;
         Headers.ContentType = GrpcHeaders.MediaType;
     }
 
     /// <param name="end">The end of the call, with or without a message.</param>
-    public GrpcMessageContent(CancellationToken end)
+    /// <param name="kept">Keeps the bytes of the message for further tries; null for a call that is tried
+    /// once.</param>
+    public GrpcMessageContent(CancellationToken end, KeptRequest? kept)
     {
+        _kept = kept;
         _come = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         _end = end;
         Headers.ContentType = GrpcHeaders.MediaType;
@@ -86,9 +92,22 @@ internal sealed class GrpcMessageContent : HttpContent
             return;
         }
 
+        if (_kept is not null)
+        {
+            // In memory of its own: a try that was given up may still be sending.
+            byte[] again = KeptRequest.Of(_kept, () =>
+            {
+                using PooledMessageBytes made = new(int.MaxValue, "request");
+                GrpcFrameWriter.Write(made, message, _compress);
+                return made.Message.ToArray();
+            });
+            Sent?.Invoke(again.Length - GrpcFraming.PrefixLength);
+            await stream.WriteAsync(again, cancellationToken).ConfigureAwait(false);
+            return;
+        }
+
         using PooledMessageBytes frame = new(int.MaxValue, "request");
-        int length = GrpcFrameWriter.Write(frame, message, _compress);
-        Sent?.Invoke(length);
+        Sent?.Invoke(GrpcFrameWriter.Write(frame, message, _compress));
         await stream.WriteAsync(frame.Message, cancellationToken).ConfigureAwait(false);
     }
 

@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Net.Http.Headers;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Http;
@@ -139,31 +138,30 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             ? method.Name
             : $"{method.Service.FullName}/{method.Name}");
 
-    private ByteArrayContent Body(CallSpec call, IMessage request)
+    private ReadOnlyMemoryContent Body(CallSpec call, IMessage request)
+    {
+        HttpBody body = KeptRequest.Of(call.Kept, () => HttpCompression.Compress(
+            Encode(call, request), call.Options?.Compression ?? _options.Compression));
+        if (call.Options?.Response is { } info)
+        {
+            info.BytesSent += body.PlainLength;
+        }
+
+        return body.ToContent(_options.Format.MediaType);
+    }
+
+    private byte[] Encode(CallSpec call, IMessage request)
     {
         MessageFormat format = _options.Format;
-        byte[] bytes;
         if (ReferenceEquals(format, MessageFormats.Binary))
         {
             using EncodedMessage body = EncodedMessage.Of(request, _limits.MaxMessageBytes, "request");
-            bytes = body.ToArray();
-        }
-        else
-        {
-            using PooledMessageBytes text = new(_limits.MaxMessageBytes, "request");
-            format.WriteChecked(request, text, _format with { Schema = call.Method.Service.Schema });
-            bytes = text.Message.ToArray();
+            return body.ToArray();
         }
 
-        if (call.Options?.Response is { } info)
-        {
-            info.BytesSent += bytes.Length;
-        }
-
-        ByteArrayContent content = HttpCompression.Compress(
-            bytes, call.Options?.Compression ?? _options.Compression);
-        content.Headers.ContentType = MediaTypeHeaderValue.Parse(format.MediaType);
-        return content;
+        using PooledMessageBytes text = new(_limits.MaxMessageBytes, "request");
+        format.WriteChecked(request, text, _format with { Schema = call.Method.Service.Schema });
+        return text.Message.ToArray();
     }
 
     private HttpRequestMessage Request(CallSpec call, HttpContent content)

@@ -1,4 +1,5 @@
 using System.IO.Compression;
+using System.Net.Http.Headers;
 
 namespace ProtoRpc.Client.Http;
 
@@ -8,11 +9,11 @@ internal static class HttpCompression
     // Less is not worth it, and would often grow.
     private const int Threshold = 256;
 
-    public static ByteArrayContent Compress(byte[] body, RpcCompression compression)
+    public static HttpBody Compress(byte[] body, RpcCompression compression)
     {
         if (compression == RpcCompression.None || body.Length < Threshold)
         {
-            return new ByteArrayContent(body);
+            return new HttpBody(body, null, body.Length);
         }
 
         using MemoryStream compressed = new();
@@ -23,8 +24,28 @@ internal static class HttpCompression
             stream.Write(body);
         }
 
-        ByteArrayContent content = new(compressed.GetBuffer(), 0, (int)compressed.Length);
-        content.Headers.ContentEncoding.Add(compression == RpcCompression.Gzip ? "gzip" : "br");
+        return new HttpBody(
+            compressed.GetBuffer().AsMemory(0, (int)compressed.Length),
+            compression == RpcCompression.Gzip ? "gzip" : "br", body.Length);
+    }
+}
+
+/// <summary>The body of a request, which may be sent more than once.</summary>
+/// <param name="Bytes">Its bytes as they go.</param>
+/// <param name="Encoding">How they are compressed; null where they are not.</param>
+/// <param name="PlainLength">Bytes of the message.</param>
+internal sealed record HttpBody(ReadOnlyMemory<byte> Bytes, string? Encoding, int PlainLength)
+{
+    /// <summary>The body of one request.</summary>
+    public ReadOnlyMemoryContent ToContent(string mediaType)
+    {
+        ReadOnlyMemoryContent content = new(Bytes);
+        content.Headers.ContentType = MediaTypeHeaderValue.Parse(mediaType);
+        if (Encoding is { } encoding)
+        {
+            content.Headers.ContentEncoding.Add(encoding);
+        }
+
         return content;
     }
 }

@@ -70,9 +70,9 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RequireUnary(call.Method);
-        using EncodedMessage body = options.MultiPartThreshold is null
-            ? EncodedMessage.Of(request, options.Limits.MaxMessageBytes, "request")
-            : EncodedMessage.Of(request);
+        using EncodedMessage body = KeptRequest.Encode(
+            call, request,
+            options.MultiPartThreshold is null ? options.Limits.MaxMessageBytes : Array.MaxLength);
         if (body.Length < (options.MultiPartThreshold ?? int.MaxValue))
         {
             return await CallAsync(
@@ -252,8 +252,8 @@ internal sealed class InProcessStream : IRpcStream
         }
 
         _sent = true;
-        using EncodedMessage body =
-            EncodedMessage.Of(message, _channel.Options.Limits.MaxMessageBytes, "request");
+        using EncodedMessage body = KeptRequest.Encode(
+            _spec, message, _channel.Options.Limits.MaxMessageBytes);
         return await SendAsync(body).ConfigureAwait(false);
     }
 

@@ -68,7 +68,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        using EncodedMessage body = Encode(request);
+        using EncodedMessage body = Encode(call, request);
         return GoesInParts(body)
             ? UploadBody(call, body, read, cancellation)
             : BlockingWait.End(CallAsync<BlockingWait, TReply>(call, body, read, cancellation));
@@ -78,7 +78,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        using EncodedMessage body = Encode(request);
+        using EncodedMessage body = Encode(call, request);
         if (GoesInParts(body))
         {
             return await Task.Run(() => UploadBody(call, body, read, cancellation), CancellationToken.None)
@@ -312,9 +312,8 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
 
     // What may go in parts may be larger than one message.
-    private EncodedMessage Encode(IMessage request) => options.MultiPartThreshold is null
-        ? EncodedMessage.Of(request, _limits.MaxMessageBytes, "request")
-        : EncodedMessage.Of(request);
+    private EncodedMessage Encode(CallSpec call, IMessage request) => KeptRequest.Encode(
+        call, request, options.MultiPartThreshold is null ? _limits.MaxMessageBytes : Array.MaxLength);
 
     private bool GoesInParts(EncodedMessage body) => body.Length >= options.MultiPartThreshold;
 

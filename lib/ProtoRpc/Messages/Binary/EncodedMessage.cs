@@ -57,6 +57,27 @@ internal sealed class EncodedMessage : IDisposable
             : new EncodedMessage(message, default, size);
     }
 
+    /// <summary>Encodes a message into memory, also a generated one, to be sent more than once.</summary>
+    /// <inheritdoc cref="Of(IMessage, int, string)"/>
+    public static EncodedMessage Keep(IMessage message, int maxBytes, string what)
+    {
+        EncodedMessage encoded = Of(message, maxBytes, what);
+        if (encoded._generated is null || encoded.Length == 0)
+        {
+            return encoded;
+        }
+
+        byte[] pooled = ArrayPool<byte>.Shared.Rent(encoded.Length);
+        encoded.CopyTo(pooled.AsSpan(0, encoded.Length));
+        return new EncodedMessage(null, pooled.AsMemory(0, encoded.Length), encoded.Length)
+        {
+            _pooled = pooled,
+        };
+    }
+
+    /// <summary>The same bytes, for one who disposes of them; valid until this is disposed.</summary>
+    public EncodedMessage Lend() => new(_generated, _bytes, Length);
+
     /// <summary>Writes the bytes.</summary>
     public void WriteTo(IBufferWriter<byte> output)
     {
