@@ -32,7 +32,7 @@ internal static class CallKind
 
     /// <summary>A kind of ours with callers who authenticate.</summary>
     /// <param name="kind">With which messages.</param>
-    /// <param name="security">One of <see cref="Security.CallSecurity"/>.</param>
+    /// <param name="security">One of the kinds of callers in <c>CallSecurity</c>.</param>
     public static string As(string kind, string security) => $"{kind}@{security}";
 
     /// <summary>The kind without its security.</summary>

@@ -1,5 +1,3 @@
-using ProtoRpc.Benchmarks.Transport;
-
 namespace ProtoRpc.Benchmarks.Http;
 
 /// <summary>One of our stacks over HTTP or gRPC.</summary>

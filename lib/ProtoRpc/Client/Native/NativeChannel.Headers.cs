@@ -73,7 +73,7 @@ internal sealed partial class NativeChannel
         if (call?.Options?.Response is null
             && PlainHeaders.TryReadResponse(payload, octets, out ReadOnlySpan<byte> body))
         {
-            return read(body);
+            return read(new ReplyBody(exchange.Reply[^body.Length..]));
         }
 
         RpcResponseHeader header = NativeHeaders.Read(NativeHeaders.ResponseParser, payload, out body);
