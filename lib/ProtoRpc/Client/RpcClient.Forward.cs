@@ -13,10 +13,19 @@ public sealed partial class RpcClient
     /// <summary>The largest message.</summary>
     internal int MaxMessageBytes => _limits.MaxMessageBytes;
 
+    /// <summary>Whether interceptors see the calls, and read their messages.</summary>
+    internal bool IsSeen => _interceptors is not null;
+
     /// <summary>Passes a call on, and holds the thread until its reply is there.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="read">Makes the reply of its bytes, unless an interceptor reads it.</param>
+    /// <param name="options">How the call is made.</param>
+    /// <param name="cancellation">Cancels it.</param>
     internal IMessage Forward(
-        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation) =>
-        Call(method, Passed(request), ForwardReader(method), options, cancellation);
+        RpcMethodInfo method, IMessage request, ReplyReader<IMessage> read, RpcCallOptions options,
+        CancellationToken cancellation) =>
+        Call(method, Passed(request), IsSeen ? DynamicReader(method) : read, options, cancellation);
 
     /// <summary>Passes a call on.</summary>
     internal Task<IMessage> ForwardAsync(
@@ -35,12 +44,12 @@ public sealed partial class RpcClient
 
     /// <summary>A request as this client sends it on.</summary>
     internal IMessage Passed(IMessage request) =>
-        _interceptors is null || request is not OpaqueMessage opaque
+        !IsSeen || request is not OpaqueMessage opaque
             ? request
             : DynamicMessage.Parse(opaque.Type, opaque.Bytes.Span, _limits.MaxMessageElements);
 
-    private ReplyReader<IMessage> ForwardReader(RpcMethodInfo method) => _interceptors is null
-        ? body => new OpaqueMessage(
-            method.ReplyType, ReplyParser.ToBinary(method, body.Format is null ? body.Copy() : body, _limits))
-        : DynamicReader(method);
+    private ReplyReader<IMessage> ForwardReader(RpcMethodInfo method) => IsSeen
+        ? DynamicReader(method)
+        : body => new OpaqueMessage(
+            method.ReplyType, ReplyParser.ToBinary(method, body.Format is null ? body.Copy() : body, _limits));
 }

@@ -15,6 +15,9 @@ internal readonly struct ForwardedCall
 
     private static readonly RpcCallContext NoContext = new();
 
+    // Of a call that came without headers. Only interceptors may change what is sent.
+    private static readonly RpcMetadata OfFirstHop = new() { { HeaderRule.Hops, "1" } };
+
     private readonly RpcServerCallContext _context;
     private readonly HeaderRule _rule;
     private readonly Guid _client;
@@ -84,6 +87,11 @@ internal readonly struct ForwardedCall
 
     private RpcMetadata HeadersOf(RpcClient client, int maxHops)
     {
+        if (!_context.MayHaveHeaders && !client.IsSeen)
+        {
+            return OfFirstHop;
+        }
+
         RpcMetadata received = _context.RequestHeaders;
         RpcMetadata headers = new();
         int hops = 0;

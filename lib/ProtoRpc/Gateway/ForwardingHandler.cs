@@ -1,5 +1,6 @@
 using System.Runtime.ExceptionServices;
 using Google.Protobuf;
+using ProtoRpc.Client;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Server;
@@ -48,7 +49,8 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         try
         {
             return client.Forward(
-                context.Method, Owned(context, request), call.Options, context.Clock.Aborted);
+                context.Method, Owned(context, request), ReaderOf(context), call.Options,
+                context.Clock.Aborted);
         }
         catch (Exception e) when (ForwardedFailure.IsOfClient(e, client))
         {
@@ -104,6 +106,20 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         }
 
         ofCaller?.Throw();
+    }
+
+    // A native endpoint has written the reply when the call ends, and keeps nothing of it.
+    private static ReplyReader<IMessage> ReaderOf(RpcServerCallContext context)
+    {
+        RpcMessageInfo type = context.Method.ReplyType;
+        if (context.Endpoint.Kind.Protocol != EndpointProtocol.Native)
+        {
+            return body => new OpaqueMessage(type, body.ToArray());
+        }
+
+        ForwardedReply reply = new();
+        context.Held = reply;
+        return body => reply.Keep(type, body);
     }
 
     // What came over a native connection lies in its buffer, which the next call uses again; HTTP clients may

@@ -129,6 +129,12 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>The extensions of the response header that the handler set, or null.</summary>
     internal DynamicMessage? SetExtensions => _responseExtensions;
 
+    /// <summary>What is disposed when the call has ended; null for nothing.</summary>
+    internal IDisposable? Held { get; set; }
+
+    /// <summary>Whether headers came, or may have come.</summary>
+    internal bool MayHaveHeaders => HeaderSource is not null || _requestHeaders is not null;
+
     /// <summary>Whether a handler, or an interceptor around it, has the call:
     /// what fails now, fails there.</summary>
     internal bool RunsHandler { get; set; }
@@ -213,6 +219,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     internal void End()
     {
         _clock.Dispose();
+        Held?.Dispose();
         if (_session is { } session)
         {
             _host.RequireSessions().Release(session);

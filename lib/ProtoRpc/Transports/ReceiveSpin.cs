@@ -24,10 +24,14 @@ internal sealed class ReceiveSpin
     private int _backoff = 1;
     private int _toSkip;
 
+    /// <summary>Whether the last wait ended with bytes.</summary>
+    public bool Found { get; private set; }
+
     /// <summary>Waits a moment, or not; the caller then receives in any case.</summary>
     /// <returns>Whether it waited.</returns>
     public bool Wait(Socket socket)
     {
+        Found = false;
         if (_toSkip > 0)
         {
             _toSkip--;
@@ -40,6 +44,7 @@ internal sealed class ReceiveSpin
             if (may)
             {
                 bool came = Spin(socket);
+                Found = came;
                 _backoff = came ? 1 : Math.Min(_backoff * 2, MaxBackoff);
                 _toSkip = came ? 0 : _backoff;
             }

@@ -9,10 +9,12 @@ internal sealed class SocketConnection : TransportConnection
 {
     private readonly Socket _socket;
     private readonly ReceiveSpin _spin = new();
+    private readonly bool _isUnix;
 
     public SocketConnection(Socket socket)
     {
         _socket = socket;
+        _isUnix = socket.AddressFamily == AddressFamily.Unix;
         if (socket.ProtocolType == ProtocolType.Tcp)
         {
             socket.NoDelay = true;
@@ -39,6 +41,13 @@ internal sealed class SocketConnection : TransportConnection
     public override int Receive(Memory<byte> buffer)
     {
         _spin.Wait(_socket);
+        if (_isUnix && !_spin.Found)
+        {
+            // Linux wakes a thread that sleeps in recv on a Unix socket also when the peer takes what was sent
+            // to it, for nothing; one that sleeps in poll is woken for what it asks for.
+            _socket.Poll(Timeout.InfiniteTimeSpan, SelectMode.SelectRead);
+        }
+
         return _socket.Receive(buffer.Span, SocketFlags.None);
     }
 

@@ -3,20 +3,22 @@ using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Gateway;
 
-/// <summary>Calls through a gateway against direct ones, in turns: server, gateway and callers are processes
-/// of their own, on the same transport.</summary>
+/// <summary>Calls through a gateway against direct ones and against calls through a relay of bytes, in turns:
+/// server, gateway, relay and callers are processes of their own, on the same transport.</summary>
 internal static class GatewayBenchmark
 {
     public static void Run(BenchmarkOptions options)
     {
         Console.WriteLine(string.Create(
             CultureInfo.InvariantCulture,
-            $"Direct calls and calls through a gateway, 1 caller and {options.Clients} processes x "
-            + $"{options.Callers} callers, {options.WarmUp.TotalSeconds} s warm-up each, "
-            + $"then {options.Rounds} x {options.Round.TotalSeconds} s in turns, medians"));
+            $"Direct calls, calls through a gateway, and through a relay that passes bytes on; 1 caller and "
+            + $"{options.Clients} processes x {options.Callers} callers, "
+            + $"{options.WarmUp.TotalSeconds} s warm-up each, "
+            + $"then {options.Rounds} x {options.Round.TotalSeconds} s in turns, medians. "
+            + $"CPU is what the process between callers and server used for a call."));
         ResultTable table = new(
-            "transport", "records", "callers", "direct calls/s", "gateway calls/s", "ratio",
-            "lowest..highest");
+            "transport", "records", "callers", "direct calls/s", "gateway", "relay",
+            "gateway/direct", "lowest..highest", "relay/direct", "gateway/relay", "CPU us", "relay's");
         foreach (string transport in options.Transports)
         {
             foreach (int records in options.Records)
@@ -38,42 +40,35 @@ internal static class GatewayBenchmark
     private static void Measure(
         BenchmarkOptions options, string transport, int records, int clients, int callers, ResultTable table)
     {
-        List<Worker> direct = [];
-        List<Worker> through = [];
-        try
+        using Worker server = Worker.Server(WorkerRole.Rpc, AddressOf(transport, "S"), records, default);
+        using Worker gateway = Worker.Server(
+            $"{WorkerRole.Gateway}{server.Told}", AddressOf(transport, "G"), records, default);
+        using Worker relay = Worker.Server(
+            $"{WorkerRole.Relay}{server.Told}", AddressOf(transport, "R"), records, default);
+        using Way direct = new(server, records, clients, callers);
+        using Way through = new(gateway, records, clients, callers);
+        using Way relayed = new(relay, records, clients, callers);
+        Way[] ways = [direct, through, relayed];
+        Array.ForEach(ways, way => way.WarmUp(options.WarmUp));
+        for (int i = 0; i < options.Rounds; i++)
         {
-            using Worker server = Worker.Server(WorkerRole.Rpc, AddressOf(transport, "S"), records, default);
-            using Worker gateway = Worker.Server(
-                $"{WorkerRole.Gateway}{server.Told}", AddressOf(transport, "G"), records, default);
-            for (int i = 0; i < clients; i++)
-            {
-                direct.Add(Worker.Client(WorkerRole.Rpc, server.Told, records, default, callers));
-                through.Add(Worker.Client(WorkerRole.Rpc, gateway.Told, records, default, callers));
-            }
-
-            Worker.Call(direct, options.WarmUp);
-            Worker.Call(through, options.WarmUp);
-            List<(double Direct, double Through)> rounds = [];
-            for (int i = 0; i < options.Rounds; i++)
-            {
-                rounds.Add((Worker.Call(direct, options.Round), Worker.Call(through, options.Round)));
-            }
-
-            double[] ratios = [.. rounds.Select(round => round.Through / round.Direct)];
-            table.Row(
-                transport,
-                records.ToString(CultureInfo.InvariantCulture),
-                (clients * callers).ToString(CultureInfo.InvariantCulture),
-                ResultTable.Rate(ResultTable.Median(rounds.Select(round => round.Direct))),
-                ResultTable.Rate(ResultTable.Median(rounds.Select(round => round.Through))),
-                Percent(ResultTable.Median(ratios)),
-                $"{Percent(ratios.Min())}..{Percent(ratios.Max())}");
+            Array.ForEach(ways, way => way.Call(options.Round));
         }
-        finally
-        {
-            direct.ForEach(client => client.Dispose());
-            through.ForEach(client => client.Dispose());
-        }
+
+        double[] ratios = through.RatiosTo(direct);
+        table.Row(
+            transport,
+            records.ToString(CultureInfo.InvariantCulture),
+            (clients * callers).ToString(CultureInfo.InvariantCulture),
+            ResultTable.Rate(direct.Rate),
+            ResultTable.Rate(through.Rate),
+            ResultTable.Rate(relayed.Rate),
+            Percent(ResultTable.Median(ratios)),
+            $"{Percent(ratios.Min())}..{Percent(ratios.Max())}",
+            Percent(ResultTable.Median(relayed.RatiosTo(direct))),
+            Percent(ResultTable.Median(through.RatiosTo(relayed))),
+            Microseconds(through.Cpu),
+            Microseconds(relayed.Cpu));
     }
 
     private static string AddressOf(string transport, string which)
@@ -89,4 +84,7 @@ internal static class GatewayBenchmark
 
     private static string Percent(double ratio) =>
         (ratio * 100).ToString("0", CultureInfo.InvariantCulture) + " %";
+
+    private static string Microseconds(double value) =>
+        value.ToString("0.0", CultureInfo.InvariantCulture);
 }

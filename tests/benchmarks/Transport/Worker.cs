@@ -31,6 +31,16 @@ internal sealed class Worker : IDisposable
     /// <summary>What it said when it was ready: a server's address.</summary>
     public string Told { get; }
 
+    /// <summary>The processor time that it has used.</summary>
+    public TimeSpan ProcessorTime
+    {
+        get
+        {
+            _process.Refresh();
+            return _process.TotalProcessorTime;
+        }
+    }
+
     public static Worker Server(string kind, string address, int records, WireSize size) => new(
         WorkerRole.Server, kind, address, Text(records), Text(size.Request), Text(size.Reply));
 

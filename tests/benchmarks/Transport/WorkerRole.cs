@@ -31,9 +31,12 @@ internal static class WorkerRole
     /// <summary>Before the address of the server that a gateway passes calls on to.</summary>
     public const string Gateway = "gateway=";
 
+    /// <summary>Before the address of the server that a relay passes bytes on to.</summary>
+    public const string Relay = "relay=";
+
     /// <param name="kind">One of <see cref="CallKind"/>, <see cref="Search"/>, <see cref="Numbers"/>,
-    /// <see cref="MinimalApi"/>, <see cref="Gateway"/> with an address, one of <see cref="CallSecurity"/> or
-    /// <see cref="ExperimentRole"/>.</param>
+    /// <see cref="MinimalApi"/>, <see cref="Gateway"/> or <see cref="Relay"/> with an address, one of
+    /// <see cref="CallSecurity"/> or <see cref="ExperimentRole"/>, or an <see cref="HttpStack"/>.</param>
     /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
     public static int Serve(string kind, string[] arguments)
     {
@@ -55,6 +58,11 @@ internal static class WorkerRole
         {
             address = experiment.Endpoints[0].ToString();
             server = experiment;
+        }
+        else if (kind.StartsWith(Relay, StringComparison.Ordinal))
+        {
+            ByteRelay relay = ByteRelay.Serve(kind[Relay.Length..], address);
+            (address, server) = (relay.Address, relay);
         }
         else
         {

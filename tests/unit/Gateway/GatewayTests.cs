@@ -38,6 +38,21 @@ public static class GatewayTests
     }
 
     [Fact]
+    public static void Replies_of_all_sizes_arrive_whole_while_others_call()
+    {
+        using RpcServer server = EchoServer.Start(RpcTransport.Local);
+        using RpcClient client = EchoServer.Connect(server);
+        using RpcServer gateway = Start(client);
+        using RpcClient caller = EchoServer.Connect(gateway);
+
+        Parallel.For(0, 200, new ParallelOptions { MaxDegreeOfParallelism = 8 }, i =>
+        {
+            string text = new((char)('a' + (i % 26)), i % 3 == 0 ? i * 997 : i);
+            Assert.Equal(text, caller.Invoke<EchoReply>("Say", new EchoRequest { Text = text }).Text);
+        });
+    }
+
+    [Fact]
     public static void Does_not_read_messages()
     {
         using RpcServer server = EchoServer.Start(RpcTransport.Local);
