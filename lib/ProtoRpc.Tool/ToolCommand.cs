@@ -55,7 +55,9 @@ internal static class ToolCommand
         catch (RpcException e)
         {
             console.WriteError(e.Message);
-            return e.ErrorId == RpcErrorIds.InvalidEndpoint ? ExitCode.Usage : ExitCode.Failed;
+            return e.ErrorId is RpcErrorIds.InvalidEndpoint or RpcErrorIds.EndpointNameNotFound
+                ? ExitCode.Usage
+                : ExitCode.Failed;
         }
         catch (UsageException e)
         {

@@ -11,6 +11,15 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
 
     public TextWriter Error { get; } = error;
 
+    /// <summary>Reads environment variables.</summary>
+    public Func<string, string?> Variable { get; init; } = Environment.GetEnvironmentVariable;
+
+    /// <summary>The named endpoints of the user.</summary>
+    public RpcEndpointRegistry Registry =>
+        Variable(RpcEndpointRegistry.PathVariable) is { Length: > 0 } path
+            ? new RpcEndpointRegistry(path)
+            : RpcEndpointRegistry.OfUser;
+
     /// <summary>Writes a line from any thread, whole.</summary>
     public void WriteLine(string text = "")
     {

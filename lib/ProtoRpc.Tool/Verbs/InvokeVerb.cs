@@ -9,7 +9,8 @@ internal static class InvokeVerb
     {
         Argument<string> endpoint = new("ENDPOINT")
         {
-            Description = "Where the service is, as ncacn_ip_tcp:host[8080] or tcp://host:8080.",
+            Description = "Where the service is, as ncacn_ip_tcp:host[8080] or tcp://host:8080, or a "
+                + "registered name.",
         };
         Argument<string> methodName = new("METHOD")
         {
@@ -32,14 +33,16 @@ internal static class InvokeVerb
         {
             endpoint, methodName, set, json,
         };
-        SchemaOptions schemaOptions = new(command);
+        SchemaOptions schemaOptions = new(command, required: false);
         CallOptions callOptions = new(command);
+        ConnectOptions connectOptions = new(command);
 
         command.SetAction((parsed, cancellation) =>
         {
-            RpcEndpoint address = RpcEndpoint.Parse(parsed.GetRequiredValue(endpoint));
-            RpcSchema schema = schemaOptions.Load(parsed);
-            RpcMethodInfo method = schema.GetMethod(parsed.GetRequiredValue(methodName));
+            ToolTarget target = ToolTarget.Find(parsed.GetRequiredValue(endpoint), console);
+            RpcSchema schema = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema()
+                ?? throw new UsageException("Give a schema with --schema SOURCE.");
+            RpcMethodInfo method = schema.GetMethod(target.FullNameOf(parsed.GetRequiredValue(methodName)));
             MessageMapper mapper = new();
             string? text = parsed.GetValue(json);
             string[] assignments = parsed.GetValue(set) ?? [];
@@ -47,10 +50,11 @@ internal static class InvokeVerb
                 ?? mapper.ToMessage(
                     method.RequestType, Request(method.RequestType, text, assignments, console.Input));
 
+            RpcClientOptions options = connectOptions.Apply(
+                parsed, target, callOptions.ClientOptions(parsed, method.Service.FullName), console);
             DynamicMessage reply = CallFailedException.Guard(() =>
             {
-                RpcClientOptions options = callOptions.ClientOptions(parsed, method.Service.FullName);
-                using RpcClient client = RpcClient.Connect(address, schema, options, cancellation);
+                using RpcClient client = RpcClient.Connect(target.Endpoint, schema, options, cancellation);
                 return client.Invoke(
                     method, message, new() { Timeout = callOptions.Deadline(parsed) }, cancellation);
             });

@@ -10,7 +10,8 @@ internal static class ListenVerb
     {
         Argument<string[]> endpoints = new("ENDPOINT")
         {
-            Description = "Where to listen; several are served at once, and port 0 takes a free one.",
+            Description = "Where to listen, by any protocol; several are served at once, and port 0 takes a "
+                + "free one. A registered name means its endpoint.",
             Arity = ArgumentArity.OneOrMore,
         };
         Option<string?> service = new("--service")
@@ -37,32 +38,30 @@ internal static class ListenVerb
             endpoints, service, reply, echo, interfaceId,
         };
         SchemaOptions schemaOptions = new(command);
+        ListenOptions listenOptions = new(command);
 
         command.SetAction(async (parsed, cancellation) =>
         {
+            RpcEndpoint[] listening =
+            [
+                .. parsed.GetRequiredValue(endpoints)
+                    .Select(text => ToolTarget.Find(text, console).Endpoint),
+            ];
+            RpcSchema schema = schemaOptions.Load(parsed);
+            using RpcCallRecorder? recorder = listenOptions.OpenRecorder(parsed, console);
             await using RpcServer server = RpcServer.Create(
-                schemaOptions.Load(parsed), parsed.GetValue(service),
-                interfaceId: parsed.GetValue(interfaceId));
+                schema, parsed.GetValue(service),
+                listenOptions.ServerOptions(parsed, listening, recorder, console),
+                parsed.GetValue(interfaceId));
+            ListenOptions.WarnOfMasks(recorder, server, console);
             RpcServiceInfo served = server.Services[0].Key;
             ICannedReply replies =
                 Replies(served, parsed.GetValue(reply), parsed.GetValue(echo), console.Input);
             server.HandleAll(
                 (context, request) => Handle(console, replies, context, (DynamicMessage)request));
-            foreach (string endpoint in parsed.GetRequiredValue(endpoints))
-            {
-                server.AddEndpoint(endpoint);
-            }
-
-            server.StartListening();
-            foreach (RpcEndpoint endpoint in server.Endpoints)
-            {
-                console.WriteLine($"Listening on {endpoint}");
-            }
-
-            console.WriteLine($"Serving {served.FullName}. Press Ctrl+C to stop.");
-            await server.Completion.WaitAsync(cancellation)
-                .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-            await server.StopAsync();
+            Array.ForEach(listening, endpoint => server.AddEndpoint(endpoint));
+            await ServingRun.RunAsync(
+                server, _ => $"Serving {served.FullName}.", console, cancellation);
             return ExitCode.Success;
         });
         return command;

@@ -8,7 +8,10 @@ internal static class PingVerb
 {
     public static Command Create(ToolConsole console)
     {
-        Argument<string> endpoint = new("ENDPOINT") { Description = "Where the server is." };
+        Argument<string> endpoint = new("ENDPOINT")
+        {
+            Description = "Where the server is, or a registered name.",
+        };
         Option<string?> service = new("--service")
         {
             Description = "The service to bind to, where the schema has several.",
@@ -17,16 +20,18 @@ internal static class PingVerb
         Command command = new("ping", "Asks a server whether it is there.") { endpoint, service };
         SchemaOptions schemaOptions = new(command, required: false);
         CallOptions callOptions = new(command);
+        ConnectOptions connectOptions = new(command);
 
         command.SetAction((parsed, cancellation) =>
         {
-            RpcEndpoint address = RpcEndpoint.Parse(parsed.GetRequiredValue(endpoint));
-            RpcSchema? schema = schemaOptions.LoadIfGiven(parsed);
-            RpcClientOptions options = callOptions.ClientOptions(parsed, parsed.GetValue(service));
+            ToolTarget target = ToolTarget.Find(parsed.GetRequiredValue(endpoint), console);
+            RpcSchema? schema = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
+            RpcClientOptions options = connectOptions.Apply(
+                parsed, target, callOptions.ClientOptions(parsed, parsed.GetValue(service)), console);
 
             RpcPingResult result = CallFailedException.Guard(() =>
             {
-                using RpcClient client = RpcClient.Connect(address, schema, options, cancellation);
+                using RpcClient client = RpcClient.Connect(target.Endpoint, schema, options, cancellation);
                 return client.Ping(new() { Timeout = callOptions.Deadline(parsed) }, cancellation);
             });
             console.WriteLine(Describe(result));

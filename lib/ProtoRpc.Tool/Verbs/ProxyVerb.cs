@@ -1,5 +1,4 @@
 using System.CommandLine;
-using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -12,7 +11,7 @@ internal static class ProxyVerb
         Argument<string[]> endpoints = new("ENDPOINT")
         {
             Description = "Where to listen, one or several; port 0 takes a free one. The last is the server "
-                + "that calls are passed on to.",
+                + "that calls are passed on to. Each may be a registered name.",
             Arity = ArgumentArity.OneOrMore,
         };
         Option<string[]> services = new("--service")
@@ -37,6 +36,8 @@ internal static class ProxyVerb
         };
         SchemaOptions schemaOptions = new(command, required: false);
         CallOptions callOptions = new(command);
+        ConnectOptions connectOptions = new(command);
+        ListenOptions listenOptions = new(command, "listen-");
 
         command.SetAction(async (parsed, cancellation) =>
         {
@@ -48,30 +49,27 @@ internal static class ProxyVerb
                     + "protorpc proxy http://127.0.0.1:8080 tcp://old:1234 --schema old.proto.");
             }
 
-            RpcEndpoint[] listening = [.. given[..^1].Select(RpcEndpoint.Parse)];
+            RpcEndpoint[] listening =
+                [.. given[..^1].Select(text => ToolTarget.Find(text, console).Endpoint)];
+            ToolTarget target = ToolTarget.Find(given[^1], console);
             string[] names = parsed.GetValue(services) ?? [];
             RpcGatewayOptions options = new()
             {
                 ForwardHeaders = parsed.GetValue(forwarded) ?? [],
                 BlockHeaders = parsed.GetValue(blocked) ?? [],
             };
-            await using RpcClient client = await ConnectAsync(
-                RpcEndpoint.Parse(given[^1]), schemaOptions.LoadIfGiven(parsed),
-                callOptions.ClientOptions(parsed, names.FirstOrDefault()), cancellation);
-            await using RpcServer server = Create(listening, client, options, names);
+            RpcSchema? schema = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
+            using RpcCallRecorder? recorder = listenOptions.OpenRecorder(parsed, console);
+            RpcServerOptions serverOptions =
+                listenOptions.ServerOptions(parsed, listening, recorder, console);
+            RpcClientOptions clientOptions = connectOptions.Apply(
+                parsed, target, callOptions.ClientOptions(parsed, names.FirstOrDefault()), console);
+            await using RpcClient client =
+                await ConnectAsync(target.Endpoint, schema, clientOptions, cancellation);
+            await using RpcServer server = RpcGateway.Create(client, options, serverOptions, names);
+            ListenOptions.WarnOfMasks(recorder, server, console);
             Array.ForEach(listening, endpoint => server.AddEndpoint(endpoint));
-            server.StartListening();
-            foreach (RpcEndpoint endpoint in server.Endpoints)
-            {
-                console.WriteLine($"Listening on {endpoint}");
-            }
-
-            console.WriteLine(
-                $"Passing {string.Join(", ", server.Services.Select(service => service.Key.FullName))} on to "
-                + $"{client.Endpoint}. Press Ctrl+C to stop.");
-            await server.Completion.WaitAsync(cancellation)
-                .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-            await server.StopAsync();
+            await ServingRun.RunAsync(server, running => What(running, client), console, cancellation);
             return ExitCode.Success;
         });
         return command;
@@ -106,19 +104,7 @@ internal static class ProxyVerb
         }
     }
 
-    private static RpcServer Create(
-        RpcEndpoint[] listening, RpcClient client, RpcGatewayOptions options, string[] services)
-    {
-        RpcServerOptions serverOptions = new();
-        if (listening.Any(endpoint => endpoint.Has(EndpointFeatures.AspNetCore)))
-        {
-            serverOptions = WithHttp(serverOptions);
-        }
-
-        return RpcGateway.Create(client, options, serverOptions, services);
-    }
-
-    // On its own: ASP.NET Core is loaded only with this.
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private static RpcServerOptions WithHttp(RpcServerOptions options) => options.WithHttp();
+    private static string What(RpcServer server, RpcClient client) =>
+        $"Passing {string.Join(", ", server.Services.Select(service => service.Key.FullName))} on to "
+        + $"{client.Endpoint}.";
 }

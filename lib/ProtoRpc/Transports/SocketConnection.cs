@@ -43,8 +43,8 @@ internal sealed class SocketConnection : TransportConnection
         _spin.Wait(_socket);
         if (_isUnix && !_spin.Found)
         {
-            // Linux wakes a thread that sleeps in recv on a Unix socket also when the peer takes what was sent
-            // to it, for nothing; one that sleeps in poll is woken for what it asks for.
+            // Linux also wakes a thread that sleeps in recv on a Unix socket when the peer has read what was
+            // sent to it (unix_write_space). One that sleeps in poll is only woken for what it asks for.
             _socket.Poll(Timeout.InfiniteTimeSpan, SelectMode.SelectRead);
         }
 

@@ -3,12 +3,12 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Benchmarks.Gateway;
 
-/// <summary>The yardstick of a gateway: passes bytes on over the transports of the library, and reads nothing
-/// of them but where a message ends. No gateway can be faster.</summary>
+/// <summary>The yardstick of a gateway: passes bytes on over the transports of the library, and only reads
+/// where a message ends. No gateway can be faster.</summary>
 /// <remarks>One thread for each connection, as the gateway has it.</remarks>
 internal sealed class ByteRelay : IDisposable
 {
-    // Of a PDU's header, which all PDUs have: its flags, among them that of the last fragment, and its length.
+    // Of the header that all PDUs have: its flags, among them that of the last fragment, and its length.
     private const int HeaderSize = 16;
     private const int FlagsAt = 3;
     private const int LengthAt = 8;

@@ -1,0 +1,232 @@
+using System.CommandLine;
+using System.Net;
+
+namespace ProtoRpc.Tool.Verbs;
+
+/// <summary>The options that say as whom a server is called, whom to trust, and which headers go with each
+/// call.</summary>
+internal sealed class ConnectOptions
+{
+    private readonly Option<bool> _tls = new("--tls")
+    {
+        Description = "Speaks TLS to a server on tcp://. Other endpoints say by their scheme whether they "
+            + "do.",
+    };
+
+    private readonly Option<string[]> _authorities = new("--cacert")
+    {
+        Description = "A PEM file of authorities to trust instead of the machine's; may be repeated.",
+        HelpName = "FILE",
+    };
+
+    private readonly Option<string?> _certificate = new("--cert")
+    {
+        Description = "The client's own certificate: a PEM file, or a PFX file without a password.",
+        HelpName = "FILE",
+    };
+
+    private readonly Option<string?> _key = new("--key")
+    {
+        Description = "The private key of --cert, a PEM file, where that does not have it.",
+        HelpName = "FILE",
+    };
+
+    private readonly Option<bool> _insecure = new("--insecure")
+    {
+        Description = "Takes any certificate: others on the way can read and change everything.",
+    };
+
+    private readonly Option<string?> _serverName = new("--servername")
+    {
+        Description = "The name that the server's certificate must have, instead of the endpoint's host.",
+        HelpName = "NAME",
+    };
+
+    private readonly Option<string?> _user = new("--user")
+    {
+        Description = "The user to call as; env:VARIABLE as password reads it from the environment.",
+        HelpName = "NAME:PASSWORD",
+    };
+
+    private readonly Option<string?> _bearer = new("--bearer")
+    {
+        Description = "The bearer token for HTTP and gRPC; env:VARIABLE reads it from the environment.",
+        HelpName = "TOKEN",
+    };
+
+    private readonly Option<string?> _authentication = new("--auth")
+    {
+        Description = "How the user is proved, on native and HTTP endpoints; self is the account of this "
+            + "process.",
+        HelpName = "self|ntlm|kerberos|negotiate",
+    };
+
+    private readonly Option<string[]> _headers = new("--header", "-H")
+    {
+        Description = "A header of each call; under a name that ends in -bin, bytes as base64; may be "
+            + "repeated.",
+        HelpName = "NAME: VALUE",
+    };
+
+    public ConnectOptions(Command command)
+    {
+        _authentication.AcceptOnlyFromAmong("self", "ntlm", "kerberos", "negotiate");
+        Option[] all =
+        [
+            _tls, _authorities, _certificate, _key, _insecure, _serverName, _user, _bearer, _authentication,
+            _headers,
+        ];
+        Array.ForEach(all, command.Add);
+    }
+
+    /// <summary>Adds what these options and a registered name say to the options of a client.</summary>
+    /// <exception cref="UsageException">Options that exclude each other, or mean nothing to the
+    /// endpoint.</exception>
+    /// <exception cref="RpcException">A secret of the name cannot be read.</exception>
+    public RpcClientOptions Apply(
+        ParseResult parsed, ToolTarget target, RpcClientOptions options, ToolConsole console)
+    {
+        bool useTls = parsed.GetValue(_tls) || target.Named is { Tls: true };
+        RequireTls(parsed, target.Endpoint, useTls);
+        return options with
+        {
+            Service = options.Service ?? target.Named?.Service,
+            InterfaceId = options.InterfaceId ?? target.Named?.InterfaceId,
+            Security = SecurityOf(parsed, target, console),
+            UseTls = useTls,
+            Tls = TlsOf(parsed, target.Named),
+            Headers = HeadersOf(parsed),
+            RetryCount = target.Named?.RetryCount ?? options.RetryCount,
+        };
+    }
+
+    private void RequireTls(ParseResult parsed, RpcEndpoint endpoint, bool useTls)
+    {
+        if (endpoint.IsTls || (useTls && endpoint.Has(EndpointFeatures.OptionalTls)))
+        {
+            return;
+        }
+
+        (bool IsGiven, string Name)[] given =
+        [
+            (parsed.GetValue(_authorities) is { Length: > 0 }, "--cacert"),
+            (parsed.GetValue(_certificate) is not null, "--cert"),
+            (parsed.GetValue(_insecure), "--insecure"),
+            (parsed.GetValue(_serverName) is not null && !endpoint.Has(EndpointFeatures.HostNames),
+                "--servername"),
+            (parsed.GetValue(_tls), "--tls"),
+        ];
+        foreach ((bool isGiven, string name) in given)
+        {
+            if (isGiven)
+            {
+                throw new UsageException(
+                    $"{name} means nothing to '{endpoint}'. It is for endpoints with TLS: https://, "
+                    + "grpcs://, and tcp:// with --tls.");
+            }
+        }
+    }
+
+    private RpcClientSecurity SecurityOf(ParseResult parsed, ToolTarget target, ToolConsole console)
+    {
+        string? user = parsed.GetValue(_user);
+        string? bearer = parsed.GetValue(_bearer);
+        string? how = parsed.GetValue(_authentication);
+        if (user is null && bearer is null && how is null)
+        {
+            return target.SecurityOf(console.Variable);
+        }
+
+        if (bearer is not null && (user ?? how) is not null)
+        {
+            throw new UsageException("Give --bearer alone, or --user and --auth.");
+        }
+
+        if (user is not null && how == "self")
+        {
+            throw new UsageException(
+                "--auth self calls as the account of this process. Leave --user out, or give another "
+                + "--auth.");
+        }
+
+        NetworkCredential? credential =
+            user is null ? null : SecretText.ReadUser("--user", user, console);
+        return new RpcClientSecurity
+        {
+            Authentication = bearer is not null ? RpcClientAuthentication.Bearer
+                : credential is not null ? RpcClientAuthentication.User
+                : RpcClientAuthentication.Self,
+            Credential = credential,
+            Token = bearer is null ? null : SecretText.Read("--bearer", bearer, console),
+            Mechanism = how is null or "self" ? RpcMechanism.Default
+                : Enum.Parse<RpcMechanism>(how, ignoreCase: true),
+            ProtectionLevel = target.Named?.ProtectionLevel ?? RpcProtectionLevel.Privacy,
+            ServicePrincipalName = target.Named?.ServicePrincipalName,
+        };
+    }
+
+    private RpcTlsOptions TlsOf(ParseResult parsed, RpcNamedEndpoint? named)
+    {
+        string[] authorities = parsed.GetValue(_authorities) is { Length: > 0 } given
+            ? given
+            : [.. named?.CACertificate ?? []];
+        string? certificate = parsed.GetValue(_certificate) ?? named?.ClientCertificate;
+        string? key = parsed.GetValue(_key);
+        if (key is not null && parsed.GetValue(_certificate) is null)
+        {
+            throw new UsageException("--key is the key of --cert. Give both.");
+        }
+
+        return new RpcTlsOptions
+        {
+            CaCertificates = authorities.Length == 0
+                ? null
+                : CertificateFiles.ReadAuthorities("--cacert", authorities),
+            ClientCertificate = certificate is null
+                ? null
+                : CertificateFiles.ReadWithKey("--cert", certificate, key).Certificate,
+            ServerName = parsed.GetValue(_serverName) ?? named?.ServerName,
+            SkipCertificateCheck = parsed.GetValue(_insecure),
+        };
+    }
+
+    private RpcMetadata HeadersOf(ParseResult parsed)
+    {
+        RpcMetadata headers = new();
+        foreach (string text in parsed.GetValue(_headers) ?? [])
+        {
+            int colon = text.IndexOf(':', StringComparison.Ordinal);
+            if (colon < 1)
+            {
+                throw new UsageException($"--header '{text}' has no name. Write 'NAME: VALUE'.");
+            }
+
+            Add(headers, text[..colon].Trim(), text[(colon + 1)..].Trim());
+        }
+
+        return headers;
+    }
+
+    private static void Add(RpcMetadata headers, string name, string value)
+    {
+        try
+        {
+            if (name.EndsWith("-bin", StringComparison.OrdinalIgnoreCase))
+            {
+                headers.Add(name, Convert.FromBase64String(value));
+            }
+            else
+            {
+                headers.Add(name, value);
+            }
+        }
+        catch (RpcException e)
+        {
+            throw new UsageException(e.Message);
+        }
+        catch (FormatException)
+        {
+            throw new UsageException($"The value of --header '{name}' is not base64, as its name says.");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+using System.CommandLine;
+using System.Runtime.CompilerServices;
+
+namespace ProtoRpc.Tool.Verbs;
+
+/// <summary>The options of the endpoints that a verb listens on: TLS, whom to let in, and what to
+/// record.</summary>
+internal sealed class ListenOptions
+{
+    private readonly Option<bool> _tls;
+    private readonly Option<string?> _certificate;
+    private readonly Option<string?> _key;
+    private readonly Option<string[]> _authorities;
+    private readonly Option<string[]> _users;
+    private readonly Option<string?> _bearer;
+    private readonly Option<string[]> _authentication;
+    private readonly Option<bool> _allowUnencrypted;
+    private readonly Option<string?> _record;
+    private readonly Option<string[]> _mask;
+
+    /// <param name="command">The verb.</param>
+    /// <param name="prefix">What stands before the names where the verb also connects:
+    /// <c>listen-</c>.</param>
+    public ListenOptions(Command command, string prefix = "")
+    {
+        _tls = new($"--{prefix}tls") { Description = "Speaks TLS on tcp:// endpoints." };
+        _certificate = new($"--{prefix}cert")
+        {
+            Description = "The certificate of endpoints with TLS: a PEM file, or a PFX file without a "
+                + "password.",
+            HelpName = "FILE",
+        };
+        _key = new($"--{prefix}key")
+        {
+            Description = $"The private key of --{prefix}cert, a PEM file, where that does not have it.",
+            HelpName = "FILE",
+        };
+        _authorities = new($"--{prefix}cacert")
+        {
+            Description = "Lets in callers on https:// and grpcs:// whose certificate is of these "
+                + "authorities, a PEM file; may be repeated.",
+            HelpName = "FILE",
+        };
+        _users = new($"--{prefix}user")
+        {
+            Description = "Lets in a user: by password on HTTP and gRPC, by NTLM on native endpoints; "
+                + "env:VARIABLE as password reads it from the environment; may be repeated.",
+            HelpName = "NAME:PASSWORD",
+        };
+        _bearer = new($"--{prefix}bearer")
+        {
+            Description = "Lets in callers with this token on HTTP and gRPC; env:VARIABLE reads it from the "
+                + "environment.",
+            HelpName = "TOKEN",
+        };
+        _authentication = new($"--{prefix}auth")
+        {
+            Description = "Lets in callers who prove who they are so; may be repeated. none also lets in "
+                + "anonymous callers.",
+            HelpName = "none|ntlm|kerberos|negotiate",
+        };
+        _authentication.AcceptOnlyFromAmong("none", "ntlm", "kerberos", "negotiate");
+        _allowUnencrypted = new($"--{prefix}allow-unencrypted")
+        {
+            Description = "Lets other machines reach http:// and grpc:// endpoints, without TLS.",
+        };
+        _record = new("--record")
+        {
+            Description = "Writes each call to a file, as a line of JSON with its messages.",
+            HelpName = "FILE",
+        };
+        _mask = new("--mask")
+        {
+            Description = "A field whose value --record leaves out; may be repeated.",
+            HelpName = "FIELD",
+        };
+        Option[] all =
+        [
+            _tls, _certificate, _key, _authorities, _users, _bearer, _authentication, _allowUnencrypted,
+            _record, _mask,
+        ];
+        Array.ForEach(all, command.Add);
+    }
+
+    /// <summary>The options of a server on some endpoints.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="endpoints">The endpoints.</param>
+    /// <param name="recorder">Records the calls; null for nobody.</param>
+    /// <param name="console">Reads the environment.</param>
+    /// <exception cref="UsageException">An option does not fit the endpoints, or would not protect
+    /// them.</exception>
+    public RpcServerOptions ServerOptions(
+        ParseResult parsed, IReadOnlyList<RpcEndpoint> endpoints, RpcCallRecorder? recorder,
+        ToolConsole console)
+    {
+        ListenAccess access = new(
+            [.. (parsed.GetValue(_users) ?? [])
+                .Select(text => SecretText.ReadUser(_users.Name, text, console))],
+            parsed.GetValue(_bearer) is { } token ? SecretText.Read(_bearer.Name, token, console) : null,
+            CertificateFiles.ReadAuthorities(_authorities.Name, parsed.GetValue(_authorities) ?? []),
+            Authentication(parsed));
+        CheckAccess(access, endpoints);
+        RpcServerOptions options = new()
+        {
+            UseTls = parsed.GetValue(_tls),
+            Security = access.OfServer(),
+            Interceptors = recorder is null ? [] : [recorder],
+        };
+        if (parsed.GetValue(_certificate) is { } path)
+        {
+            (options.Certificate, options.CertificateChain) =
+                CertificateFiles.ReadWithKey(_certificate.Name, path, parsed.GetValue(_key));
+        }
+
+        CheckTls(parsed, options, endpoints);
+        return endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.AspNetCore))
+            ? WithHttp(options, access, parsed.GetValue(_allowUnencrypted))
+            : options;
+    }
+
+    /// <summary>What records the calls; null where nothing was asked for.</summary>
+    /// <exception cref="RpcException">The file cannot be written.</exception>
+    public RpcCallRecorder? OpenRecorder(ParseResult parsed, ToolConsole console)
+    {
+        string[] masks = parsed.GetValue(_mask) ?? [];
+        if (parsed.GetValue(_record) is not { } path)
+        {
+            return masks.Length == 0
+                ? null
+                : throw new UsageException("--mask leaves fields out of --record. Give both.");
+        }
+
+        return new RpcCallRecorder(path, new() { Mask = masks, Warning = console.WriteError });
+    }
+
+    /// <summary>Says which masks no field has.</summary>
+    public static void WarnOfMasks(RpcCallRecorder? recorder, RpcServer server, ToolConsole console)
+    {
+        foreach (string mask in recorder?.FindUnknownMasks(server.Services.Select(one => one.Key)) ?? [])
+        {
+            console.WriteError(
+                $"--mask '{mask}' is the name of no field of the services' messages. It only masks keys of "
+                + "maps and Struct.");
+        }
+    }
+
+    private RpcAuthentication Authentication(ParseResult parsed) =>
+        (parsed.GetValue(_authentication) ?? []).Aggregate(
+            default(RpcAuthentication),
+            (all, one) => all | Enum.Parse<RpcAuthentication>(one, ignoreCase: true));
+
+    // A native endpoint has no tokens and no client certificates: beside them it would stay open to all.
+    private void CheckAccess(ListenAccess access, IReadOnlyList<RpcEndpoint> endpoints)
+    {
+        if (!access.IsGiven)
+        {
+            return;
+        }
+
+        foreach (RpcEndpoint endpoint in endpoints)
+        {
+            if (!endpoint.Has(EndpointFeatures.AspNetCore) && !endpoint.Has(EndpointFeatures.KnowsCaller)
+                && access.OfServer().Authentication == RpcAuthentication.None
+                && access.Accepted == default)
+            {
+                throw new UsageException(
+                    $"'{endpoint}' would let everybody in: native endpoints have no tokens and no client "
+                    + $"certificates. Give {_users.Name} or {_authentication.Name} as well; "
+                    + $"{_authentication.Name} none lets everybody in.");
+            }
+        }
+    }
+
+    private void CheckTls(
+        ParseResult parsed, RpcServerOptions options, IReadOnlyList<RpcEndpoint> endpoints)
+    {
+        bool speaksTls = endpoints.Any(endpoint =>
+            endpoint.IsTls || (options.UseTls && endpoint.Has(EndpointFeatures.OptionalTls)));
+        (bool IsGiven, Option Option)[] ofTls =
+        [
+            (options.UseTls, _tls),
+            (options.Certificate is not null, _certificate),
+            (parsed.GetValue(_authorities) is { Length: > 0 }, _authorities),
+        ];
+        if (!speaksTls && ofTls.FirstOrDefault(one => one.IsGiven).Option is { } misfit)
+        {
+            throw new UsageException(
+                $"{misfit.Name} means nothing to {string.Join(", ", endpoints.Select(one => $"'{one}'"))}. "
+                + $"It is for endpoints with TLS: https://, grpcs://, and tcp:// with {_tls.Name}.");
+        }
+
+        if (speaksTls && options.Certificate is null)
+        {
+            throw new UsageException(
+                $"Endpoints with TLS need a certificate. Give it with {_certificate.Name} FILE.");
+        }
+
+        if (parsed.GetValue(_key) is not null && options.Certificate is null)
+        {
+            throw new UsageException($"{_key.Name} is the key of {_certificate.Name}. Give both.");
+        }
+    }
+
+    // On its own: ASP.NET Core is loaded only with this.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static RpcServerOptions WithHttp(
+        RpcServerOptions options, ListenAccess access, bool allowUnencrypted) => options.WithHttp(new()
+        {
+            AllowUnencrypted = allowUnencrypted,
+            Security = access.OfHttp(),
+        });
+}

@@ -1,0 +1,91 @@
+namespace ProtoRpc.Http.Tests.Tool;
+
+/// <summary>Registered names as endpoints of the tool.</summary>
+public sealed class ToolNamesTests : IDisposable
+{
+    private static readonly string Schema = Path.Combine(AppContext.BaseDirectory, "protos", "streams.proto");
+
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-");
+
+    private RpcEndpointRegistry Registry => new(Path.Combine(_folder.FullName, "endpoints.json"));
+
+    private Dictionary<string, string> Variables =>
+        new() { [RpcEndpointRegistry.PathVariable] = Registry.Path };
+
+    public void Dispose() => _folder.Delete(recursive: true);
+
+    [Fact]
+    public async Task Stand_wherever_an_endpoint_does_with_their_schema_service_and_secrets()
+    {
+        using WordsServer server = new(
+            "grpc://127.0.0.1:0",
+            http: new HttpServerOptions
+            {
+                Security = new()
+                {
+                    Bearer = (token, _) => new(
+                        token == "s3cret" ? new System.Security.Principal.GenericIdentity("x") : null),
+                },
+            });
+        Registry.Register(new RpcNamedEndpoint("words", server.Endpoint)
+        {
+            Schema = [Schema],
+            Service = "streams.Words",
+            Token = "env:WORDS_TOKEN",
+        });
+        Registry.Register(new RpcNamedEndpoint("front", RpcEndpoint.Parse("tcp://127.0.0.1:0")));
+        Dictionary<string, string> variables = Variables;
+        variables["WORDS_TOKEN"] = "s3cret";
+
+        (int code, string output, string error) = await ToolProcess.RunAsync(
+            variables, "invoke", "words", "Say", "--set", "text=hello");
+        (int pinged, _, _) = await ToolProcess.RunAsync(variables, "ping", "WORDS");
+        await using ToolProcess proxy = await ToolProcess.StartAsync(
+            variables, "proxy", "front", "wor*", "--service", "streams.Words");
+        using RpcClient caller = RpcClient.Connect(
+            proxy.Endpoints[0], WordsServer.Schema, new() { Service = "streams.Words" });
+
+        Assert.Equal((0, ""), (code, error));
+        Assert.Contains("hello", output, StringComparison.Ordinal);
+        Assert.Equal(0, pinged);
+        Assert.Equal("hi", WordsServer.TextOf(await caller.InvokeAsync("Say", WordsServer.Text("hi"))));
+    }
+
+    [Theory]
+    [InlineData("wrds", 2, "Nor is it a registered name.")]
+    [InlineData("x*", 2, "No endpoint is registered as 'x*'")]
+    [InlineData("w*", 2, "matches several registered endpoints: words, words2")]
+    [InlineData("locked", 1, "protorpc reads no secrets of SecretManagement")]
+    [InlineData("unset", 1, "the environment variable 'NO_SUCH_TOKEN' is not set")]
+    public async Task That_lead_nowhere_are_told(string name, int code, string text)
+    {
+        RpcEndpoint endpoint = RpcEndpoint.Parse("grpc://127.0.0.1:1");
+        Registry.Register(new RpcNamedEndpoint("words", endpoint));
+        Registry.Register(new RpcNamedEndpoint("words2", endpoint));
+        Registry.Register(new RpcNamedEndpoint("locked", endpoint) { Token = "secret:words" });
+        Registry.Register(new RpcNamedEndpoint("unset", endpoint) { Token = "env:NO_SUCH_TOKEN" });
+
+        foreach (string[] verb in new string[][]
+        {
+            ["invoke", name, "streams.Words/Say", "--schema", Schema],
+            ["ping", name],
+            ["proxy", "tcp://127.0.0.1:0", name, "--schema", Schema],
+        })
+        {
+            (int exit, _, string error) = await ToolProcess.RunAsync(Variables, verb);
+            Assert.Contains(text, error, StringComparison.Ordinal);
+            Assert.Equal(code, exit);
+        }
+    }
+
+    [Fact]
+    public async Task Of_a_file_that_is_damaged_are_refused_with_its_path()
+    {
+        await File.WriteAllTextAsync(Registry.Path, "{ not json");
+
+        (int code, _, string error) = await ToolProcess.RunAsync(Variables, "ping", "words");
+
+        Assert.Equal(1, code);
+        Assert.Contains(Registry.Path, error, StringComparison.Ordinal);
+    }
+}
