@@ -113,6 +113,39 @@ Describe 'Recorded calls' {
             Should -Throw -ErrorId 'RpcStatus.NotFound,*' -ExpectedMessage 'nobody*'
     }
 
+    It 'of a gateway have messages that passed as bytes, and are played back' {
+        $server = Start-TestListener -Endpoint grpc://127.0.0.1:0 -Handler @{
+            SayHello = { param($Request) @{ text = "hi $($Request.name)" } }
+            Fail = { throw [ProtoRpc.RpcException]::new('NotFound', 'nobody') }
+            Watch = { @{ text = 'a' }, @{ text = 'b' } }
+        }
+        $gateway = Start-RpcListener grpc://127.0.0.1:0 (Connect-Test $server) -Record $file -Mask nested.name
+        $rpc = Connect-Test $gateway
+        $null = Invoke-RpcMethod SayHello @{ name = 'Ann'; nested = @{ name = 's3cret' } } -Connection $rpc
+        $null = Invoke-RpcMethod Watch @{ name = 'Bob' } -Connection $rpc
+        $null = Invoke-RpcMethod Fail -Connection $rpc -ErrorAction SilentlyContinue
+        Stop-RpcListener $gateway
+
+        $mock = New-RpcMock (Join-Path $TestProtos greeter.proto) -Service demo.Greeter -Replay $file
+
+        Get-Content -LiteralPath $file -Raw | Should -Not -Match s3cret
+        (Read-Calls $file).status | Should -Be OK, OK, NotFound
+        (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $mock.Connection).text | Should -Be 'hi Ann'
+        (Invoke-RpcMethod Watch @{ name = 'Bob' } -Connection $mock.Connection).text | Should -Be a, b
+        { Invoke-RpcMethod Fail -Connection $mock.Connection -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.NotFound,*' -ExpectedMessage 'nobody*'
+    }
+
+    It 'need a schema, which a raw listener has not' {
+        foreach ($with in @{ Record = $file }, @{ Mask = 'name' }, @{ Record = $file; Mask = 'name' }) {
+            { Start-RpcListener tcp://127.0.0.1:0 -RawHandler { , $args[0] } -InterfaceId (New-Guid) @with } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-* needs a schema*-AccessLog*'
+        }
+
+        Test-Path -LiteralPath $file | Should -BeFalse
+        Get-RpcListener | Should -BeNullOrEmpty
+    }
+
     It 'name file, line and column of what cannot be played back' {
         Set-Content -LiteralPath $file -Value '{"method":"demo.Greeter/SayHello","reply":{"text":"x"},"status":"OK"}',
             '{"method":"demo.Greeter/SayHello","reply":{"txt":"x"},"status":"OK"}'

@@ -1,10 +1,11 @@
 using Google.Protobuf;
+using ProtoRpc.Server.Interceptors;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>The record of a listener's calls. It is among the interceptors before the listener starts;
 /// its file is opened when the listener does.</summary>
-internal sealed class CallRecord : IRpcInterceptor, IDisposable
+internal sealed class CallRecord : IRpcInterceptor, IPassesBytes, IDisposable
 {
     private RpcCallRecorder? _recorder;
 

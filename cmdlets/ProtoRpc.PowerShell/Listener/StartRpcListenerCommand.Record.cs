@@ -10,11 +10,14 @@ public sealed partial class StartRpcListenerCommand
     private CallRecord? _record;
     private RpcServiceInfo[] _services = [];
 
+    // A raw listener refuses it with a reason, which the shell itself would not give.
     [Parameter(ParameterSetName = ByHandler)]
+    [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
     [ValidateNotNullOrEmpty]
     public string? Record { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
+    [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
     [ValidateNotNullOrEmpty]
     public string[] Mask { get; set; } = [];
 

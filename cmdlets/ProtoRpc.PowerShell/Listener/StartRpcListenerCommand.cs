@@ -212,6 +212,18 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     private void CheckParameters(RpcEndpoint[] endpoints)
     {
+        if (ParameterSetName == ByRawHandler && (Record is not null || Mask.Length > 0))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"-{(Record is null ? nameof(Mask) : nameof(Record))} needs a schema: a record has messages "
+                + "with their fields, and a raw listener has bytes. Give -Handler and -Schema, or list the "
+                + "calls without their contents by -AccessLog.")
+            {
+                ErrorId = RpcErrorIds.ParameterNotSupported,
+            };
+        }
+
         EndpointParameters.Check(
             MyInvocation.BoundParameters.Keys,
             [.. endpoints.Select(

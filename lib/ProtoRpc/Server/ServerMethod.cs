@@ -67,7 +67,7 @@ internal sealed class ServerMethod : IIntercepted
     /// had.</summary>
     public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors)
     {
-        _isSeen = interceptors.Any(interceptor => interceptor is not RpcAuthorization);
+        _isSeen = interceptors.Any(interceptor => interceptor is not IPassesBytes);
         Chain = InterceptorChain.Around(_isSeen && GivesBytes ? ReadReplyAsync : _handler, interceptors);
         StreamChain = InterceptorChain.Around(_streamHandler, interceptors);
     }

@@ -2,6 +2,7 @@ using System.Collections;
 using System.IO.Enumeration;
 using Google.Protobuf;
 using ProtoRpc.Security;
+using ProtoRpc.Server.Interceptors;
 
 namespace ProtoRpc;
 
@@ -12,7 +13,7 @@ namespace ProtoRpc;
 /// is authenticated, <c>anonymous</c> for everyone. The rule with the longest pattern that matches decides
 /// alone; a call that no rule matches is refused.
 /// </remarks>
-public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor
+public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPassesBytes
 {
     private const string Everyone = "anonymous";
     private const string Authenticated = "*";

@@ -17,7 +17,16 @@ internal abstract class CallCapture : IRpcInterceptor
         }
 
         RpcRecordedCall call = Begin(context);
-        call.AddRequest(request);
+        if (context.Body is null)
+        {
+            call.AddRequest(request);
+        }
+        else
+        {
+            // The request is in the stream that the handler reads, and too large to keep.
+            call.SkipRequest();
+        }
+
         try
         {
             IMessage reply = await next(context, request).ConfigureAwait(false);

@@ -44,6 +44,15 @@ internal sealed class RecordedMessages(RpcMessageInfo type, RecordingLimits limi
         }
     }
 
+    /// <summary>Notes that a message came which is not kept.</summary>
+    public void Skip()
+    {
+        lock (_gate)
+        {
+            IsTruncated = true;
+        }
+    }
+
     /// <summary>The messages. What the schema does not know stays in them as unknown fields.</summary>
     public IReadOnlyList<DynamicMessage> Read()
     {

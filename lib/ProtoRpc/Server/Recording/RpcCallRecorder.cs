@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Server.Interceptors;
 using ProtoRpc.Server.Recording;
 
 namespace ProtoRpc;
@@ -6,10 +7,11 @@ namespace ProtoRpc;
 /// <summary>Writes the calls of servers to a file as lines of JSON: time, method, peer, user, messages,
 /// status and milliseconds.</summary>
 /// <remarks>An interceptor; put it first, so that it also sees calls that others refuse. Calls are written by
-/// a thread of its own and never fail because of it. Headers and trailers are not written. New files can be
-/// read by their owner alone. Dispose it after the server, which writes what waits.
+/// a thread of its own and never fail because of it. A gateway does not decode messages for it: that thread
+/// does, by the schema of the service. Headers and trailers are not written. New files can be read by their
+/// owner alone. Dispose it after the server, which writes what waits.
 /// <see cref="RpcMock.Replay"/> answers from such a file.</remarks>
-public sealed class RpcCallRecorder : IRpcInterceptor, IDisposable
+public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
 {
     private readonly Capture _capture;
     private readonly RecordWriter _writer;

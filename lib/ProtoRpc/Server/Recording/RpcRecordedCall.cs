@@ -72,6 +72,8 @@ public sealed class RpcRecordedCall
 
     internal void AddRequest(IMessage request) => _requests.Add(request);
 
+    internal void SkipRequest() => _requests.Skip();
+
     internal void AddReply(IMessage reply) => _replies.Add(reply);
 
     internal void Succeed() => End(new Outcome(RpcStatusCode.OK, "", [], []));
