@@ -112,6 +112,7 @@ public static class RpcErrorIds
     public const string InvalidExtension = nameof(InvalidExtension);
     public const string InvalidHeader = nameof(InvalidHeader);
     public const string InvalidLimit = nameof(InvalidLimit);
+    public const string InvalidLoadTest = nameof(InvalidLoadTest);
     public const string JobFailed = nameof(JobFailed);
     public const string NoGrpcStatus = nameof(NoGrpcStatus);
     public const string NotForManyCalls = nameof(NotForManyCalls);

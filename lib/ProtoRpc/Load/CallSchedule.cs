@@ -1,0 +1,80 @@
+using System.Diagnostics;
+
+namespace ProtoRpc.Load;
+
+/// <summary>Which calls of a slice are made, and when they are due. Times are ticks of
+/// <see cref="Stopwatch"/>, which the caller reads, so that tests need no clock. Safe for use by many
+/// threads.</summary>
+internal sealed class CallSchedule
+{
+    private readonly long _start;
+    private readonly long _end;
+    private readonly long _count;
+    private readonly double _interval;
+    private long _next = -1;
+    private long _sent;
+
+    /// <param name="start">When the slice begins.</param>
+    /// <param name="duration">How long calls are begun; null where <paramref name="count"/> ends it.</param>
+    /// <param name="count">How many calls are begun at most; null where <paramref name="duration"/> ends
+    /// it.</param>
+    /// <param name="rate">Calls a second; null for calls as fast as callers are free.</param>
+    public CallSchedule(long start, TimeSpan? duration, long? count, double? rate)
+    {
+        _start = start;
+        _end = duration is { } time
+            ? start + (long)(time.TotalSeconds * Stopwatch.Frequency)
+            : long.MaxValue;
+        _count = count ?? long.MaxValue;
+        _interval = rate is { } perSecond ? Stopwatch.Frequency / perSecond : 0;
+    }
+
+    /// <summary>Whether calls are due at times, whether or not a caller is free.</summary>
+    public bool IsPaced => _interval > 0;
+
+    /// <summary>The next call for a caller that is free.</summary>
+    /// <param name="now">The time.</param>
+    /// <param name="due">When the call is due; <paramref name="now"/> where calls are not paced.</param>
+    /// <returns>False when no further call is begun.</returns>
+    public bool TryTake(long now, out long due)
+    {
+        due = now;
+        if (now >= _end)
+        {
+            return false;
+        }
+
+        long index = Interlocked.Increment(ref _next);
+        if (index >= _count)
+        {
+            return false;
+        }
+
+        if (IsPaced)
+        {
+            due = DueOf(index);
+            if (due >= _end)
+            {
+                return false;
+            }
+        }
+
+        Interlocked.Increment(ref _sent);
+        return true;
+    }
+
+    /// <summary>Calls that were due and that no caller has taken.</summary>
+    /// <param name="now">The time, once no further call is taken.</param>
+    public long NotSent(long now)
+    {
+        if (!IsPaced)
+        {
+            return 0;
+        }
+
+        double due = Math.Ceiling((Math.Min(now, _end) - _start) / _interval);
+        return Math.Max(0, (long)Math.Min(due, _count) - Interlocked.Read(ref _sent));
+    }
+
+    private long DueOf(long index) => _start + (long)(index * _interval);
+}

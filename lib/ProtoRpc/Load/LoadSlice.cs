@@ -1,0 +1,208 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using Google.Protobuf;
+using ProtoRpc.Client;
+
+namespace ProtoRpc.Load;
+
+/// <summary>A time in which callers call one target.</summary>
+/// <param name="target">The target.</param>
+/// <param name="schedule">Which calls are made, and when.</param>
+/// <param name="tally">Where calls are counted.</param>
+/// <param name="options">How a call is made.</param>
+/// <param name="stop">Ends the slice before its time.</param>
+internal sealed class LoadSlice(
+    RpcLoadTarget target, CallSchedule schedule, LoadTally tally, RpcCallOptions options, LoadStop stop)
+{
+    // Beyond, callers share the thread pool.
+    private const int MaxThreads = 256;
+
+    // How long a caller that waits for a call to become due sleeps without asking whether the test still runs.
+    private const int MaxSleepMilliseconds = 50;
+
+    /// <summary>Whether replies are decoded, to see that they are what the schema says.</summary>
+    public bool DecodesReplies { get; init; }
+
+    /// <summary>Runs callers until the last of their calls has ended.</summary>
+    /// <param name="callers">How many.</param>
+    /// <param name="cancellation">Ends the calls that run, too; what they bring does not count.</param>
+    public async Task RunAsync(int callers, CancellationToken cancellation)
+    {
+        long start = Stopwatch.GetTimestamp();
+        bool blocks = target.Method.IsUnary && callers <= MaxThreads && HoldsThreads(target.Clients[0]);
+        Task[] all = new Task[callers];
+        for (int i = 0; i < callers; i++)
+        {
+            int caller = i;
+            all[i] = blocks
+                ? Task.Factory.StartNew(
+                    () => Call(caller, cancellation),
+                    CancellationToken.None,
+                    TaskCreationOptions.LongRunning,
+                    TaskScheduler.Default)
+                : Task.Run(() => CallAsync(caller, cancellation), CancellationToken.None);
+        }
+
+        try
+        {
+            await Task.WhenAll(all).ConfigureAwait(false);
+        }
+        finally
+        {
+            tally.AddNotSent(schedule.NotSent(Stopwatch.GetTimestamp()));
+            tally.Elapsed += Stopwatch.GetElapsedTime(start);
+        }
+    }
+
+    // Calls are fastest on threads that block, but for those of .NET's HTTP client, which are asynchronous.
+    private static bool HoldsThreads(RpcClient client) => !client.Endpoint.Has(EndpointFeatures.AspNetCore);
+
+    private void Call(int caller, CancellationToken cancellation)
+    {
+        RpcClient client = ClientOf(caller);
+        LoadTally.Shard shard = tally.ShardOf(caller);
+        ReplyReader<IMessage> read = client.MeasuringReader(target.Method, DecodesReplies);
+
+        // Of its own, so that callers do not wait for each other to register calls with one.
+        using CancellationTokenSource calls = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        long start = 0;
+        bool wasBusy = false;
+        while (!stop.IsStopped && !calls.IsCancellationRequested
+            && schedule.TryTake(Stopwatch.GetTimestamp(), out long due))
+        {
+            try
+            {
+                LoadRequest request = target.Requests.Take(calls.Token);
+                long free = Stopwatch.GetTimestamp();
+                while (schedule.IsPaced && SleepBefore(due) is > 0 and int milliseconds)
+                {
+                    Thread.Sleep(milliseconds);
+                    calls.Token.ThrowIfCancellationRequested();
+                }
+
+                start = Begin(due, wasBusy && free > due, shard);
+                wasBusy = true;
+                IMessage reply = client.Measure(
+                    target.Method, request.Messages[0], read, options, calls.Token);
+                shard.Succeed(Stopwatch.GetTimestamp() - start);
+                shard.AddMessages(1, request.Bytes, 1, reply.CalculateSize());
+            }
+            catch (Exception e) when (!IsCancelled(e, calls.Token))
+            {
+                Fail(e, shard, start);
+            }
+            catch (Exception)
+            {
+                return;
+            }
+        }
+    }
+
+    private async Task CallAsync(int caller, CancellationToken cancellation)
+    {
+        RpcClient client = ClientOf(caller);
+        LoadTally.Shard shard = tally.ShardOf(caller);
+        ReplyReader<IMessage> read = client.MeasuringReader(target.Method, DecodesReplies);
+        using CancellationTokenSource calls = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        long start = 0;
+        bool wasBusy = false;
+        while (!stop.IsStopped && !calls.IsCancellationRequested
+            && schedule.TryTake(Stopwatch.GetTimestamp(), out long due))
+        {
+            try
+            {
+                LoadRequest request = await target.Requests.TakeAsync(calls.Token).ConfigureAwait(false);
+                long free = Stopwatch.GetTimestamp();
+                while (schedule.IsPaced && SleepBefore(due) is > 0 and int milliseconds)
+                {
+                    await Task.Delay(milliseconds, calls.Token).ConfigureAwait(false);
+                }
+
+                start = Begin(due, wasBusy && free > due, shard);
+                wasBusy = true;
+                if (target.Method.IsUnary)
+                {
+                    IMessage reply = await client.MeasureAsync(
+                        target.Method, request.Messages[0], read, options, calls.Token).ConfigureAwait(false);
+                    shard.Succeed(Stopwatch.GetTimestamp() - start);
+                    shard.AddMessages(1, request.Bytes, 1, reply.CalculateSize());
+                }
+                else
+                {
+                    await StreamAsync(client, request, read, shard, calls.Token).ConfigureAwait(false);
+                    shard.Succeed(Stopwatch.GetTimestamp() - start);
+                }
+            }
+            catch (Exception e) when (!IsCancelled(e, calls.Token))
+            {
+                Fail(e, shard, start);
+            }
+            catch (Exception)
+            {
+                return;
+            }
+        }
+    }
+
+    // Messages count as they go and come, for a stream may be long.
+    private async Task StreamAsync(
+        RpcClient client, LoadRequest request, ReplyReader<IMessage> read, LoadTally.Shard shard,
+        CancellationToken cancellation)
+    {
+        IAsyncEnumerable<IMessage> replies = client.MeasureStream(
+            target.Method, SendAsync(request, shard, cancellation), read, options, cancellation);
+        await foreach (IMessage reply in replies.ConfigureAwait(false))
+        {
+            shard.AddMessages(0, 0, 1, reply.CalculateSize());
+        }
+    }
+
+    private static async IAsyncEnumerable<IMessage> SendAsync(
+        LoadRequest request, LoadTally.Shard shard, [EnumeratorCancellation] CancellationToken cancellation)
+    {
+        foreach (IMessage message in request.Messages)
+        {
+            cancellation.ThrowIfCancellationRequested();
+            yield return message;
+            shard.AddMessages(1, message.CalculateSize(), 0, 0);
+        }
+
+        await Task.CompletedTask.ConfigureAwait(false);
+    }
+
+    private RpcClient ClientOf(int caller) => target.Clients[caller % target.Clients.Count];
+
+    // Timers know milliseconds only, and less than one would be none.
+    private static int SleepBefore(long due) => (int)Math.Min(
+        Math.Ceiling((due - Stopwatch.GetTimestamp()) * (1000.0 / Stopwatch.Frequency)),
+        MaxSleepMilliseconds);
+
+    // When the call's time begins. A caller that was free when its call was due woke up a little later, which
+    // is no delay of the server's. Where all callers were busy, the call has waited for the server since.
+    private long Begin(long due, bool isLate, LoadTally.Shard shard)
+    {
+        if (!schedule.IsPaced || !isLate)
+        {
+            return Stopwatch.GetTimestamp();
+        }
+
+        shard.AddLate();
+        return due;
+    }
+
+    private void Fail(Exception error, LoadTally.Shard shard, long start)
+    {
+        if (error is not RpcException failure)
+        {
+            // Of the test itself, not of a call.
+            stop.Stop();
+            throw error;
+        }
+
+        tally.Fail(shard, failure, Stopwatch.GetTimestamp() - start);
+        stop.CountFailure(tally);
+    }
+
+    private static bool IsCancelled(Exception error, CancellationToken calls) =>
+        calls.IsCancellationRequested && error is RpcException or OperationCanceledException;
+}

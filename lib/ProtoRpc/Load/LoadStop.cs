@@ -1,0 +1,41 @@
+namespace ProtoRpc.Load;
+
+/// <summary>Ends the test of one target before its time: after too many failures. Safe for use by many
+/// threads.</summary>
+/// <param name="maxErrors">Calls that may fail; null to stop when the first calls have all failed.</param>
+internal sealed class LoadStop(long? maxErrors)
+{
+    // As many first failures in a row say that nothing is measured.
+    private const int Hopeless = 100;
+
+    private long _failed;
+    private string? _reason;
+    private volatile bool _isStopped;
+
+    /// <summary>Whether no further call is begun.</summary>
+    public bool IsStopped => _isStopped;
+
+    /// <summary>Why; null where nobody has stopped it.</summary>
+    public string? Reason => Volatile.Read(ref _reason);
+
+    /// <summary>Ends the test.</summary>
+    public void Stop(string? reason = null)
+    {
+        Interlocked.CompareExchange(ref _reason, reason, null);
+        _isStopped = true;
+    }
+
+    /// <summary>Counts a failure, and stops where it is one too many.</summary>
+    public void CountFailure(LoadTally tally)
+    {
+        long failed = Interlocked.Increment(ref _failed);
+        if (failed > maxErrors)
+        {
+            Stop($"More than {maxErrors:N0} calls failed.");
+        }
+        else if (maxErrors is null && failed == Hopeless && tally.Calls == tally.Failed)
+        {
+            Stop($"The first {Hopeless} calls all failed.");
+        }
+    }
+}

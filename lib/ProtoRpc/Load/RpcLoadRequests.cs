@@ -1,0 +1,140 @@
+using Google.Protobuf;
+using ProtoRpc.Load;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
+
+namespace ProtoRpc;
+
+/// <summary>What the calls of a load test send. Requests are encoded before they are sent, so that encoding
+/// is no part of a call. Safe for use by many threads.</summary>
+public abstract class RpcLoadRequests
+{
+    /// <summary>The most bytes of requests that are kept for one target: 64 MiB.</summary>
+    public const int MaxBytes = 64 * 1024 * 1024;
+
+    private protected RpcLoadRequests()
+    {
+    }
+
+    /// <summary>Every call sends the same.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="messages">What a call sends: one message, or any number for a method that takes a stream.
+    /// Each is a message, or an object or dictionary with its fields.</param>
+    /// <exception cref="RpcException">InvalidArgument: not a message of the method's request type, or not
+    /// one message for a method that takes one.</exception>
+    public static RpcLoadRequests Same(RpcMethodInfo method, params IReadOnlyList<object> messages)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(messages);
+        return new RepeatedRequests([Encode(method, messages)]);
+    }
+
+    /// <summary>The calls send each of some requests in turn, then the first one again.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="requests">What each call sends, as in
+    /// <see cref="Same(RpcMethodInfo, IReadOnlyList{object})"/>; at least one.</param>
+    /// <exception cref="RpcException">InvalidArgument: as for one; ResourceExhausted: together they have more
+    /// than <see cref="MaxBytes"/>.</exception>
+    public static RpcLoadRequests InTurn(
+        RpcMethodInfo method, IEnumerable<IReadOnlyList<object>> requests)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(requests);
+        List<LoadRequest> all = [];
+        long bytes = 0;
+        foreach (IReadOnlyList<object> messages in requests)
+        {
+            LoadRequest request = Encode(method, messages);
+            bytes += request.Bytes;
+            if (bytes > MaxBytes)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted,
+                    $"The requests for {method.FullName} have more than {MaxBytes:N0} bytes. "
+                    + "Give fewer or smaller ones; they are sent in turn.");
+            }
+
+            all.Add(request);
+        }
+
+        ArgumentOutOfRangeException.ThrowIfZero(all.Count, nameof(requests));
+        return new RepeatedRequests(all);
+    }
+
+    /// <summary>The calls send random valid messages of the method's request type: 100 different ones in
+    /// turn.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="options">Seed and size; null for the defaults.</param>
+    /// <exception cref="RpcException">InvalidArgument: a value is out of range, or the type has no valid
+    /// message of that size.</exception>
+    public static RpcLoadRequests Random(RpcMethodInfo method, RpcRandomMessageOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        options ??= new RpcRandomMessageOptions();
+        options.Check();
+        RandomMessages random = new(options.Seed, options.MaxBytes);
+        int length = method.IsClientStreaming ? options.StreamLength : 1;
+        int calls = (int)Math.Clamp(
+            MaxBytes / ((long)length * options.MaxBytes), 1, RpcRandomMessageOptions.Requests);
+        return InTurn(method, Enumerable.Range(0, calls).Select(_ => (IReadOnlyList<object>)
+            [.. Enumerable.Range(0, length).Select(_ => random.Make(method.RequestType))]));
+    }
+
+    /// <summary>The next request; waits where it is still to be made.</summary>
+    /// <param name="cancellation">Ends the wait.</param>
+    internal abstract LoadRequest Take(CancellationToken cancellation);
+
+    /// <inheritdoc cref="Take"/>
+    internal abstract ValueTask<LoadRequest> TakeAsync(CancellationToken cancellation);
+
+    /// <summary>Calls that had to wait for their request.</summary>
+    internal virtual long Starved => 0;
+
+    /// <summary>Makes and encodes what one call sends.</summary>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    internal static LoadRequest Encode(RpcMethodInfo method, IReadOnlyList<object> messages)
+    {
+        if (!method.IsClientStreaming && messages.Count != 1)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} takes one request, not {messages.Count}. Give one message for each call.")
+            {
+                ErrorId = RpcErrorIds.InvalidLoadTest,
+            };
+        }
+
+        IMessage[] encoded = new IMessage[messages.Count];
+        long bytes = 0;
+        for (int i = 0; i < encoded.Length; i++)
+        {
+            encoded[i] = Encode(method, messages[i], out int length);
+            bytes += length;
+        }
+
+        return new LoadRequest(encoded, bytes);
+    }
+
+    private static OpaqueMessage Encode(RpcMethodInfo method, object value, out int length)
+    {
+        if (value is not IMessage message)
+        {
+            message = new MessageMapper { TakesRows = false }.ToMessage(method.RequestType, value);
+        }
+        else if (message.Descriptor.FullName != method.RequestType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"{method.FullName} takes a {method.RequestType.FullName}, "
+                + $"not a {message.Descriptor.FullName}.");
+        }
+        else
+        {
+            MessageChecks.RequireInitialized(message, method.RequestType);
+        }
+
+        using EncodedMessage encoded = EncodedMessage.Of(message);
+        length = encoded.Length;
+        return new OpaqueMessage(method.RequestType, encoded.ToArray());
+    }
+}
