@@ -13,8 +13,9 @@ internal static class ToolCommand
     public static async Task<int> RunAsync(
         string[] args, ToolConsole console, CancellationToken cancellation = default)
     {
-        RootCommand root = new("Lists, describes, calls and serves Protocol Buffers services.")
+        RootCommand root = new("Lists, describes, calls, measures and serves Protocol Buffers services.")
         {
+            BenchVerb.Create(console),
             DemoVerb.Create(console),
             ListVerb.Create(console),
             DescribeVerb.Create(console),

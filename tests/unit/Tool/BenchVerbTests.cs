@@ -1,0 +1,163 @@
+using System.Text.Json;
+using ProtoRpc.Tests.Client.InProcess;
+
+namespace ProtoRpc.Tests.Tool;
+
+/// <summary><c>protorpc bench</c>.</summary>
+public static class BenchVerbTests
+{
+    private static readonly string Sample = Path.Combine(ToolRun.Protos, "sample.proto");
+
+    [Fact]
+    public static async Task Prints_calls_and_latencies_and_ends_with_0()
+    {
+        int got = 0;
+        await using RpcServer server = Serve(_ => Interlocked.Increment(ref got));
+
+        ToolRun run = await BenchAsync(
+            server, "Send", "-d", "{\"message\":\"abc\"}", "--count", "40", "--concurrency", "3", "--histogram");
+
+        Assert.Equal(("", 0), (run.Error, run.ExitCode));
+        Assert.Equal(40, got);
+        string[] lines = run.Output.Split('\n');
+        Assert.Equal($"{server.Endpoints[0]} Sample.MyService/Send", lines[0]);
+        Assert.StartsWith("  Load      3 callers, 1 connection", lines[1], StringComparison.Ordinal);
+        Assert.StartsWith("  Calls     40, 0 failed, ", lines[2], StringComparison.Ordinal);
+        Assert.Contains("p50 ", run.Output, StringComparison.Ordinal);
+        Assert.Contains("p99.9 ", run.Output, StringComparison.Ordinal);
+        Assert.Contains("###", run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task Prints_json_for_programs()
+    {
+        await using RpcServer server = Serve(_ => { });
+
+        ToolRun run = await BenchAsync(
+            server, "Send", "--random", "--seed", "5", "--duration", "0.2", "--warmup", "0", "--rate", "100",
+            "--connections", "2", "--format", "json");
+
+        Assert.Equal(("", 0), (run.Error, run.ExitCode));
+        JsonElement result = JsonDocument.Parse(run.Output).RootElement;
+        Assert.Equal(20, result.GetProperty("succeeded").GetInt64() + result.GetProperty("notSent").GetInt64());
+        Assert.Equal(100, result.GetProperty("rate").GetDouble());
+        Assert.Equal(2, result.GetProperty("connections").GetInt32());
+        JsonElement latency = result.GetProperty("latencyMilliseconds");
+        Assert.True(latency.GetProperty("p99.9").GetDouble() >= latency.GetProperty("p50").GetDouble());
+    }
+
+    [Fact]
+    public static async Task Calls_that_fail_give_the_exit_code_of_their_status()
+    {
+        int calls = 0;
+        await using RpcServer server = Serve(_ =>
+        {
+            if (Interlocked.Increment(ref calls) % 2 == 0)
+            {
+                throw new RpcException(RpcStatusCode.Aborted, "not now");
+            }
+        });
+
+        ToolRun run = await BenchAsync(server, "Send", "-d", "{\"message\":\"\"}", "-n", "20");
+
+        Assert.Equal(64 + (int)RpcStatusCode.Aborted, run.ExitCode);
+        Assert.Contains("Failed    10 Aborted, first: not now", run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task Headers_go_with_each_call()
+    {
+        int got = 0;
+        await using RpcServer server = RpcServer.Create(RpcSchema.Load([Sample]))
+            .Handle("Send", (context, _) =>
+            {
+                got += context.RequestHeaders.GetText("tenant") == "a:b" ? 1 : 0;
+                return ValueTask.FromResult<Google.Protobuf.IMessage>(new DynamicMessage(context.Method.ReplyType));
+            })
+            .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
+            .StartListening();
+
+        ToolRun run = await BenchAsync(
+            server, "Send", "-d", "{\"message\":\"\"}", "-n", "5", "-c", "1", "-H", "Tenant: a:b");
+
+        Assert.Equal((0, 5), (run.ExitCode, got));
+    }
+
+    [Theory]
+    [InlineData("Join", "[{\"text\":\"a\"},{\"text\":\"b\"}]", "Sent      6 messages")]
+    [InlineData("Split", "{\"text\":\"a b c\"}", "Received  9 messages")]
+    public static async Task Streams_are_measured_and_the_schema_may_come_from_the_server(
+        string method, string json, string line)
+    {
+        using TalkServer server = new();
+
+        ToolRun run = await ToolRun.RunAsync(
+            "bench", $"{server.Endpoint}", method, "-d", json, "-n", "3", "-c", "1");
+
+        Assert.Equal(("", 0), (run.Error, run.ExitCode));
+        Assert.Contains(line, run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task A_message_may_be_repeated_in_a_stream()
+    {
+        using TalkServer server = new();
+
+        ToolRun run = await ToolRun.RunAsync(
+            "bench", $"{server.Endpoint}", "Join", "-d", "{\"text\":\"a\"}", "-n", "2", "--stream-length", "50");
+
+        Assert.Equal(("", 0), (run.Error, run.ExitCode));
+        Assert.Contains("Sent      100 messages", run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task A_server_that_is_not_there_ends_with_its_status()
+    {
+        ToolRun run = await ToolRun.RunAsync(
+            "bench", $"ncalrpc:[NobodyIsHere{Guid.NewGuid():N}]", "Send", "--schema", Sample,
+            "-d", "{\"message\":\"\"}");
+
+        Assert.Equal(64 + (int)RpcStatusCode.Unavailable, run.ExitCode);
+        Assert.Empty(run.Output);
+    }
+
+    [Theory]
+    [InlineData(2, "--duration takes seconds", "--duration", "-1")]
+    [InlineData(2, "--warmup takes seconds", "--warmup", "100000")]
+    [InlineData(2, "--connections takes 1", "--connections", "0")]
+    [InlineData(2, "--connections takes 1", "--connections", "11")]
+    [InlineData(2, "--header takes NAME:VALUE", "-H", "x")]
+    [InlineData(2, "not with both", "--random", "-d", "{}")]
+    [InlineData(2, "has none", "--stream-length", "3")]
+    [InlineData(2, "is not JSON", "-d", "{")]
+    [InlineData(2, "'xml'", "--format", "xml")]
+    [InlineData(1, "message must be set", "-d", "{}")]
+    [InlineData(1, "Rate is 0", "--rate", "0", "-d", "{\"message\":\"\"}")]
+    [InlineData(2, "--connections takes 1", "-c", "0")]
+    [InlineData(1, "Count is 0", "--count", "0", "-d", "{\"message\":\"\"}")]
+    public static async Task What_makes_no_sense_is_an_error_before_anything_is_called(
+        int code, string why, params string[] arguments)
+    {
+        int got = 0;
+        await using RpcServer server = Serve(_ => Interlocked.Increment(ref got));
+
+        ToolRun run = await BenchAsync(server, ["Send", .. arguments]);
+
+        Assert.Contains(why, run.Error, StringComparison.Ordinal);
+        Assert.Equal((code, 0), (run.ExitCode, got));
+        Assert.Single(run.Error.TrimEnd('\n').Split('\n'));
+    }
+
+    private static Task<ToolRun> BenchAsync(RpcServer server, params string[] arguments) => ToolRun.RunAsync(
+        ["bench", $"{server.Endpoints[0]}", .. arguments, "--schema", Sample]);
+
+    private static RpcServer Serve(Action<DynamicMessage> handler) =>
+        RpcServer.Create(RpcSchema.Load([Sample]))
+            .Handle("Send", (context, request) =>
+            {
+                handler((DynamicMessage)request);
+                return ValueTask.FromResult<Google.Protobuf.IMessage>(new DynamicMessage(context.Method.ReplyType));
+            })
+            .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
+            .StartListening();
+}
