@@ -71,7 +71,7 @@ Describe 'The types of <_>' -ForEach $cmdlets {
         $source = [System.Management.Automation.ProxyCommand]::Create([System.Management.Automation.CommandMetadata]::new($cmdlet))
 
         $proxy = New-Item "Function:\Test-Proxy" -Value $source -Force
-        $proxy.Parameters.Count | Should -Be $cmdlet.Parameters.Count
+        $proxy.Parameters.Keys.Count | Should -Be $cmdlet.Parameters.Keys.Count
         foreach ($name in $cmdlet.Parameters.Keys) {
             $proxy.Parameters[$name].ParameterType | Should -Be $cmdlet.Parameters[$name].ParameterType
         }

@@ -13,7 +13,7 @@ internal static class HousePlan
     private static readonly string[] Server = [.. Transports, "Server"];
     private static readonly string[] Hosting = [.. Server, "Hosting"];
     private static readonly string[] Library =
-        [.. Hosting, "Client", "Gateway", "Mocks", "Endpoints", "Views"];
+        [.. Hosting, "Client", "Gateway", "Load", "Mocks", "Endpoints", "Views"];
 
     private static readonly string[] Objects = [.. Library, "Loader", "cmdlets/Objects"];
     private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
@@ -41,6 +41,7 @@ internal static class HousePlan
         ["Client"] = Transports,
         ["Server"] = Transports,
         ["Gateway"] = [.. Server, "Client"],
+        ["Load"] = [.. Transports, "Client"],
         ["Mocks"] = Server,
         ["Hosting"] = Server,
         ["Tool"] = Library,
@@ -54,7 +55,7 @@ internal static class HousePlan
         ["cmdlets/Cmdlets"] = Completion,
         ["cmdlets/Completing"] = Cmdlets,
         ["cmdlets/Schema"] = Cmdlets,
-        ["cmdlets/Endpoint"] = Cmdlets,
+        ["cmdlets/Endpoint"] = [.. Cmdlets, "cmdlets/Method"],
         ["cmdlets/Listener"] = Cmdlets,
         ["cmdlets/Calls"] = Cmdlets,
         ["cmdlets/Method"] = [.. Cmdlets, "cmdlets/Calls"],

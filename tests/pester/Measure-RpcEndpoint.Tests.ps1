@@ -1,0 +1,287 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+BeforeDiscovery {
+    $endpoints = @(
+        'ncacn_ip_tcp:127.0.0.1[0]', 'local://NAME', 'pipe://./NAME', 'grpc://127.0.0.1:0', 'http://127.0.0.1:0/'
+        'inproc://NAME'
+    ).ForEach{ @{ Address = $_ } }
+}
+
+Describe 'Measure-RpcEndpoint' {
+    BeforeAll {
+        $words = Join-Path $TestProtos words.proto
+        $schema = Import-RpcSchema $words
+        $got = [Collections.Concurrent.ConcurrentQueue[string]]::new()
+        $handlers = @{
+            Say = {
+                param($Request)
+                ($using:got).Enqueue("$($Request.text)|$($RpcContext.RequestHeaders['tenant'])")
+                if ($Request.text -eq 'fail') { throw [ProtoRpc.RpcException]::new('Aborted', 'out of paper') }
+                @{ text = $Request.text }
+            }
+            Split = { param($Request) $Request.text -split ' ' | ForEach-Object { @{ text = $_ } } }
+            Join = { $all = foreach ($each in $Request) { $each.text }; @{ text = $all -join ' ' } }
+            Chat = { foreach ($each in $Request) { @{ text = $each.text } } }
+        }
+
+        function Start-Words([string[]] $Endpoint, $Handler = $handlers) {
+            Start-RpcListener $Endpoint.Replace('NAME', (New-TestName)) $Handler -Schema $schema
+        }
+
+        $listener = Start-Words 'local://NAME'
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $schema
+    }
+
+    BeforeEach { $got.Clear() }
+
+    AfterAll { Clear-Test }
+
+    Context 'what is measured' {
+        It 'is calls and latencies on <Address>' -ForEach $endpoints {
+            $other = Start-Words $Address
+            $result = Measure-RpcEndpoint Say @{ text = 'hello' } -Endpoint $other.Endpoint -Schema $schema `
+                -Count 60 -Concurrency 3
+            $other | Stop-RpcListener
+
+            $result.Calls | Should -Be 60
+            $result.Failed | Should -Be 0
+            $got.Count | Should -Be 60
+            $result.BytesSent | Should -Be 420
+            $result.BytesReceived | Should -Be 420
+            $result.Method | Should -Be 'words.Words/Say'
+            $result.Min | Should -BeGreaterThan 0
+            $result.P50 | Should -BeGreaterOrEqual $result.Min
+            $result.P999 | Should -BeGreaterOrEqual $result.P99
+            $result.Max | Should -BeGreaterOrEqual $result.P999
+            $result.CallsPerSecond | Should -BeGreaterThan 0
+            Get-RpcConnection | Should -HaveCount 1 -Because 'the connections of the measurement are closed'
+        }
+
+        It 'is every kind of method: <Method>' -ForEach @(
+            @{ Method = 'Split'; Message = @{ text = 'a b c' }; Sent = 1; Received = 3 }
+            @{ Method = 'Join'; Message = @{ text = 'a' }, @{ text = 'b' }; Sent = 2; Received = 1 }
+            @{ Method = 'Chat'; Message = @{ text = 'a' }, @{ text = 'b' }; Sent = 2; Received = 2 }
+        ) {
+            $other = Start-Words 'grpc://127.0.0.1:0'
+            $result = Measure-RpcEndpoint $Method $Message -Endpoint $other.Endpoint -Count 20 -Concurrency 2
+            $other | Stop-RpcListener
+
+            $result.Succeeded | Should -Be 20
+            $result.MessagesSent | Should -Be (20 * $Sent)
+            $result.MessagesReceived | Should -Be (20 * $Received)
+        }
+
+        It 'ends after a time, without the calls of the warm-up' {
+            $result = Measure-RpcEndpoint Say @{ text = 'x' } -Connection $rpc -Duration 0.3 -WarmUp 0.2
+
+            $result.Elapsed.TotalSeconds | Should -BeGreaterOrEqual 0.3
+            $result.Calls | Should -BeGreaterThan 0
+            $result.Calls | Should -BeLessThan $got.Count
+        }
+
+        It 'shows a server that stalls once, where calls are due at a rate' {
+            $calls = [ref] 0
+            $stalling = Start-Words 'local://NAME' @{
+                Say = {
+                    $calls = $using:calls
+                    $calls.Value++
+                    if ($calls.Value -eq 20) { [Threading.Tasks.Task]::Delay(500).Wait() }
+                    @{ text = '' }
+                }
+            }
+            $result = Measure-RpcEndpoint Say -Endpoint $stalling.Endpoint -Schema $schema -Rate 200 -Count 150 -Concurrency 1
+            $stalling | Stop-RpcListener
+
+            $result.P999 | Should -BeGreaterThan 450
+            $result.P50 | Should -BeGreaterThan 50 -Because 'calls that were due meanwhile have waited, too'
+            $result.Late | Should -BeGreaterThan 50
+            $result.Rate | Should -Be 200
+        }
+
+        It 'counts failures by status, and goes on' {
+            $result = $rpc | Measure-RpcEndpoint Say { @{ text = $_ % 2 ? 'fine' : 'fail' } } -Count 20 -Concurrency 2
+
+            $result.Succeeded | Should -Be 10
+            $result.Errors.Count | Should -Be 1
+            $result.Errors[0].Status | Should -Be 'Aborted'
+            $result.Errors[0].Count | Should -Be 10
+            $result.Errors[0].First.Message | Should -Be 'out of paper'
+        }
+
+        It 'ends early with a warning where all calls fail' {
+            $result = $rpc | Measure-RpcEndpoint Say @{ text = 'fail' } -Duration 60 -WarningVariable warnings -WarningAction SilentlyContinue
+
+            $result.Failed | Should -BeGreaterOrEqual 100
+            $warnings | Should -BeLike '*first 100 calls all failed*out of paper'
+        }
+    }
+
+    Context 'what is sent' {
+        It 'is JSON text' {
+            $null = $rpc | Measure-RpcEndpoint Say '{"text":"json"}' -Count 3
+
+            $got | Should -Be (@('json|') * 3)
+        }
+
+        It 'is made by a script block, which gets the number of the call' {
+            $prefix = 'call'
+            $null = $rpc | Measure-RpcEndpoint Say { param($Number) @{ text = "$prefix $_ $Number" } } -Count 2500
+
+            $got.Count | Should -Be 2500
+            ($got | Sort-Object -Unique).Count | Should -Be 2500
+            $got | Should -Contain 'call 2500 2500|'
+        }
+
+        It 'may be several messages of a script block, for a stream' {
+            $other = Start-Words 'grpc://127.0.0.1:0'
+            $result = Measure-RpcEndpoint Join { @{ text = 'a' }; @{ text = 'b' } } -Endpoint $other.Endpoint -Count 5
+            $other | Stop-RpcListener
+
+            $result.MessagesSent | Should -Be 10
+        }
+
+        It 'is random, and the same for the same seed' {
+            $null = $rpc | Measure-RpcEndpoint Say -RandomMessage -Seed 7 -MaxMessageSize 50 -Count 30 -Concurrency 1
+            $first = @($got)
+            $got.Clear()
+            $null = $rpc | Measure-RpcEndpoint Say -RandomMessage -Seed 7 -MaxMessageSize 50 -Count 30 -Concurrency 1
+
+            @($got) | Should -Be $first
+            ($first | Sort-Object -Unique).Count | Should -BeGreaterThan 5
+        }
+
+        It 'has the headers' {
+            $null = $rpc | Measure-RpcEndpoint Say @{ text = 'x' } -Header @{ tenant = 'acme' } -Count 2
+            $null = Measure-RpcEndpoint Say @{ text = 'y' } -Header @{ tenant = 'acme' } -Count 2 `
+                -Endpoint $listener.Endpoint -Schema $schema
+
+            $got | Should -Be @('x|acme', 'x|acme', 'y|acme', 'y|acme')
+        }
+    }
+
+    Context 'several endpoints' {
+        It 'are called in turns, and shown as a table' {
+            $other = Start-Words 'local://NAME', 'ncacn_ip_tcp:127.0.0.1[0]'
+            $results = $other.Endpoint | ForEach-Object ToString |
+                Measure-RpcEndpoint Say @{ text = 'x' } -Schema $schema -Count 20
+            $other | Stop-RpcListener
+
+            $results.Calls | Should -Be 20, 20
+            $results.Name | Should -Be ($other.Endpoint | ForEach-Object ToString)
+            $text = ($results | Out-String -Width 120) -replace '\e\[[\d;]*m'
+            $text | Should -Match 'Endpoint +Calls/s +Failed +p50 ms'
+            $text | Should -Match '(?m)^ncalrpc:'
+        }
+
+        It 'are measured where others cannot be reached' {
+            $results = Measure-RpcEndpoint Say -Endpoint "local://$(New-TestName)", $listener.Endpoint[0] -Schema $schema `
+                -Count 5 -ErrorAction SilentlyContinue -ErrorVariable failed
+
+            $results.Calls | Should -Be 5
+            $failed.Count | Should -Be 1
+            $failed[0].FullyQualifiedErrorId | Should -BeLike 'RpcStatus.Unavailable,*'
+        }
+    }
+
+    Context 'the view' {
+        It 'of one result is a few lines, with the distribution where it is asked for' {
+            $text = $rpc | Measure-RpcEndpoint Say -Count 20 -Histogram | Out-String -Width 80
+
+            $text | Should -Match 'words.Words/Say'
+            $text | Should -Match '(?m)^  Calls     20, 0 failed'
+            $text | Should -Match 'p99.9 '
+            $text | Should -Match '(?m) - .*###.* %'
+        }
+
+        It 'has no distribution otherwise' {
+            ($rpc | Measure-RpcEndpoint Say -Count 20).Histogram | Should -BeNullOrEmpty
+        }
+    }
+
+    Context 'errors' {
+        It 'come before anything is sent: <Why>' -ForEach @(
+            @{ With = @{ Message = @{ txt = 1 } }; Id = 'UnknownField'; Why = 'an unknown field' }
+            @{ With = @{ Message = { @{ txt = 1 } } }; Id = 'UnknownField'; Why = 'an unknown field of a script block' }
+            @{ With = @{ Message = { @{}; @{} } }; Id = 'InvalidLoadTest'; Why = 'two messages' }
+            @{ With = @{ Message = @{}; RandomMessage = $true }; Id = 'InvalidLoadTest'; Why = 'two sources' }
+            @{ With = @{ Seed = 1 }; Id = 'InvalidLoadTest'; Why = 'a seed of nothing' }
+            @{ With = @{ StreamLength = 1 }; Id = 'InvalidLoadTest'; Why = 'no stream' }
+            @{ With = @{ Method = 'Nothing' }; Id = 'MethodNotFound'; Why = 'an unknown method' }
+            @{ With = @{ Duration = [Threading.Timeout]::InfiniteTimeSpan }; Id = 'InvalidLoadTest'; Why = 'no end' }
+            @{ With = @{ Duration = '2.00:00:00' }; Id = 'InvalidLoadTest'; Why = 'two days' }
+        ) {
+            $arguments = @{ Method = 'Say'; Connection = $rpc; Count = 3 } + @{}
+            foreach ($key in $With.Keys) { $arguments[$key] = $With[$key] }
+
+            { Measure-RpcEndpoint @arguments -ErrorAction Stop } | Should -Throw -ErrorId "$Id,*"
+            $got.Count | Should -Be 0
+        }
+
+        It 'refuse more connections than callers' {
+            { Measure-RpcEndpoint Say -Endpoint $listener.Endpoint -Schema $schema -Connections 11 -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidLoadTest,*' -ExpectedMessage '*-Concurrency*'
+        }
+
+        It 'of a script block end the measurement' {
+            { $rpc | Measure-RpcEndpoint Say { if ($_ -gt 1500) { throw 'no more' }; @{ text = "$_" } } -Duration 60 -WarmUp 0 } |
+                Should -Throw 'no more'
+        }
+
+        It 'name a streaming method on a native endpoint at once' {
+            $rpc | Measure-RpcEndpoint Split -Duration 60 -ErrorAction SilentlyContinue -ErrorVariable failed |
+                Should -BeNullOrEmpty
+
+            $failed[0].FullyQualifiedErrorId | Should -BeLike 'RpcStatus.Unimplemented,*'
+        }
+
+        It 'ask for a schema' {
+            { Measure-RpcEndpoint Say -Endpoint $listener.Endpoint -ErrorAction Stop } | Should -Throw -ErrorId 'NoSchema,*'
+        }
+    }
+
+    It 'ends soon when it is stopped' {
+        $shell = [powershell]::Create()
+        try {
+            $null = $shell.AddScript({
+                param($Module, $Endpoint, $Proto)
+                Import-Module $Module
+                Measure-RpcEndpoint Say @{ text = 'running' } -Endpoint $Endpoint -Schema $Proto -Duration 3600
+            }).AddArgument($ModuleManifest).AddArgument("$($listener.Endpoint[0])").AddArgument($words)
+            $null = $shell.BeginInvoke()
+            Wait-Until { $got.Count -gt 10 } | Should -BeTrue
+
+            $watch = [Diagnostics.Stopwatch]::StartNew()
+            $shell.Stop()
+            $watch.Elapsed.TotalSeconds | Should -BeLessThan 5
+
+            $got.Clear()
+            $shell.InvocationStateInfo.State | Should -Be 'Stopped'
+            $got.Count | Should -BeLessThan 11 -Because 'no caller is left'
+        }
+        finally {
+            $shell.Runspace.Close()
+            $shell.Dispose()
+        }
+    }
+
+    It 'shows its progress after a second, and takes it away' {
+        $shell = [powershell]::Create()
+        try {
+            $null = $shell.AddScript({
+                param($Module, $Endpoint, $Proto)
+                Import-Module $Module
+                Measure-RpcEndpoint Say @{ text = 'x' } -Endpoint $Endpoint -Schema $Proto -Duration 1.5 -WarmUp 0
+            }).AddArgument($ModuleManifest).AddArgument("$($listener.Endpoint[0])").AddArgument($words).Invoke()
+
+            $records = @($shell.Streams.Progress | Where-Object Activity -EQ 'Measuring Say')
+            $records[0].StatusDescription | Should -Match '^ncalrpc:.* calls, 0 failed$'
+            $records[0].PercentComplete | Should -BeIn (50..100)
+            $records[-1].RecordType | Should -Be 'Completed'
+            $records.Count | Should -BeLessThan 8
+        }
+        finally {
+            $shell.Runspace.Close()
+            $shell.Dispose()
+        }
+    }
+}
