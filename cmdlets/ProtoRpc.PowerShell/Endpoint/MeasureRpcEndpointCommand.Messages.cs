@@ -69,7 +69,8 @@ public sealed partial class MeasureRpcEndpointCommand
     {
         if (RandomMessage && IsGiven(nameof(Message)))
         {
-            throw Invalid("Calls send -Message, or random messages with -RandomMessage. Leave one of them out.");
+            throw Invalid(
+                "Calls send -Message, or random messages with -RandomMessage. Leave one of them out.");
         }
 
         foreach (string parameter in new[] { nameof(Seed), nameof(MaxMessageSize) })
@@ -84,8 +85,8 @@ public sealed partial class MeasureRpcEndpointCommand
             && (!method.IsClientStreaming || Unwrap(Message) is ScriptBlock or ICollection { Count: 0 }))
         {
             throw Invalid(
-                "-StreamLength is for methods that take a stream, with random messages or messages of a list: "
-                + "it is how many of them a call sends.");
+                "-StreamLength is for methods that take a stream, with random messages or messages of a "
+                + "list: it is how many of them a call sends.");
         }
     }
 

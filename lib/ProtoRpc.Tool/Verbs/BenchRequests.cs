@@ -9,8 +9,8 @@ internal sealed class BenchRequests
 
     private readonly Option<string?> _message = new("--message", "-m", "-d")
     {
-        Description = "The request as JSON text, @FILE, or - for standard input; an array has the messages of "
-            + "a stream of requests. Left out, an empty message.",
+        Description = "The request as JSON text, @FILE, or - for standard input; an array has the messages "
+            + "of a stream of requests. Left out, an empty message.",
         HelpName = "JSON",
     };
 
@@ -52,7 +52,8 @@ internal sealed class BenchRequests
         int? length = parsed.GetValue(_streamLength);
         if (length is not null && !method.IsClientStreaming)
         {
-            throw new UsageException($"--stream-length is for streams of requests; {method.FullName} has none.");
+            throw new UsageException(
+                $"--stream-length is for streams of requests; {method.FullName} has none.");
         }
 
         if (parsed.GetValue(_random))
@@ -74,7 +75,9 @@ internal sealed class BenchRequests
         object? message = text is null
             ? new Dictionary<string, object?>()
             : JsonText.Read(JsonText.Source(text, input), "--message");
-        object?[] messages = method.IsClientStreaming && message is List<object?> list ? [.. list] : [message];
+        object?[] messages = method.IsClientStreaming && message is List<object?> list
+            ? [.. list]
+            : [message];
         MessageMapper mapper = new();
         object[] requests = [.. messages.Select(each => mapper.ToMessage(method.RequestType, each))];
         return RpcLoadRequests.Same(

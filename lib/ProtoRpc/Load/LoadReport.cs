@@ -13,7 +13,7 @@ internal static class LoadReport
     public static string Of(RpcLoadResult result)
     {
         StringBuilder text = new();
-        text.Append(CultureInfo.InvariantCulture, $"{TerminalText.Neutralize(result.Name)} {result.Method}\n");
+        text.Append(TerminalText.Neutralize(result.Name)).Append(' ').Append(result.Method).Append('\n');
         if (result.Error is { } error)
         {
             return text.Append(CultureInfo.InvariantCulture, $"  not measured: {error.Message}").ToString();
@@ -24,10 +24,12 @@ internal static class LoadReport
         Line(text, "Sent", MessagesOf(
             result, result.MessagesSent, result.MessagesSentPerSecond, result.BytesSentPerSecond));
         Line(text, "Received", MessagesOf(
-            result, result.MessagesReceived, result.MessagesReceivedPerSecond, result.BytesReceivedPerSecond));
+            result, result.MessagesReceived, result.MessagesReceivedPerSecond,
+            result.BytesReceivedPerSecond));
         if (result.Latency.Count > 0)
         {
-            Line(text, "Latency", $"min {Time(result.Min)}, mean {Time(result.Mean)}, max {Time(result.Max)}");
+            Line(
+                text, "Latency", $"min {Time(result.Min)}, mean {Time(result.Mean)}, max {Time(result.Max)}");
             string rare = $"p99 {Time(result.P99)}, p99.9 {Time(result.P999)}";
             Line(text, "", $"p50 {Time(result.P50)}, p90 {Time(result.P90)}, {rare}");
         }
@@ -116,7 +118,9 @@ internal static class LoadReport
     }
 
     private static void Line(StringBuilder text, string label, FormattableString value) =>
-        text.Append(CultureInfo.InvariantCulture, $"  {label,-9} ").Append(FormattableString.Invariant(value)).Append('\n');
+        text.Append(CultureInfo.InvariantCulture, $"  {label,-9} ")
+            .Append(FormattableString.Invariant(value))
+            .Append('\n');
 
     private static string Rate(double perSecond) =>
         perSecond.ToString(perSecond < 100 ? "0.##" : "N0", CultureInfo.InvariantCulture);

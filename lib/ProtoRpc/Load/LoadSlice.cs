@@ -17,7 +17,7 @@ internal sealed class LoadSlice(
     // Beyond, callers share the thread pool.
     private const int MaxThreads = 256;
 
-    // How long a caller that waits for a call to become due sleeps without asking whether the test still runs.
+    // How long a caller that waits for a call to become due sleeps without asking whether the test goes on.
     private const int MaxSleepMilliseconds = 50;
 
     /// <summary>Whether replies are decoded, to see that they are what the schema says.</summary>

@@ -52,8 +52,8 @@ public sealed class RpcLoadTest
     }
 
     /// <summary>Runs the test, once.</summary>
-    /// <param name="cancellationToken">Ends the test: the results are those so far, and calls that run then do
-    /// not count.</param>
+    /// <param name="cancellationToken">Ends the test: the results are those so far, and calls that run then
+    /// do not count.</param>
     /// <returns>A result for each target, in their order. Failures of calls are in there; a target whose
     /// first call failed as all would has only an <see cref="RpcLoadResult.Error"/>.</returns>
     /// <exception cref="InvalidOperationException">It was run before.</exception>

@@ -12,7 +12,7 @@ public static class RandomMessagesTests
 
     [Theory]
     [MemberData(nameof(Types))]
-    public static void Messages_of_every_type_are_valid_small_enough_and_the_same_for_the_same_seed(string name)
+    public static void Messages_of_every_type_are_valid_small_enough_and_the_same_for_a_seed(string name)
     {
         RpcMessageInfo type = TestProtos.Everything.GetMessage(name);
         RandomMessages first = new(seed: 7, maxBytes: 500);
@@ -39,7 +39,8 @@ public static class RandomMessagesTests
 
         int[] sizes =
         [
-            .. Enumerable.Range(0, 50).Select(seed => new RandomMessages(seed, 2000).Make(type).CalculateSize()),
+            .. Enumerable.Range(0, 50).Select(
+                seed => new RandomMessages(seed, 2000).Make(type).CalculateSize()),
         ];
 
         Assert.True(sizes.Distinct().Count() > 20);

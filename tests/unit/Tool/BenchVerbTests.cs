@@ -1,4 +1,5 @@
 using System.Text.Json;
+using Google.Protobuf;
 using ProtoRpc.Tests.Client.InProcess;
 
 namespace ProtoRpc.Tests.Tool;
@@ -15,7 +16,8 @@ public static class BenchVerbTests
         await using RpcServer server = Serve(_ => Interlocked.Increment(ref got));
 
         ToolRun run = await BenchAsync(
-            server, "Send", "-d", "{\"message\":\"abc\"}", "--count", "40", "--concurrency", "3", "--histogram");
+            server, "Send", "-d", "{\"message\":\"abc\"}", "--count", "40", "--concurrency", "3",
+            "--histogram");
 
         Assert.Equal(("", 0), (run.Error, run.ExitCode));
         Assert.Equal(40, got);
@@ -39,11 +41,13 @@ public static class BenchVerbTests
 
         Assert.Equal(("", 0), (run.Error, run.ExitCode));
         JsonElement result = JsonDocument.Parse(run.Output).RootElement;
-        Assert.Equal(20, result.GetProperty("succeeded").GetInt64() + result.GetProperty("notSent").GetInt64());
+        Assert.Equal(20, Number("succeeded") + Number("notSent"));
         Assert.Equal(100, result.GetProperty("rate").GetDouble());
         Assert.Equal(2, result.GetProperty("connections").GetInt32());
         JsonElement latency = result.GetProperty("latencyMilliseconds");
         Assert.True(latency.GetProperty("p99.9").GetDouble() >= latency.GetProperty("p50").GetDouble());
+
+        long Number(string name) => result.GetProperty(name).GetInt64();
     }
 
     [Fact]
@@ -72,7 +76,7 @@ public static class BenchVerbTests
             .Handle("Send", (context, _) =>
             {
                 got += context.RequestHeaders.GetText("tenant") == "a:b" ? 1 : 0;
-                return ValueTask.FromResult<Google.Protobuf.IMessage>(new DynamicMessage(context.Method.ReplyType));
+                return ValueTask.FromResult<IMessage>(new DynamicMessage(context.Method.ReplyType));
             })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
@@ -104,7 +108,8 @@ public static class BenchVerbTests
         using TalkServer server = new();
 
         ToolRun run = await ToolRun.RunAsync(
-            "bench", $"{server.Endpoint}", "Join", "-d", "{\"text\":\"a\"}", "-n", "2", "--stream-length", "50");
+            "bench", $"{server.Endpoint}", "Join", "-d", "{\"text\":\"a\"}", "-n", "2",
+            "--stream-length", "50");
 
         Assert.Equal(("", 0), (run.Error, run.ExitCode));
         Assert.Contains("Sent      100 messages", run.Output, StringComparison.Ordinal);
@@ -156,7 +161,7 @@ public static class BenchVerbTests
             .Handle("Send", (context, request) =>
             {
                 handler((DynamicMessage)request);
-                return ValueTask.FromResult<Google.Protobuf.IMessage>(new DynamicMessage(context.Method.ReplyType));
+                return ValueTask.FromResult<IMessage>(new DynamicMessage(context.Method.ReplyType));
             })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
