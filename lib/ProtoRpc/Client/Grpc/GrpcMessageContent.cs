@@ -107,7 +107,8 @@ internal sealed class GrpcMessageContent : HttpContent
         }
 
         using PooledMessageBytes frame = new(int.MaxValue, "request");
-        Sent?.Invoke(GrpcFrameWriter.Write(frame, message, _compress));
+        int length = GrpcFrameWriter.Write(frame, message, _compress);
+        Sent?.Invoke(length);
         await stream.WriteAsync(frame.Message, cancellationToken).ConfigureAwait(false);
     }
 
