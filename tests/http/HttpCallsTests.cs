@@ -224,7 +224,8 @@ public static class HttpCallsTests
     [InlineData("br")]
     public static async Task Bodies_are_compressed_both_ways(string encoding)
     {
-        using SearchServer server = new();
+        using SearchServer server = new(
+            new HttpServerOptions { ReplyCompression = RpcReplyCompression.Always });
         using MemoryStream compressed = new();
         using (Stream stream = encoding == "br"
             ? new BrotliStream(compressed, CompressionLevel.Fastest, leaveOpen: true)

@@ -121,6 +121,7 @@ Describe 'Connect-RpcEndpoint' {
         # Nothing listens there: they are refused before anything is connected.
         It 'refuses -<Name> at <Endpoint>' -ForEach @(
             @{ Name = 'Compression'; Value = 'Gzip'; Endpoint = 'ncacn_np:[\pipe\nobody]'; For = $webAndGrpc }
+            @{ Name = 'ReplyCompression'; Value = 'Always'; Endpoint = 'grpc://127.0.0.1:1'; For = 'HTTP endpoints' }
             @{ Name = 'KeepAlive'; Value = 60; Endpoint = 'tcp://127.0.0.1:1'; For = 'gRPC endpoints' }
             @{ Name = 'KeepAlive'; Value = 60; Endpoint = 'http://127.0.0.1:1'; For = 'gRPC endpoints' }
             @{ Name = 'Format'; Value = 'Json'; Endpoint = 'tcp://127.0.0.1:1'; For = 'HTTP endpoints' }

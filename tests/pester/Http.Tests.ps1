@@ -48,6 +48,17 @@ Describe 'HTTP endpoints' {
         $status | Should -Be 405, 200
     }
 
+    It 'compresses replies within the machine only with -ReplyCompression Always' {
+        $encoding = foreach ($when in 'Automatic', 'Always', 'Never') {
+            $server = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{ ReplyCompression = $when }
+            $connection = Connect-RpcEndpoint $server.Endpoint[0] -Schema $server.Schema -Service demo.Greeter -ReplyCompression Always
+            $connection | Invoke-RpcMethod SayHello @{ name = 'Ann' * 1000 } -ResponseHeadersVariable headers | Out-Null
+            "$($headers['Vary'])"
+        }
+
+        $encoding | Should -Be '', 'Accept-Encoding', ''
+    }
+
     It 'says what a server of another protocol speaks' {
         $grpc = Start-TestListener @{ SayHello = $greet } -Endpoint 'grpc://127.0.0.1:0'
         $port = $grpc.Endpoint[0].Port

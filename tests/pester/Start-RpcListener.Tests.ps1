@@ -416,6 +416,7 @@ Import-Module '$ModuleManifest'
             @{ Name = 'BearerCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
             @{ Name = 'AllowedOrigin'; Value = '*'; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
             @{ Name = 'AllowedHost'; Value = '*'; Endpoint = $local; For = "$web and gRPC endpoints" }
+            @{ Name = 'ReplyCompression'; Value = 'Never'; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
             @{ Name = 'AllowGet'; Value = $true; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
             @{ Name = 'AllowUnencrypted'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
             @{ Name = 'NoReflection'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }

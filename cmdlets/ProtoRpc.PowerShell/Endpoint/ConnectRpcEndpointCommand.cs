@@ -21,6 +21,9 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     public RpcCompression Compression { get; set; }
 
     [Parameter]
+    public RpcReplyCompression ReplyCompression { get; set; }
+
+    [Parameter]
     [Deadline]
     public TimeSpan? KeepAlive { get; set; }
 
@@ -92,6 +95,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
             Compression = IsGiven(nameof(Compression))
                 ? Takes(nameof(Compression)) ? Compression : RpcCompression.None
                 : Named?.Compression ?? RpcCompression.None,
+            ReplyCompression = Takes(nameof(ReplyCompression)) ? ReplyCompression : default,
             KeepAlive = KeepAlive,
             RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
             Lazy = Lazy,

@@ -26,6 +26,8 @@ internal sealed class HttpEndpoints : IDisposable
 
     public bool AllowGet { get; init; }
 
+    public RpcReplyCompression ReplyCompression { get; init; }
+
     public bool EnableReflection { get; init; }
 
     public bool EnableHealth { get; init; }
@@ -83,6 +85,7 @@ internal sealed class HttpEndpoints : IDisposable
         AllowedOrigins = AllowedOrigins,
         AllowedHosts = AllowedHosts,
         AllowGet = AllowGet,
+        ReplyCompression = ReplyCompression,
         EnableReflection = EnableReflection,
         EnableHealth = EnableHealth,
         Security = new HttpServerSecurity

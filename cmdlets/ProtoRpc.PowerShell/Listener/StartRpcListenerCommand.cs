@@ -119,6 +119,9 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
     public SwitchParameter AllowGet { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
+    public RpcReplyCompression ReplyCompression { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
     public ScriptBlock? BasicCheck { get; set; }
 
@@ -354,6 +357,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         AllowedOrigins = AllowedOrigin,
         AllowedHosts = AllowedHost,
         AllowGet = AllowGet,
+        ReplyCompression = ReplyCompression,
         EnableReflection = !NoReflection,
         EnableHealth = !NoHealth,
         Basic = BasicCheck,

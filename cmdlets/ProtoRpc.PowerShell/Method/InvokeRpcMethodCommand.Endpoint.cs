@@ -36,6 +36,9 @@ public sealed partial class InvokeRpcMethodCommand
     public RpcCompression Compression { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
+    public RpcReplyCompression ReplyCompression { get; set; }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateRange(0, 100)]
     public int RetryCount { get; set; }
 
@@ -152,6 +155,7 @@ public sealed partial class InvokeRpcMethodCommand
             Compression = IsGiven(nameof(Compression))
                 ? Takes(nameof(Compression)) ? Compression : RpcCompression.None
                 : Named?.Compression ?? RpcCompression.None,
+            ReplyCompression = Takes(nameof(ReplyCompression)) ? ReplyCompression : default,
             RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
             Limits = MaxReceiveSize is { } size
                 ? options.Limits with { MaxMessageBytes = size }

@@ -33,6 +33,7 @@ internal static class EndpointParameters
         ["Header"] = Messages,
         ["Format"] = EndpointGroup.With(EndpointFeatures.Formats),
         ["Compression"] = EndpointGroup.With(EndpointFeatures.Gzip),
+        ["ReplyCompression"] = EndpointGroup.With(EndpointFeatures.Brotli),
         ["KeepAlive"] = EndpointGroup.With(EndpointFeatures.KeepAlive),
         ["Reflection"] = EndpointGroup.With(EndpointFeatures.Reflection),
         ["CallContext"] = Messages,

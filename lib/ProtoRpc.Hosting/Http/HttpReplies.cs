@@ -14,7 +14,8 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
     private const int BusyRetrySeconds = 1;
 
     private readonly int _maxBytes = limits.MaxMessageBytes;
-    private readonly ReplyCompression _compression = new(options.CompressionThreshold);
+    private readonly ReplyCompression _compression = 
+        new(options.ReplyCompression, options.CompressionThreshold);
 
     /// <summary>How messages are read and written.</summary>
     public FormatOptions Options { get; } = new()

@@ -1,29 +1,57 @@
 using System.IO.Compression;
+using System.Net;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Net.Http.Headers;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Hosting.Http;
 
-/// <summary>Writes replies, those of some size compressed for clients that take it.</summary>
-internal sealed class ReplyCompression(int threshold)
+/// <summary>Writes replies, compressed where that pays.</summary>
+internal sealed class ReplyCompression(RpcReplyCompression when, int threshold)
 {
-    public async Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body)
+    /// <summary>Writes a reply as the body of an answer that has not begun.</summary>
+    public Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body)
     {
-        HttpResponse response = http.Response;
-        string? encoding = body.Length < threshold ? null : EncodingFor(http.Request);
-        if (encoding is null)
+        if (body.Length >= threshold && IsFor(http.Connection) && EncodingFor(http.Request) is { } encoding
+            && CompressionProbe.Shrinks(body.Span))
         {
-            response.ContentLength = body.Length;
-            await response.Body.WriteAsync(body, http.RequestAborted).ConfigureAwait(false);
-            return;
+            return WriteAsync(http, body, encoding);
         }
 
+        http.Response.ContentLength = body.Length;
+        return http.Response.Body.WriteAsync(body, http.RequestAborted).AsTask();
+    }
+
+    private static async Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body, string encoding)
+    {
+        HttpResponse response = http.Response;
         response.Headers.ContentEncoding = encoding;
         response.Headers.Append("Vary", "Accept-Encoding");
         await using Stream stream = encoding == "br"
             ? new BrotliStream(response.Body, CompressionLevel.Fastest, leaveOpen: true)
             : new GZipStream(response.Body, CompressionLevel.Fastest, leaveOpen: true);
         await stream.WriteAsync(body, http.RequestAborted).ConfigureAwait(false);
+    }
+
+    // Within a machine bytes cost less than compressing them.
+    private bool IsFor(ConnectionInfo connection) => when switch
+    {
+        RpcReplyCompression.Always => true,
+        RpcReplyCompression.Never => false,
+        _ => !IsLocal(connection.RemoteIpAddress, connection.LocalIpAddress),
+    };
+
+    // Unix sockets and connections in memory have no address. A host may also call itself by the address that
+    // it has in a network.
+    private static bool IsLocal(IPAddress? remote, IPAddress? local)
+    {
+        if (remote is null)
+        {
+            return true;
+        }
+
+        IPAddress plain = remote.IsIPv4MappedToIPv6 ? remote.MapToIPv4() : remote;
+        return IPAddress.IsLoopback(plain) || remote.Equals(local);
     }
 
     private static string? EncodingFor(HttpRequest request)

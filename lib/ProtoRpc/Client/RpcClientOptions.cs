@@ -32,6 +32,11 @@ public sealed record RpcClientOptions
     /// <summary>How requests are compressed, where the transport compresses.</summary>
     public RpcCompression Compression { get; set; }
 
+    /// <summary>When HTTP endpoints are asked for compressed replies. A reply that comes compressed is always
+    /// understood. <see cref="RpcReplyCompression.Automatic"/> asks endpoints off loopback, and those that
+    /// get compressed requests.</summary>
+    public RpcReplyCompression ReplyCompression { get; set; }
+
     /// <summary>How often a gRPC connection with calls on it asks whether the server is still there;
     /// null for never. Many servers close connections that ask more often than every five minutes.</summary>
     public TimeSpan? KeepAlive { get; set; }

@@ -21,17 +21,18 @@ internal static class HttpTransport
     /// <param name="limits">The bounds.</param>
     /// <param name="security">As whom it is called.</param>
     /// <param name="tls">Whom to trust.</param>
+    /// <param name="asksCompressed">Whether the server is asked for compressed replies.</param>
     /// <param name="foreign">Makes the handler that sends them instead of sockets; null for sockets.</param>
     /// <param name="trace">Gets the requests and the answers; null for nobody.</param>
     public static HttpMessageInvoker Create(
         RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls,
-        Func<HttpMessageHandler>? foreign = null, RpcTrace? trace = null)
+        bool asksCompressed = false, Func<HttpMessageHandler>? foreign = null, RpcTrace? trace = null)
     {
         if (foreign is not null)
         {
             return new HttpMessageInvoker(
                 new DecompressingHandler(
-                    TracingHandler.Around(new ForeignHandler(foreign()), trace, endpoint)),
+                    TracingHandler.Around(new ForeignHandler(foreign()), trace, endpoint), asksCompressed),
                 disposeHandler: true);
         }
 
@@ -54,7 +55,8 @@ internal static class HttpTransport
         handler.SslOptions = trust.Options;
         return new HttpMessageInvoker(
             new DecompressingHandler(new DiagnosingHandler(
-                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls.ServerName)),
+                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls.ServerName),
+                asksCompressed),
             disposeHandler: true);
     }
 

@@ -37,7 +37,8 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             IgnoreUnknownFields = true,
         };
         _http = HttpTransport.Create(
-            endpoint, options.Limits, options.Security, options.Tls, options.HttpHandler, options.Trace);
+            endpoint, options.Limits, options.Security, options.Tls,
+            HttpCompression.IsAsked(options, endpoint), options.HttpHandler, options.Trace);
     }
 
     public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Http;

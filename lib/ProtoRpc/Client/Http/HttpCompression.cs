@@ -1,17 +1,30 @@
 using System.IO.Compression;
 using System.Net.Http.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>Compresses the bodies of requests.</summary>
+/// <summary>Compresses the bodies of requests, and says whether replies shall be compressed.</summary>
 internal static class HttpCompression
 {
     // Less is not worth it, and would often grow.
     private const int Threshold = 256;
 
+    /// <summary>Whether an endpoint is asked for compressed replies.</summary>
+    public static bool IsAsked(RpcClientOptions options, RpcEndpoint endpoint) =>
+        options.ReplyCompression switch
+        {
+            RpcReplyCompression.Always => true,
+            RpcReplyCompression.Never => false,
+            _ => options.Compression != RpcCompression.None
+                || !(endpoint.IsLocalOnly || HttpTransport.IsLoopback(endpoint.Host)),
+        };
+
+    /// <summary>A body, compressed if that was chosen and makes it smaller.</summary>
     public static HttpBody Compress(byte[] body, RpcCompression compression)
     {
-        if (compression == RpcCompression.None || body.Length < Threshold)
+        if (compression == RpcCompression.None || body.Length < Threshold || !CompressionProbe.Shrinks(body))
         {
             return new HttpBody(body, null, body.Length);
         }

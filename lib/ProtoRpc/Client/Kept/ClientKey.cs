@@ -47,6 +47,7 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         parts.Add(NameOf(options.HttpHandler));
         parts.Add(options.UseTls);
         parts.Add(options.Compression);
+        parts.Add(options.ReplyCompression);
         parts.Add(options.KeepAlive);
         parts.Add(options.Lazy);
         parts.Add(options.RetryCount);

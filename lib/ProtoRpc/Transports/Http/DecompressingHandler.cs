@@ -1,12 +1,18 @@
-using System.Net.Http.Headers;
 using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Asks for compressed replies, and gives their content decompressed. A reply that is cut off fails,
-/// where the HTTP client's own decompression would take it as whole.</summary>
-internal sealed class DecompressingHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
+/// <summary>Gives the content of replies decompressed. A reply that is cut off fails, where the HTTP client's
+/// own decompression would take it as whole.</summary>
+/// <param name="inner">Sends the requests.</param>
+/// <param name="asks">Whether the server is asked for compressed replies.</param>
+internal sealed class DecompressingHandler(HttpMessageHandler inner, bool asks) : DelegatingHandler(inner)
 {
+    private const string AcceptEncoding = "Accept-Encoding";
+    private const string ContentEncoding = "Content-Encoding";
+
+    private static readonly string Asked = string.Join(", ", Decompression.Encodings);
+
     protected override HttpResponseMessage Send(
         HttpRequestMessage request, CancellationToken cancellationToken)
     {
@@ -36,19 +42,19 @@ internal sealed class DecompressingHandler(HttpMessageHandler inner) : Delegatin
         return response;
     }
 
-    private static void Ask(HttpRequestMessage request)
+    private void Ask(HttpRequestMessage request)
     {
-        if (request.Headers.AcceptEncoding.Count == 0)
+        if (asks && !request.Headers.NonValidated.Contains(AcceptEncoding))
         {
-            foreach (string encoding in Decompression.Encodings)
-            {
-                request.Headers.AcceptEncoding.Add(new StringWithQualityHeaderValue(encoding));
-            }
+            request.Headers.TryAddWithoutValidation(AcceptEncoding, Asked);
         }
     }
 
+    // Most replies have no such header, and a collection of its values is not made for them.
     private static string? EncodingOf(HttpResponseMessage response) =>
-        response.Content.Headers.ContentEncoding.LastOrDefault();
+        response.Content.Headers.NonValidated.Contains(ContentEncoding)
+            ? response.Content.Headers.ContentEncoding.LastOrDefault()
+            : null;
 
     private static void Replace(HttpResponseMessage response, Stream body, string encoding)
     {

@@ -98,6 +98,7 @@ public sealed class ClientKeyTests
         yield return ("ClientCertificate", OnTls(new() { ClientCertificate = Certificate() }));
         yield return ("ServerName", OnTls(new() { ServerName = "x" }));
         yield return ("SkipCertificateCheck", OnTls(new() { SkipCertificateCheck = true }));
+        yield return ("ReplyCompression", new() { ReplyCompression = RpcReplyCompression.Always });
         yield return ("HttpHandler", new RpcClientOptions { HttpHandler = () => new HttpClientHandler() });
         yield return ("UseTls", new RpcClientOptions { UseTls = true });
         yield return ("Headers", new RpcClientOptions { Headers = HeadersOf("a", "b") });
