@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
@@ -7,6 +8,9 @@ namespace ProtoRpc;
 // Fields by their names.
 public sealed partial class DynamicMessage
 {
+    // Looking at more takes longer than finding the name in a dictionary.
+    private const int MaxKnownNames = 12;
+
     // Texts that hosts set come from users and peers: none of them is read as a list in JSON.
     private static readonly MessageMapper Setting = new() { TakesRows = false };
 
@@ -24,17 +28,16 @@ public sealed partial class DynamicMessage
     /// or the value does not fit, with its path.</exception>
     public object? this[string name]
     {
-        get => Get(FieldOf(name));
+        get => ValueOf(FieldOf(name));
         set
         {
-            RpcFieldInfo info = FieldOf(name);
+            FieldLayout field = FieldOf(name);
             if (value is null)
             {
-                Clear(info);
+                Clear(field);
                 return;
             }
 
-            FieldLayout field = LayoutOf(info);
             if (TryStore(field, value))
             {
                 return;
@@ -60,36 +63,59 @@ public sealed partial class DynamicMessage
     // Stores a value that is what the mapper would make of it.
     private bool TryStore(FieldLayout field, object value)
     {
-        if (field.IsRepeated)
+        if (value.GetType() != field.SingleType)
         {
-            return false;
+            return field.Way == FieldWay.Messages && TryStoreMessages(field, value as List<DynamicMessage>);
         }
-        bool isReference = value switch
+        switch (field.Kind)
         {
-            // The empty one is the choice of a oneof, or none; half a surrogate pair is an error.
-            string { Length: > 0 } text => field.Kind == RpcFieldKind.String && Ascii.IsValid(text),
-            byte[] { Length: > 0 } => field.Kind == RpcFieldKind.Bytes,
-            DynamicMessage message => field.IsMessage && message.Layout == field.Message,
-            _ => false,
-        };
-        if (isReference)
-        {
-            StoreReference(field, value);
-            return true;
+            // The empty text is the choice of a oneof, or none; half a surrogate pair is an error.
+            case RpcFieldKind.String
+                when Unsafe.As<string>(value) is { Length: > 0 } text && Ascii.IsValid(text):
+            case RpcFieldKind.Bytes when Unsafe.As<byte[]>(value).Length > 0:
+            case RpcFieldKind.Message or RpcFieldKind.Group
+                when Unsafe.As<DynamicMessage>(value).Layout == field.Message:
+                StoreReference(field, value);
+                return true;
+            case RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group:
+            case RpcFieldKind.Enum when field.ClosedNumbers is not null:
+            // There is more than one NaN.
+            case RpcFieldKind.Double when double.IsNaN((double)value):
+            case RpcFieldKind.Float when float.IsNaN((float)value):
+                return false;
+            default:
+                ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
+                StoreScalar(field, bits);
+                return true;
         }
-        // There is more than one NaN.
-        if (field.IsReference || field.ClosedNumbers is not null || value is double.NaN or float.NaN
-            || !ScalarValue.TryUnbox(field.Kind, value, out ulong bits))
+    }
+
+    private bool TryStoreMessages(FieldLayout field, List<DynamicMessage>? messages)
+    {
+        foreach (DynamicMessage? message in messages ?? [null!])
         {
-            return false;
+            if (message?.Layout != field.Message)
+            {
+                return false;
+            }
         }
-        StoreScalar(field, bits);
+        StoreReference(field, messages!.Count == 0 ? null : new List<DynamicMessage>(messages));
         return true;
     }
 
-    private RpcFieldInfo FieldOf(string name)
+    private FieldLayout FieldOf(string name)
     {
         ArgumentNullException.ThrowIfNull(name);
-        return Type.FindField(name) ?? throw MessageErrors.UnknownField(Type, name);
+        FieldLayout[] fields = Layout.Fields;
+        for (int i = 0; i < fields.Length && i < MaxKnownNames; i++)
+        {
+            if (ReferenceEquals(fields[i].KnownName, name))
+            {
+                return fields[i];
+            }
+        }
+        FieldLayout found = Layout.Find(name) ?? throw MessageErrors.UnknownField(Type, name);
+        found.KnownName ??= name;
+        return found;
     }
 }

@@ -125,14 +125,15 @@ public sealed partial class DynamicMessage
     /// <remarks>A set repeated field is a <see cref="List{T}"/> that may be changed; an absent one an empty
     /// array. A set map is an <see cref="OrderedDictionary{TKey, TValue}"/> of objects, an absent one is
     /// empty and fixed. An absent message is null.</remarks>
-    public object? Get(RpcFieldInfo field)
+    public object? Get(RpcFieldInfo field) => ValueOf(LayoutOf(field));
+
+    private object? ValueOf(FieldLayout layout)
     {
-        FieldLayout layout = LayoutOf(field);
         if (!layout.IsReference)
         {
             return HasScalar(layout) || !layout.HasPresence
                 ? ScalarValue.Box(layout.Kind, Scalars[layout.Slot])
-                : field.DefaultValue;
+                : layout.Info.DefaultValue;
         }
         return References[layout.Slot] ?? FieldValues.AbsentValue(layout);
     }
@@ -149,12 +150,16 @@ public sealed partial class DynamicMessage
         where T : struct
     {
         FieldLayout layout = LayoutOf(field);
-        if (layout.IsReference || !ScalarValue.TryConvert(layout.Kind, value, out ulong bits))
+        if (layout.SingleType != typeof(T))
         {
             Set(field, (object)value);
             return;
         }
-        FieldValues.CheckClosedEnum(layout, bits);
+        ulong bits = ScalarValue.Of<T>(value);
+        if (layout.ClosedNumbers is not null)
+        {
+            FieldValues.CheckClosedEnum(layout, bits);
+        }
         StoreScalar(layout, bits);
     }
 

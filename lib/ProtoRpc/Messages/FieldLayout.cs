@@ -20,6 +20,7 @@ internal sealed class FieldLayout
         IsMessageSetItem = info.IsMessageSetItem;
         ValidatesUtf8 = info.ValidatesUtf8;
         IsMessage = Kind is RpcFieldKind.Message or RpcFieldKind.Group;
+        SingleType = IsRepeated ? null : ScalarValue.TypeOf(Kind);
         IsReference = IsRepeated || IsMessage || Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
 
         uint wireType = (uint)FieldWireTypes.Of(Kind);
@@ -87,6 +88,13 @@ internal sealed class FieldLayout
     /// <summary>The scalar that tells which member of the oneof is set (index + 1); -1 outside of a
     /// oneof.</summary>
     public int CaseSlot { get; internal set; } = -1;
+
+    /// <summary>The .NET type of the value; null where there may be many.</summary>
+    public Type? SingleType { get; }
+
+    /// <summary>A name that the field was asked for by. Programs name it by the same object each
+    /// time.</summary>
+    public string? KnownName { get; set; }
 
     /// <summary>How it is read and written.</summary>
     public FieldWay Way { get; private set; }

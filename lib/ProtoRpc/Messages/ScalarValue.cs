@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace ProtoRpc.Messages;
 
 /// <summary>Scalars as 64 bits: integers and enums with their sign extended, floating point as its
@@ -51,12 +53,12 @@ internal static class ScalarValue
         _ => (int)bits,
     };
 
-    /// <summary>The bits of a value of exactly the kind's type, which is not boxed.</summary>
-    public static bool TryConvert<T>(RpcFieldKind kind, T value, out ulong bits)
-        where T : struct
-    {
+    /// <summary>The bits of a number or bool, which is not boxed; 0 for other types.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static ulong Of<T>(T value)
+        where T : struct =>
         // The compiler of the runtime keeps one of the branches for each T, and the box of none.
-        bits = typeof(T) == typeof(int) ? Of((int)(object)value)
+        typeof(T) == typeof(int) ? Of((int)(object)value)
             : typeof(T) == typeof(uint) ? (uint)(object)value
             : typeof(T) == typeof(long) ? (ulong)(long)(object)value
             : typeof(T) == typeof(ulong) ? (ulong)(object)value
@@ -64,8 +66,6 @@ internal static class ScalarValue
             : typeof(T) == typeof(double) ? Of((double)(object)value)
             : typeof(T) == typeof(bool) && (bool)(object)value ? 1UL
             : 0;
-        return TypeOf(kind) == typeof(T);
-    }
 
     /// <summary>The bits of a value of exactly the kind's type.</summary>
     public static bool TryUnbox(RpcFieldKind kind, object? value, out ulong bits)

@@ -31,6 +31,7 @@ public sealed class RpcFieldInfo
 
         FieldFeatures features = parentFeatures.With(proto.Options?.Features);
         FullName = descriptor.FullName;
+        Number = proto.Number;
         IsExtension = descriptor.IsExtension;
         Name = IsExtension ? $"[{FullName}]" : proto.Name;
         JsonKey = IsExtension ? Name : descriptor.JsonName;
@@ -59,7 +60,7 @@ public sealed class RpcFieldInfo
     public string FullName { get; }
 
     /// <summary>The field number.</summary>
-    public int Number => _proto.Number;
+    public int Number { get; }
 
     /// <summary>The type on the wire; <see cref="RpcFieldKind.Group"/> for every delimited message, editions
     /// included.</summary>

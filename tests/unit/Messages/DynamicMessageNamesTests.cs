@@ -67,6 +67,79 @@ public static class DynamicMessageNamesTests
     }
 
     [Fact]
+    public static void Values_of_the_fields_own_types_are_kept_as_they_are()
+    {
+        DynamicMessage message = New();
+        DynamicMessage item = new(Schema.GetMessage("named.Item"));
+        byte[] data = [1, 2];
+
+        message["total_amount"] = -3;
+        message["text"] = "grüße";
+        message["colour"] = 5;
+        message["item"] = item;
+        message["data"] = data;
+        message["[named.extra]"] = long.MinValue;
+        List<DynamicMessage> items = [item];
+        message["items"] = items;
+        items.Add(null!);
+
+        Assert.Equal(-3, message["total_amount"]);
+        Assert.Equal("grüße", message["text"]);
+        Assert.Equal(5, message["colour"]);
+        Assert.Same(item, message["item"]);
+        Assert.Same(data, message["data"]);
+        Assert.Equal(long.MinValue, message["[named.extra]"]);
+        Assert.Equal([item], (List<DynamicMessage>)message["items"]!);
+    }
+
+    [Fact]
+    public static void An_empty_list_removes_the_field()
+    {
+        DynamicMessage message = New();
+        message["items"] = new { name = "a" };
+
+        message["items"] = new List<DynamicMessage>();
+
+        Assert.Equal(0, message.CalculateSize());
+    }
+
+    [Fact]
+    public static void Values_of_the_fields_own_types_are_checked()
+    {
+        DynamicMessage message = New();
+
+        Refused("text", "\ud800");
+        Refused("colour", 4);
+        Refused("item", New());
+        Refused("items", new List<DynamicMessage> { New() });
+        Refused("items", new List<DynamicMessage> { null! });
+
+        Assert.Equal(0, message.CalculateSize());
+
+        void Refused(string name, object value)
+        {
+            RpcException e = Assert.Throws<RpcException>(() => message[name] = value);
+            Assert.Contains($"Thing.{name}", e.Message);
+        }
+    }
+
+    [Fact]
+    public static void A_name_means_the_same_field_however_often_it_is_used()
+    {
+        DynamicMessage message = New();
+        for (int i = 0; i < 3; i++)
+        {
+            foreach (string name in (string[])["total_amount", "totalAmount", new string("total_amount")])
+            {
+                message[name] = i;
+                Assert.Equal(i, message["TOTAL_AMOUNT"]);
+            }
+        }
+
+        Assert.Throws<RpcException>(() => message["total"]);
+    }
+
+    [Fact]
     public static void Absent_fields_read_as_their_defaults_and_null_removes_a_field()
     {
         DynamicMessage message = New();

@@ -34,6 +34,59 @@ public static class DynamicMessageTests
     }
 
     [Fact]
+    public static void Numbers_and_bools_are_set_without_boxes()
+    {
+        RpcMessageInfo type = Type("proto2.Defaults");
+        RpcFieldInfo[] fields = [.. ((string[])
+            ["f_double", "f_float", "f_int64", "f_uint64", "f_int32", "f_fixed32", "f_bool", "f_enum"])
+            .Select(name => type.FindField(name)!)];
+        DynamicMessage message = new(type);
+        Fill();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        Fill();
+        long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+
+        Assert.Equal(0, allocated);
+        Assert.Equal(
+            [2.5, 1.5f, -7L, 7UL, -8, 8U, false, 2], fields.Select(field => message.Get(field)!));
+
+        void Fill()
+        {
+            message.Set(fields[0], 2.5);
+            message.Set(fields[1], 1.5f);
+            message.Set(fields[2], -7L);
+            message.Set(fields[3], 7UL);
+            message.Set(fields[4], -8);
+            message.Set(fields[5], 8U);
+            message.Set(fields[6], false);
+            message.Set(fields[7], 2);
+        }
+    }
+
+    [Fact]
+    public static void A_number_of_another_type_is_refused()
+    {
+        RpcMessageInfo type = Type("proto2.Defaults");
+        DynamicMessage message = new(type);
+
+        foreach ((string name, Action<RpcFieldInfo> set) in ((string, Action<RpcFieldInfo>)[])
+        [
+            ("f_int32", field => message.Set(field, 1L)),
+            ("f_int64", field => message.Set(field, 1)),
+            ("f_bool", field => message.Set(field, 1)),
+            ("f_double", field => message.Set(field, 1f)),
+            ("f_enum", field => message.Set(field, 99)),
+            ("f_string", field => message.Set(field, 'c')),
+            ("f_int32", field => message.Set(field, DayOfWeek.Friday)),
+        ])
+        {
+            RpcException e = Assert.Throws<RpcException>(() => set(type.FindField(name)!));
+            Assert.Equal("InvalidFieldValue", e.ErrorId);
+            Assert.False(message.Has(name));
+        }
+    }
+
+    [Fact]
     public static void Absent_messages_lists_and_maps_are_null_and_empty()
     {
         Assert.Null(new DynamicMessage(Leaf).Get("child"));
