@@ -48,8 +48,15 @@ public sealed partial class RpcClient
             ? request
             : DynamicMessage.Parse(opaque.Type, opaque.Bytes.Span, _limits.MaxMessageElements);
 
-    private ReplyReader<IMessage> ForwardReader(RpcMethodInfo method) => IsSeen
-        ? DynamicReader(method)
-        : body => new OpaqueMessage(
-            method.ReplyType, ReplyParser.ToBinary(method, body.Format is null ? body.Copy() : body, _limits));
+    /// <summary>A reply in the binary form, in memory of its own.</summary>
+    internal OpaqueMessage Owned(RpcMethodInfo method, ReplyBody body) =>
+        new(method.ReplyType, ToBinary(method, body.Format is null ? body.Copy() : body));
+
+    /// <summary>A reply in the binary form.</summary>
+    /// <returns>Valid for as long as the body.</returns>
+    internal ReadOnlyMemory<byte> ToBinary(RpcMethodInfo method, ReplyBody body) =>
+        ReplyParser.ToBinary(method, body, _limits);
+
+    private ReplyReader<IMessage> ForwardReader(RpcMethodInfo method) =>
+        IsSeen ? DynamicReader(method) : body => Owned(method, body);
 }

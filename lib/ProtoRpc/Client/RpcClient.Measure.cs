@@ -13,7 +13,7 @@ public sealed partial class RpcClient
         RpcMessageInfo type = method.ReplyType;
         return decodes || _interceptors is not null
             ? DynamicReader(method)
-            : body => new MeasuredReply(type, body.Length);
+            : body => new MeasuredReply(type, (int)body.Bytes.Length);
     }
 
     /// <summary>Calls a method, and holds the thread until its reply is there.</summary>

@@ -109,17 +109,17 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
     }
 
     // A native endpoint has written the reply when the call ends, and keeps nothing of it.
-    private static ReplyReader<IMessage> ReaderOf(RpcServerCallContext context)
+    private ReplyReader<IMessage> ReaderOf(RpcServerCallContext context)
     {
         RpcMessageInfo type = context.Method.ReplyType;
         if (context.Endpoint.Kind.Protocol != EndpointProtocol.Native)
         {
-            return body => new OpaqueMessage(type, body.ToArray());
+            return body => client.Owned(context.Method, body);
         }
 
         ForwardedReply reply = new();
         context.Held = reply;
-        return body => reply.Keep(type, body);
+        return body => reply.Keep(type, client.ToBinary(context.Method, body).Span);
     }
 
     // What came over a native connection lies in its buffer, which the next call uses again; HTTP clients may

@@ -1,6 +1,5 @@
 using System.Text.Json;
 using Google.Protobuf;
-using ProtoRpc.Tests.Client.Talk;
 using ProtoRpc.Tests.Mocks;
 using ProtoRpc.Tests.Schema;
 
