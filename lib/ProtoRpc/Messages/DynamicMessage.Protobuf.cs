@@ -9,11 +9,7 @@ public sealed partial class DynamicMessage
     : IMessage<DynamicMessage>, IBufferMessage, ICustomDiagnosticMessage
 {
     /// <inheritdoc/>
-    public int CalculateSize()
-    {
-        using WireWriter writer = Encode();
-        return writer.Length;
-    }
+    public int CalculateSize() => MessageSizer.SizeOf(this);
 
     /// <inheritdoc/>
     public DynamicMessage Clone()

@@ -16,6 +16,7 @@ internal sealed class FieldLayout
         Kind = info.Kind;
         IsRepeated = info.IsRepeated;
         IsMap = info.IsMap;
+        IsRequired = info.IsRequired;
         HasPresence = info.HasPresence;
         IsMessageSetItem = info.IsMessageSetItem;
         ValidatesUtf8 = info.ValidatesUtf8;
@@ -25,6 +26,7 @@ internal sealed class FieldLayout
 
         uint wireType = (uint)FieldWireTypes.Of(Kind);
         Tag = WireType.MakeTag(info.Number, wireType);
+        TagSize = WireWriter.VarintSize(Tag);
         bool packable = IsRepeated && wireType
             is WireType.Varint or WireType.Fixed32 or WireType.Fixed64;
         PackedTag = packable ? WireType.MakeTag(info.Number, WireType.LengthDelimited) : 0;
@@ -54,6 +56,8 @@ internal sealed class FieldLayout
     /// <summary>Whether it is written as an item of a MessageSet.</summary>
     public bool IsMessageSetItem { get; }
 
+    public bool IsRequired { get; }
+
     public bool HasPresence { get; }
 
     public bool ValidatesUtf8 { get; }
@@ -63,6 +67,9 @@ internal sealed class FieldLayout
 
     /// <summary>The tag of the value, or of one element.</summary>
     public uint Tag { get; }
+
+    /// <summary>Bytes of the tag, of whatever wire type.</summary>
+    public int TagSize { get; }
 
     /// <summary>The tag of a packed field; 0 where it cannot be packed.</summary>
     public uint PackedTag { get; }

@@ -36,4 +36,9 @@ internal static class MessageErrors
         RpcStatusCode.ResourceExhausted,
         $"The {what} has {size} bytes; the limit is {maxBytes}. "
         + "Raise RpcLimits.MaxMessageBytes on both sides.");
+
+    /// <summary>No array can hold the message.</summary>
+    public static RpcException LargerThanArrays() => new(
+        RpcStatusCode.ResourceExhausted,
+        $"A message is larger than {Array.MaxLength} bytes. Send its parts in several messages.");
 }

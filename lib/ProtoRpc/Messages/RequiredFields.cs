@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace ProtoRpc.Messages;
 
 /// <summary>Finds required fields that are missing.</summary>
@@ -29,18 +31,23 @@ internal static class RequiredFields
     }
 
     /// <summary>Whether the message's own required fields are set, not those of messages in it.</summary>
-    public static bool HasOwn(DynamicMessage message)
+    public static bool HasOwn(DynamicMessage message) =>
+        HasOwn(message.Layout, message.Scalars, message.References);
+
+    /// <summary>The same for a message whose values are at hand.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static bool HasOwn(MessageLayout layout, ScalarSlots scalars, ReadOnlySpan<object?> references)
     {
-        foreach ((int word, ulong bits) in message.Layout.RequiredBits)
+        foreach ((int word, ulong bits) in layout.RequiredBits)
         {
-            if ((message.Scalars[word] & bits) != bits)
+            if ((scalars[word] & bits) != bits)
             {
                 return false;
             }
         }
-        foreach (int slot in message.Layout.RequiredReferences)
+        foreach (int slot in layout.RequiredReferences)
         {
-            if (message.References[slot] is null)
+            if (references[slot] is null)
             {
                 return false;
             }

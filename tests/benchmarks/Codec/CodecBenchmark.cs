@@ -47,6 +47,7 @@ internal static class CodecBenchmark
         Row("encode", Goal, Encode(() => generated), EncodeDynamic(() => made));
         Row("encode decoded", Goal, Encode(() => generated), EncodeDynamic(() => decoded));
         Row("encode IMessage", "", Encode(() => generated), Encode(() => made));
+        Row("size IMessage", "", () => generated.CalculateSize(), () => made.CalculateSize());
         Row("decode", Goal,
             () => kind.Parser.ParseFrom(bytes), () => DynamicMessage.Parse(kind.Type, bytes));
         Row("make", "", () => kind.Generated(records), () => kind.Dynamic(records));

@@ -38,6 +38,7 @@ public static class MessageFuzzTests
                 continue;
             }
             byte[] written = message.ToByteArray();
+            Assert.Equal(written.Length, message.CalculateSize());
             DynamicMessage again = DynamicMessage.Parse(type, written.AsSpan());
             Assert.True(message.Equals(again), $"{Convert.ToHexString(bytes)} changed: {message} to {again}");
             Assert.Equal(message.GetHashCode(), again.GetHashCode());

@@ -139,6 +139,7 @@ public static class MessageSetTests
             {
                 DynamicMessage message = DynamicMessage.Parse(Set, set.AsSpan());
                 Assert.Equal(message, DynamicMessage.Parse(Set, message.ToByteArray().AsSpan()));
+                Assert.Equal(message.ToByteArray().Length, message.CalculateSize());
                 Assert.Equal(message, MessageFormats.Json.Read(Set, MessageFormats.Json.ToText(message)));
                 Assert.Equal(message, Mapper.ToMessage(Set, Mapper.ToObject(message)));
             }

@@ -73,7 +73,7 @@ internal static partial class MessageDecoder
     private static DynamicMessage NewComplete(ref WireReader reader, MessageLayout layout)
     {
         DynamicMessage message = reader.NewMessage(layout);
-        reader.Require(message);
+        reader.Require(layout, message.Scalars, message.References);
         return message;
     }
 }

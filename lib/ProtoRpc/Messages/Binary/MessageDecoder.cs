@@ -46,7 +46,7 @@ internal static partial class MessageDecoder
             {
                 if (!ReadOther(ref reader, message, field, tag, start, endTag))
                 {
-                    reader.Require(message);
+                    reader.Require(layout, scalars, references);
                     return;
                 }
                 continue;
@@ -100,7 +100,7 @@ internal static partial class MessageDecoder
         {
             throw reader.Truncated("a group", reader.Position);
         }
-        reader.Require(message);
+        reader.Require(layout, scalars, references);
     }
 
     /// <summary>Reads what is no value of a field alone.</summary>

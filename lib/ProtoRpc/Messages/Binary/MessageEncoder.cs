@@ -11,7 +11,8 @@ internal static class MessageEncoder
     public static void Write(ref WireWriter writer, DynamicMessage message) =>
         WriteFields(ref writer, message, 0);
 
-    private static void WriteFields(ref WireWriter writer, DynamicMessage message, int depth)
+    /// <exception cref="RpcException">InvalidArgument: the message is nested too deep.</exception>
+    public static void RequireDepth(DynamicMessage message, int depth)
     {
         if (depth > MessageLayout.MaxDepth)
         {
@@ -23,18 +24,17 @@ internal static class MessageEncoder
                 ErrorId = RpcErrorIds.TooDeep,
             };
         }
+    }
 
+    private static void WriteFields(ref WireWriter writer, DynamicMessage message, int depth)
+    {
+        RequireDepth(message, depth);
         ReadOnlySpan<byte> unknown = message.UnknownFieldBytes;
         if (!unknown.IsEmpty)
         {
             writer.WriteRaw(unknown);
         }
-        MessageLayout layout = message.Layout;
-        if (layout.Required.Length > 0 && !RequiredFields.HasOwn(message))
-        {
-            writer.IsIncomplete = true;
-        }
-        FieldLayout[] fields = layout.Fields;
+        FieldLayout[] fields = message.Layout.Fields;
         ScalarSlots scalars = message.Scalars;
         Span<object?> references = message.References;
         for (int i = fields.Length - 1; i >= 0; i--)
@@ -46,11 +46,19 @@ internal static class MessageEncoder
                 {
                     WriteReference(ref writer, field, value, depth);
                 }
+                else if (field.IsRequired)
+                {
+                    writer.IsIncomplete = true;
+                }
                 continue;
             }
             ulong bits = scalars[field.Slot];
             if (field.PresenceMask == 0 ? bits == 0 : (scalars[field.PresenceWord] & field.PresenceMask) == 0)
             {
+                if (field.IsRequired)
+                {
+                    writer.IsIncomplete = true;
+                }
                 continue;
             }
             switch (field.Way)
@@ -68,6 +76,7 @@ internal static class MessageEncoder
         }
     }
 
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static void WriteReference(ref WireWriter writer, FieldLayout field, object value, int depth)
     {
         // A slot never holds another type than its field's.
@@ -75,21 +84,28 @@ internal static class MessageEncoder
         {
             case FieldWay.String:
                 writer.WriteString(Unsafe.As<string>(value), field.Tag);
-                return;
+                break;
             case FieldWay.Bytes:
                 writer.WriteBytes(Unsafe.As<byte[]>(value), field.Tag);
-                return;
+                break;
             case FieldWay.Message:
                 WriteNested(ref writer, field, Unsafe.As<DynamicMessage>(value), depth);
-                return;
+                break;
             case FieldWay.Messages:
                 List<DynamicMessage> messages = Unsafe.As<List<DynamicMessage>>(value);
                 for (int i = messages.Count - 1; i >= 0; i--)
                 {
                     WriteNested(ref writer, field, messages[i], depth);
                 }
-                return;
+                break;
+            default:
+                WriteOther(ref writer, field, value, depth);
+                break;
         }
+    }
+
+    private static void WriteOther(ref WireWriter writer, FieldLayout field, object value, int depth)
+    {
         if (field.IsMap)
         {
             WriteMap(ref writer, field, (OrderedDictionary<object, object>)value, depth);

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Buffers.Binary;
+using System.Runtime.InteropServices;
 using Google.Protobuf;
 
 namespace ProtoRpc.Messages.Binary;
@@ -23,12 +24,12 @@ internal static class ProtobufContexts
     public static void WriteAll(ref WriteContext context, ReadOnlySpan<byte> bytes)
     {
         // A fixed64 is eight raw bytes, a raw tag is one.
-        while (bytes.Length >= sizeof(ulong))
+        foreach (ulong eight in MemoryMarshal.Cast<byte, ulong>(bytes))
         {
-            context.WriteFixed64(BinaryPrimitives.ReadUInt64LittleEndian(bytes));
-            bytes = bytes[sizeof(ulong)..];
+            context.WriteFixed64(
+                BitConverter.IsLittleEndian ? eight : BinaryPrimitives.ReverseEndianness(eight));
         }
-        foreach (byte rest in bytes)
+        foreach (byte rest in bytes[(bytes.Length & -sizeof(ulong))..])
         {
             context.WriteRawTag(rest);
         }

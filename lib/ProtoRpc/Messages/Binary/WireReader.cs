@@ -167,9 +167,10 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
 
     /// <summary>Looks at the required fields of a message at its end.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Require(DynamicMessage message)
+    public void Require(
+        MessageLayout layout, ScalarSlots scalars, ReadOnlySpan<object?> references)
     {
-        if (message.Layout.Required.Length > 0 && !RequiredFields.HasOwn(message))
+        if (!RequiredFields.HasOwn(layout, scalars, references))
         {
             _incomplete = true;
         }

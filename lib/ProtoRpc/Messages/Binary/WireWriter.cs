@@ -138,6 +138,9 @@ internal ref struct WireWriter
         _position = VarintAt(VarintAt(position, (uint)size), tag);
     }
 
+    /// <summary>Bytes of a varint.</summary>
+    public static int VarintSize(ulong value) => ((BitOperations.Log2(value | 1) * 9) + 73) / 64;
+
     // Writes before a position for which there is room.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private readonly int VarintAt(int position, ulong value)
@@ -152,7 +155,7 @@ internal ref struct WireWriter
 
     private readonly int LongVarintAt(int position, ulong value)
     {
-        position -= ((BitOperations.Log2(value) * 9) + 73) / 64;
+        position -= VarintSize(value);
         byte[] buffer = _buffer;
         int at = position;
         while (value >= 0x80)
@@ -182,9 +185,7 @@ internal ref struct WireWriter
         long needed = (long)written + size + HeadRoom;
         if (needed > Array.MaxLength)
         {
-            throw new RpcException(
-                RpcStatusCode.ResourceExhausted,
-                $"A message is larger than {Array.MaxLength} bytes. Send its parts in several messages.");
+            throw MessageErrors.LargerThanArrays();
         }
         if (needed > MaxRoom)
         {
