@@ -7,9 +7,11 @@ namespace ProtoRpc.Client;
 internal static class Generated<TMessage>
     where TMessage : class, IMessage<TMessage>, new()
 {
-    public static readonly MessageParser<TMessage> Parser = new(() => new TMessage());
-
     public static readonly MessageDescriptor Descriptor = new TMessage().Descriptor;
+
+    // That of the class itself makes messages faster than new() of a type parameter, which is reflection.
+    public static readonly MessageParser<TMessage> Parser =
+        Descriptor.Parser as MessageParser<TMessage> ?? new(() => new TMessage());
 
     /// <summary>The reader of the last call, for the next one of its method; null before.</summary>
     public static KnownReader<TMessage>? LastReader { get; set; }

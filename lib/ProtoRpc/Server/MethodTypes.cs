@@ -8,7 +8,10 @@ internal static class MethodTypes
     /// <summary>Reads requests as a generated type.</summary>
     public static MessageParser ParserOf<TRequest>()
         where TRequest : class, IMessage<TRequest>, new() =>
-        new MessageParser<TRequest>(() => new TRequest());
+        // That of the class itself makes messages faster than new() of a type parameter, which is reflection.
+        new TRequest().Descriptor.Parser is MessageParser<TRequest> own
+            ? own
+            : new MessageParser<TRequest>(() => new TRequest());
 
     /// <exception cref="RpcException">InvalidArgument: the types are not the method's.</exception>
     public static void RequireTypes<TRequest, TReply>(RpcMethodInfo method)

@@ -25,9 +25,13 @@ internal sealed class ClientSlot : IDisposable
 
     /// <summary>The connection of calls that wait so.</summary>
     /// <param name="clock">For connecting.</param>
-    public ValueTask<(ClientConnection Connection, bool IsFresh)> GetAsync<TWait>(CallClock clock)
+    /// <param name="bound">How long connecting may take; null for as long as the clock says.</param>
+    public ValueTask<(ClientConnection Connection, bool IsFresh)> GetAsync<TWait>(
+        CallClock clock, TimeSpan? bound = null)
         where TWait : struct, IWaitMode =>
-        KeepUsable(ref Kept<TWait>()) is { } kept ? new((kept, false)) : OpenAsync<TWait>(clock);
+        KeepUsable(ref Kept<TWait>()) is { } kept
+            ? new((kept, false))
+            : OpenAsync<TWait>(bound is { } time ? clock.Within(time) : clock);
 
     /// <summary>Closes a connection that must not be used again.</summary>
     public void Drop(ClientConnection connection)

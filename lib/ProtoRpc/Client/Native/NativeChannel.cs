@@ -25,6 +25,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     private readonly ConcurrentDictionary<string, Guid> _interfaceIds = new(StringComparer.Ordinal);
     private readonly Dictionary<Guid, NativeClient> _clients = [];
     private readonly Lock _gate = new();
+    private volatile ServiceClient? _last;
     private RpcServiceInfo? _first;
     private RpcCallContext _context = new();
     private bool _disposed;
@@ -133,6 +134,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         lock (_gate)
         {
             _disposed = true;
+            _last = null;
             foreach (NativeClient client in _clients.Values)
             {
                 client.Dispose();
@@ -339,6 +341,14 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     // under the lock, one server that does not answer would hold up the calls of all.
     private NativeClient ClientOf(RpcServiceInfo service)
     {
+        // Nearly all calls are of the service of the last one.
+        return _last is { } last && ReferenceEquals(last.Service, service)
+            ? last.Client
+            : FindClient(service);
+    }
+
+    private NativeClient FindClient(RpcServiceInfo service)
+    {
         Guid id = _interfaceIds.GetOrAdd(service.FullName, static (_, s) => s.InterfaceId, service);
         lock (_gate)
         {
@@ -351,7 +361,10 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
                 _clients.Add(id, client);
             }
 
+            _last = new ServiceClient(service, client);
             return client;
         }
     }
+
+    private sealed record ServiceClient(RpcServiceInfo Service, NativeClient Client);
 }

@@ -58,7 +58,7 @@ internal sealed class NativeExchange : IDisposable
         while (true)
         {
             (ClientConnection connection, bool isFresh) = await slot
-                .GetAsync<TWait>(clock.Within(_client.Limits.ConnectTimeout)).ConfigureAwait(false);
+                .GetAsync<TWait>(clock, _client.Limits.ConnectTimeout).ConfigureAwait(false);
             try
             {
                 uint? answer = await connection.ExecuteAsync<TWait>(slot.Request, clock)

@@ -37,15 +37,16 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     internal CallGate Gate { get; } = new();
 }
 
-/// <summary>Counts the calls of an interface that run, and lets in no more than it may have.</summary>
+/// <summary>Counts the calls of an interface with a bound that run, and lets in no more than it may
+/// have.</summary>
 internal sealed class CallGate
 {
     private int _calls;
 
     /// <summary>Counts one more, unless there are as many as there may be.</summary>
-    public bool TryEnter(int? max)
+    public bool TryEnter(int max)
     {
-        if (Interlocked.Increment(ref _calls) <= max.GetValueOrDefault(int.MaxValue))
+        if (Interlocked.Increment(ref _calls) <= max)
         {
             return true;
         }

@@ -46,33 +46,21 @@ internal sealed class ServerCall : ExecCall, IDisposable
         }
     }
 
-    /// <summary>How the call was cancelled, if it was.</summary>
-    public CancelNotice Notice
-    {
-        get
-        {
-            lock (_gate)
-            {
-                return _notice;
-            }
-        }
-    }
+    /// <summary>How the call was cancelled, if it was; read when nobody cancels it any more.</summary>
+    public CancelNotice Notice => _notice;
 
     /// <inheritdoc/>
     public override void ResetReply() => _association.Reply.Reset();
 
-    /// <summary>Makes it the next call.</summary>
+    /// <summary>Makes it the next call, before anybody can cancel it.</summary>
     public void Begin(CancelNotice notice)
     {
         ReturnCode = 0;
-        lock (_gate)
+        _notice = notice;
+        if (_source is { } used && !used.TryReset())
         {
-            _notice = notice;
-            if (_source is { } used && !used.TryReset())
-            {
-                used.Dispose();
-                _source = null;
-            }
+            used.Dispose();
+            _source = null;
         }
     }
 

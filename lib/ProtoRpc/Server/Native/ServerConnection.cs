@@ -200,12 +200,21 @@ internal sealed partial class ServerConnection
     // Refuses a call by the interface's own limits; one that is let in is counted until it completes.
     private uint Admit(ExecInterface service)
     {
-        if (_association.Request.Length > service.MaxRequestBytes || !service.Gate.TryEnter(service.MaxCalls))
+        if (_association.Request.Length > service.MaxRequestBytes)
         {
             return FaultStatus.TooBusy;
         }
 
-        _admitted = service.Gate;
+        if (service.MaxCalls is { } max)
+        {
+            if (!service.Gate.TryEnter(max))
+            {
+                return FaultStatus.TooBusy;
+            }
+
+            _admitted = service.Gate;
+        }
+
         return 0;
     }
 
