@@ -18,6 +18,7 @@ public sealed class RpcFieldInfo
     private RpcMessageInfo? _containingType;
     private RpcMessageInfo? _messageType;
     private RpcEnumInfo? _enumType;
+    private string? _typeName;
 
     internal RpcFieldInfo(
         RpcSchema schema, SchemaFile file, FieldDescriptor descriptor, FieldDescriptorProto proto,
@@ -130,7 +131,7 @@ public sealed class RpcFieldInfo
 
     /// <summary>The type as a .proto would write it: <c>int32</c>, <c>map&lt;string, Foo&gt;</c>, a message's
     /// full name.</summary>
-    public string TypeName => Kind switch
+    public string TypeName => _typeName ??= Kind switch
     {
         RpcFieldKind.Message when IsMap =>
             $"map<{MessageType!.Fields[0].TypeName}, {MessageType.Fields[1].TypeName}>",
