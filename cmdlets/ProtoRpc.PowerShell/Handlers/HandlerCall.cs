@@ -9,6 +9,17 @@ internal abstract class HandlerCall(RpcPeerContext context, ScriptSource script)
     /// <summary>What handles it.</summary>
     public ScriptSource Script { get; } = script;
 
+    /// <summary>Whether its time is over, or its caller gave it up.</summary>
+    public bool IsOver =>
+        Context.Clock.Aborted.IsCancellationRequested || Context.Clock.Deadline <= DateTimeOffset.UtcNow;
+
+    /// <summary>What a call ends with that is given up.</summary>
+    public RpcException GivenUp() => Context.Clock.Aborted.IsCancellationRequested
+        ? new RpcException(
+            RpcStatusCode.Cancelled,
+            "The handler was stopped before it ended: the listener stops, or the call was given up.")
+        : Context.Clock.Late();
+
     /// <summary>Runs the script on a worker's thread, and ends the call.</summary>
     public abstract void Run(HandlerWorker worker);
 

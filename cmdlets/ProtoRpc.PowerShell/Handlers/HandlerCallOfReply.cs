@@ -5,20 +5,22 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// <summary>A call with its reply.</summary>
 /// <param name="context">Who calls.</param>
 /// <param name="script">What handles it.</param>
-/// <param name="blocking">Whether a thread waits for the reply, and not a task.</param>
-internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource script, bool blocking)
+internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource script)
     : HandlerCall(context, script)
 {
     // Long enough for an empty handler on a free core, short enough not to burn the core of a slow one.
     private const int SpinCount = 10;
 
-    private readonly ManualResetEventSlim? _ended = blocking ? new(false, SpinCount) : null;
-    private readonly TaskCompletionSource<TReply>? _task =
-        blocking ? null : new(TaskCreationOptions.RunContinuationsAsynchronously);
+    // What waits for the reply: neither for a call that runs on the thread of its connection.
+    private ManualResetEventSlim? _ended;
+    private TaskCompletionSource<TReply>? _task;
 
     private int _done;
     private TReply? _reply;
     private Exception? _error;
+
+    /// <summary>Whether it can run on the thread of its connection.</summary>
+    public virtual bool CanRunHere => Script.Pace.IsShort;
 
     /// <summary>Runs the script, and gives what it stands for.</summary>
     public abstract TReply Execute(HandlerWorker worker);
@@ -37,6 +39,32 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
         }
     }
 
+    /// <summary>Prepares to wait for the reply, before a worker gets the call.</summary>
+    /// <param name="blocking">Whether a thread waits for it, and not a task.</param>
+    public void Expect(bool blocking)
+    {
+        if (blocking)
+        {
+            _ended = new(false, SpinCount);
+        }
+        else
+        {
+            _task = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        }
+    }
+
+    /// <summary>The reply of a call that has ended.</summary>
+    public TReply Result()
+    {
+        if (_error is not null)
+        {
+            // With the stack trace of the place where the handler failed.
+            ExceptionDispatchInfo.Throw(_error);
+        }
+
+        return _reply!;
+    }
+
     /// <summary>Blocks until the call ends; one that is cancelled or past its deadline is given up.</summary>
     public TReply Wait(Action<HandlerCall> giveUp)
     {
@@ -46,13 +74,7 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
             _ended!.Wait();
         }
 
-        if (_error is not null)
-        {
-            // With the stack trace of the place where the handler failed.
-            ExceptionDispatchInfo.Throw(_error);
-        }
-
-        return _reply!;
+        return Result();
     }
 
     /// <summary>The same without holding a thread of the pool.</summary>

@@ -6,7 +6,7 @@ namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>The workers of a listener: threads with a runspace each,
 /// made when they are needed, up to a limit.</summary>
-internal sealed class HandlerPool : IDisposable
+internal sealed partial class HandlerPool : IDisposable
 {
     // How long a stopped worker may take to end. The shell cannot stop .NET code that a script called;
     // such a worker is written off. Its thread does not keep the process alive.
@@ -33,6 +33,7 @@ internal sealed class HandlerPool : IDisposable
         Limits = limits;
         _maxQueued = limits.MaxQueuedCalls;
         _maxStuck = limits.MaxStuckWorkers;
+        _watch = new Timer(static pool => ((HandlerPool)pool!).GiveUpLate(), this, -1, -1);
     }
 
     public HandlerEnvironment Environment { get; }
@@ -107,7 +108,7 @@ internal sealed class HandlerPool : IDisposable
         RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next = null)
     {
         bool blocking = IsBlocking;
-        MethodCall call = new(context, request, script, next, blocking);
+        MethodCall call = new(context, request, script, next);
         return HasFilters && FindWorkerHere(context) is { } worker
             ? new ValueTask<IMessage>(call.Execute(worker))
             : HandleAsync(call, blocking);
@@ -118,7 +119,7 @@ internal sealed class HandlerPool : IDisposable
         RpcServerCallContext context, RpcServerStream stream, ScriptSource script)
     {
         bool blocking = IsBlocking;
-        StreamCall call = new(context, stream, script, blocking);
+        StreamCall call = new(context, stream, script);
         if (HasFilters && FindWorkerHere(context) is { } worker)
         {
             call.Execute(worker);
@@ -135,7 +136,7 @@ internal sealed class HandlerPool : IDisposable
         RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script, RpcRawHandler? next = null)
     {
         bool blocking = IsBlocking;
-        RawCall call = new(context, request, script, next, blocking);
+        RawCall call = new(context, request, script, next);
         if (HasFilters && FindWorkerHere(context) is { } worker)
         {
             return call.Execute(worker);
@@ -222,6 +223,7 @@ internal sealed class HandlerPool : IDisposable
         }
 
         _memory.Dispose();
+        _watch.Dispose();
         Array.ForEach(queued, call => call.Fail(Stopped()));
         Array.ForEach(workers, worker => worker.Close());
         long start = Stopwatch.GetTimestamp();
@@ -251,6 +253,12 @@ internal sealed class HandlerPool : IDisposable
 
     private ValueTask<TReply> HandleAsync<TReply>(HandlerCall<TReply> call, bool blocking)
     {
+        if (blocking && TryLend(call) is { } lent)
+        {
+            return new ValueTask<TReply>(RunHere(call, lent));
+        }
+
+        call.Expect(blocking);
         Post(call);
         return blocking ? new ValueTask<TReply>(call.Wait(GiveUp)) : call.WaitAsync(GiveUp);
     }
@@ -331,11 +339,7 @@ internal sealed class HandlerPool : IDisposable
             running?.BeginStop();
         }
 
-        call.Fail(call.Context.Clock.Aborted.IsCancellationRequested
-            ? new RpcException(
-                RpcStatusCode.Cancelled,
-                "The handler was stopped before it ended: the listener stops, or the call was given up.")
-            : call.Context.Clock.Late());
+        call.Fail(call.GivenUp());
         if (running is not null)
         {
             _ = WriteOffWhenStuckAsync(running, call);

@@ -1,4 +1,5 @@
 using System.Collections.ObjectModel;
+using System.Diagnostics;
 using System.Management.Automation;
 using System.Management.Automation.Runspaces;
 using ProtoRpc.Protocols.Native;
@@ -13,7 +14,7 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// a hundred times as much as the call of a block. A call that is given up stops the pipeline;
 /// the worker then begins another.
 /// </remarks>
-internal sealed class HandlerWorker
+internal sealed partial class HandlerWorker
 {
     private const int SpinCount = 20;
 
@@ -53,7 +54,8 @@ internal sealed class HandlerWorker
     {
         _pool = pool;
         _thread = new Thread(Run) { IsBackground = true, Name = "ProtoRpc handler" };
-        IsStoppedHere = () => _stopping && Thread.CurrentThread == _thread;
+        _runner = _thread;
+        IsStoppedHere = () => _stopping && Thread.CurrentThread == _runner;
     }
 
     /// <summary>What the script that runs now sees as its context.</summary>
@@ -83,7 +85,7 @@ internal sealed class HandlerWorker
 
     /// <summary>Whether this very thread is its, and runs a script for that call.</summary>
     public bool IsRunningHere(RpcPeerContext context) =>
-        _thread == Thread.CurrentThread && ReferenceEquals(_running?.Context, context);
+        _runner == Thread.CurrentThread && ReferenceEquals(_running?.Context, context);
 
     public void BeginStop()
     {
@@ -124,7 +126,12 @@ internal sealed class HandlerWorker
     public void Close()
     {
         _closed = true;
-        _wake.Set();
+        if (!IsLent)
+        {
+            // Else it is woken when it comes back: its runspace is in use until then.
+            _wake.Set();
+        }
+
         BeginStop();
     }
 
@@ -165,6 +172,7 @@ internal sealed class HandlerWorker
             Prepare(cmdlet);
         }
 
+        _pipelineThread = PipelineThread.Of(_runspace!);
         _ready.TrySetResult();
         while (_pool.Take(this) is { } call)
         {
@@ -306,6 +314,7 @@ internal sealed class HandlerWorker
 
     private void RunCall(HandlerCall call)
     {
+        long start = Stopwatch.GetTimestamp();
         try
         {
             _running = call;
@@ -322,6 +331,7 @@ internal sealed class HandlerWorker
         finally
         {
             _running = null;
+            call.Script.Pace.Note(start);
         }
     }
 

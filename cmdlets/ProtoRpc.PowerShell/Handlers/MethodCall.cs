@@ -10,10 +10,9 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// <param name="request">The request.</param>
 /// <param name="script">The handler, or the filter.</param>
 /// <param name="next">What a filter passes the call on to; null for a handler.</param>
-/// <param name="blocking">Whether a thread waits for the reply, and not a task.</param>
 internal sealed class MethodCall(
-    RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next, bool blocking)
-    : HandlerCall<IMessage>(context, script, blocking)
+    RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next)
+    : HandlerCall<IMessage>(context, script)
 {
     private readonly RpcServerCallContext _context = context;
     private bool _passedStreamOn;

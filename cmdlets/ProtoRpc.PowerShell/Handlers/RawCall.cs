@@ -7,14 +7,12 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// <param name="request">The request.</param>
 /// <param name="script">The handler, or the filter.</param>
 /// <param name="next">What a filter passes the call on to; null for a handler.</param>
-/// <param name="blocking">Whether a thread waits for the reply, and not a task.</param>
 internal sealed class RawCall(
     RpcRawContext context,
     ReadOnlyMemory<byte> request,
     ScriptSource script,
-    RpcRawHandler? next,
-    bool blocking)
-    : HandlerCall<ReadOnlyMemory<byte>?>(context, script, blocking)
+    RpcRawHandler? next)
+    : HandlerCall<ReadOnlyMemory<byte>?>(context, script)
 {
     private readonly RpcRawContext _context = context;
 

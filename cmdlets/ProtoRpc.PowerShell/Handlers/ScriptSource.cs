@@ -29,6 +29,9 @@ internal sealed class ScriptSource
         ParameterCount = ParametersOf(ast)?.Parameters.Count ?? 0;
     }
 
+    /// <summary>How long its runs take.</summary>
+    public HandlerPace Pace { get; } = new();
+
     /// <summary>How many parameters the block declares.</summary>
     public int ParameterCount { get; }
 

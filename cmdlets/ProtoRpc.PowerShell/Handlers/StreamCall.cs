@@ -8,12 +8,14 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// <param name="context">Who calls what.</param>
 /// <param name="stream">The messages both ways.</param>
 /// <param name="script">The handler.</param>
-/// <param name="blocking">Whether a thread waits for the end, and not a task.</param>
 internal sealed class StreamCall(
-    RpcServerCallContext context, RpcServerStream stream, ScriptSource script, bool blocking)
-    : HandlerCall<bool>(context, script, blocking)
+    RpcServerCallContext context, RpcServerStream stream, ScriptSource script)
+    : HandlerCall<bool>(context, script)
 {
     private readonly RpcServerCallContext _context = context;
+
+    /// <inheritdoc/>
+    public override bool CanRunHere => false;
 
     /// <inheritdoc/>
     public override bool Execute(HandlerWorker worker)

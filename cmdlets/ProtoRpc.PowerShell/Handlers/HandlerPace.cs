@@ -1,0 +1,27 @@
+using System.Diagnostics;
+
+namespace ProtoRpc.PowerShell.Handlers;
+
+/// <summary>Whether the runs of a script are short, so that it can run on the thread of a connection.</summary>
+/// <remarks>Counted without a lock: a run that is not counted does not matter.</remarks>
+internal sealed class HandlerPace
+{
+    private const int Proven = 32;
+    private const int Most = 64;
+    private const int Least = -1024;
+
+    // One long run takes away what so many short ones gave.
+    private const int OfLongRun = 64;
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(10);
+
+    private int _score;
+
+    /// <summary>Whether its runs were short for a while.</summary>
+    public bool IsShort => Volatile.Read(ref _score) >= Proven;
+
+    /// <summary>Counts a run that ends now.</summary>
+    /// <param name="start">When it began, as <see cref="Stopwatch.GetTimestamp"/> tells it.</param>
+    public void Note(long start) => _score = Stopwatch.GetElapsedTime(start) <= Short
+        ? Math.Min(_score + 1, Most)
+        : Math.Max(_score - OfLongRun, Least);
+}

@@ -1,0 +1,47 @@
+using System.Management.Automation.Runspaces;
+using System.Runtime.CompilerServices;
+
+namespace ProtoRpc.PowerShell.Handlers;
+
+/// <summary>The thread that runs scripts in a pipeline.</summary>
+/// <remarks>The shell passes a script block that another thread invokes on to the pipeline's thread, as an
+/// event, which takes milliseconds. It asks the pipeline which thread that is.</remarks>
+internal sealed class PipelineThread
+{
+    private const string Running =
+        "System.Management.Automation.Runspaces.Pipeline, System.Management.Automation";
+
+    private const string Base =
+        "System.Management.Automation.Runspaces.PipelineBase, System.Management.Automation";
+
+    private readonly object _pipeline;
+
+    private PipelineThread(object pipeline) => _pipeline = pipeline;
+
+    /// <summary>The pipeline that runs in a runspace; null where the shell has changed, for this is not
+    /// public.</summary>
+    public static PipelineThread? Of(Runspace runspace)
+    {
+        try
+        {
+            PipelineThread pipeline = new(GetPipeline(runspace));
+            pipeline.Set(Thread.CurrentThread);
+            return pipeline;
+        }
+        catch (Exception e) when (e is MissingMemberException or TypeLoadException or NullReferenceException
+            or BadImageFormatException)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>Says which thread it is from now on.</summary>
+    public void Set(Thread thread) => SetThread(_pipeline, thread);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "GetCurrentlyRunningPipeline")]
+    [return: UnsafeAccessorType(Running)]
+    private static extern object GetPipeline(Runspace runspace);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_NestedPipelineExecutionThread")]
+    private static extern void SetThread([UnsafeAccessorType(Base)] object pipeline, Thread thread);
+}
