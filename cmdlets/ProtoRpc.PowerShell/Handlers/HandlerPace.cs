@@ -2,7 +2,8 @@ using System.Diagnostics;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>Whether the runs of a script are short, so that it can run on the thread of a connection.</summary>
+/// <summary>Whether the runs of a script are short, so that it can run on the thread of a
+/// connection.</summary>
 /// <remarks>Counted without a lock: a run that is not counted does not matter.</remarks>
 internal sealed class HandlerPace
 {

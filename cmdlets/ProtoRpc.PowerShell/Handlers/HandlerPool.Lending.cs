@@ -2,9 +2,9 @@ using System.Management.Automation.Runspaces;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-// Scripts that were short so far run on the thread of the connection that the call came by, in the runspace of
-// a worker that has nothing to do: the worker's own thread waits meanwhile. To wake one thread for the script
-// and another for the reply would take several times as long as such a script.
+// Scripts that were short so far run on the thread of the connection that the call came by, in the runspace
+// of a worker that has nothing to do: the worker's own thread waits meanwhile. To wake one thread for the
+// script and another for the reply would take several times as long as such a script.
 internal sealed partial class HandlerPool
 {
     // A connection's thread does not look at the clock while it runs a script.
