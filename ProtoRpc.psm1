@@ -2,7 +2,7 @@
 # everything else into a private one, so that no other module's Google.Protobuf can meet ours.
 
 # Captured by its module, so that a function of the same name cannot get between.
-$importModule = Get-Command -Name Import-Module -Module Microsoft.PowerShell.Core
+$importModule = $ExecutionContext.InvokeCommand.GetCommand('Microsoft.PowerShell.Core\Import-Module', 'Cmdlet')
 
 # No cmdlets of other modules: each would be found and loaded first, which takes longer than all the rest.
 $isReload = $null -ne ('ProtoRpc.ModuleLoadContext' -as [type])
@@ -32,9 +32,7 @@ if ($isReload) {
 # The shell looks for types in the default context only, and before that among its accelerators. So all public
 # types get an accelerator under their full name; scripts, Pester and proxies can name them.
 $accelerators = [psobject].Assembly.GetType('System.Management.Automation.TypeAccelerators')
-foreach ($type in [ProtoRpc.ModuleLoadContext]::AddImport()) {
-    $accelerators::Add($type.FullName, $type)
-}
+[ProtoRpc.ModuleLoadContext]::AddImport($accelerators)
 
 [ProtoRpc.RpcView]::AddText($ExecutionContext)
 
@@ -43,7 +41,5 @@ $ExecutionContext.SessionState.Module.OnRemove = {
     Get-RpcConnection | Disconnect-RpcEndpoint
     Disconnect-RpcEndpoint -Kept
     Get-RpcListener | Stop-RpcListener
-    foreach ($type in [ProtoRpc.ModuleLoadContext]::RemoveImport()) {
-        $null = $accelerators::Remove($type.FullName)
-    }
+    [ProtoRpc.ModuleLoadContext]::RemoveImport($accelerators)
 }

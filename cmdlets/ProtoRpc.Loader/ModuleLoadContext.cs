@@ -41,27 +41,40 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         }
     }
 
-    /// <summary>Counts an import of the module; each runspace of the process has its own.</summary>
-    /// <returns>The types that scripts can name from now on: at the first import all public ones of the
-    /// library and of the cmdlets that are outside of the default context, and none later.</returns>
-    public static IReadOnlyList<Type> AddImport()
+    /// <summary>Counts an import of the module; each runspace of the process has its own. At the first one
+    /// all public types of the library and of the cmdlets get an accelerator, for those outside of the default
+    /// context have no other name that scripts can use.</summary>
+    /// <param name="accelerators">The shell's class of accelerators.</param>
+    public static void AddImport(Type accelerators)
     {
         lock (Gate)
         {
-            return s_instance is { } module && module._imports++ == 0 ? module.PublicTypes() : [];
+            if (s_instance is { } module && module._imports++ == 0)
+            {
+                Action<string, Type> add = MethodOf<Action<string, Type>>(accelerators, "Add");
+                foreach (Type type in module.PublicTypes())
+                {
+                    add(type.FullName!, type);
+                }
+            }
         }
     }
 
-    /// <summary>Counts the removal of the module from a runspace.</summary>
-    /// <returns>The types that no script is to name any more: all at the last removal, and none
-    /// before.</returns>
-    public static IReadOnlyList<Type> RemoveImport()
+    /// <summary>Counts the removal of the module from a runspace. At the last one the accelerators
+    /// go.</summary>
+    /// <param name="accelerators">The shell's class of accelerators.</param>
+    public static void RemoveImport(Type accelerators)
     {
         lock (Gate)
         {
-            return s_instance is { _imports: > 0 } module && --module._imports == 0
-                ? module.PublicTypes()
-                : [];
+            if (s_instance is { _imports: > 0 } module && --module._imports == 0)
+            {
+                Func<string, bool> remove = MethodOf<Func<string, bool>>(accelerators, "Remove");
+                foreach (Type type in module.PublicTypes())
+                {
+                    remove(type.FullName!);
+                }
+            }
         }
     }
 
@@ -106,7 +119,13 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         return File.Exists(path) ? LoadFromAssemblyPath(path) : null;
     }
 
-    private IReadOnlyList<Type> PublicTypes() =>
+    // A script that called it for each type would take longer than all the rest of the import.
+    private static T MethodOf<T>(Type type, string name)
+        where T : Delegate =>
+        type.GetMethod(name, [.. typeof(T).GetMethod("Invoke")!.GetParameters().Select(p => p.ParameterType)])!
+            .CreateDelegate<T>();
+
+    private List<Type> PublicTypes() =>
     [
         .. new[] { "ProtoRpc", "ProtoRpc.PowerShell" }
             .SelectMany(name => LoadFromAssemblyName(new AssemblyName(name)).ExportedTypes)

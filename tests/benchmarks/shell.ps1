@@ -89,7 +89,7 @@ function Measure-Calls {
         }
         Add-Result 'Invoke-RpcMethod in a loop, ncalrpc, calls/s' ('{0:N0}' -f (Get-Median $rates.Ours)) `
             ('{0:N0} Invoke-RestMethod, Kestrel' -f (Get-Median $rates.Rest)) `
-            ('{0:N1}' -f (Get-Median $rates.Ratio)) '>= 10'
+            ('{0:N1}' -f (Get-Median $rates.Ratio)) '>= 20'
         $rpc | Disconnect-RpcEndpoint
     }
     finally {
@@ -108,7 +108,7 @@ function Measure-Handler {
             --warmup $WarmUp --seconds $Seconds --rounds $Rounds
         if ("$output" -notmatch 'calls/s (\d+)') { throw "The callers said '$output'." }
         Add-Result 'Script block handler, ncalrpc, 5 x 3 callers, calls/s' `
-            ('{0:N0}' -f [int]$Matches[1]) '' '' '>= 20,000'
+            ('{0:N0}' -f [int]$Matches[1]) '' '' '>= 45,000'
     }
     finally {
         Stop-RpcListener $listener
@@ -133,7 +133,7 @@ function Measure-Grpc {
         $bare = Get-Median $times.Bare
         $cmdlet = Get-Median $times.Ours
         Add-Result 'Invoke-RpcMethod in a loop, grpc, us a call' ('{0:N0}' -f $cmdlet) `
-            ('{0:N0} the client of the core' -f $bare) ('{0:N0} more' -f ($cmdlet - $bare)) '<= 60 more'
+            ('{0:N0} the client of the core' -f $bare) ('{0:N0} more' -f ($cmdlet - $bare)) '<= 40 more'
         $rpc | Disconnect-RpcEndpoint
     }
     finally {
@@ -310,7 +310,7 @@ function Measure-Import {
     $emptyMedian = Get-Median $times.Empty
     $importMedian = Get-Median $times.Import
     Add-Result 'Import of the module, ms over an empty pwsh' ('{0:N0}' -f ($importMedian - $emptyMedian)) `
-        ('{0:N0} empty, {1:N0} with' -f $emptyMedian, $importMedian) '' '< 250'
+        ('{0:N0} empty, {1:N0} with' -f $emptyMedian, $importMedian) '' '<= 100'
 }
 
 Build-Project cmdlets/ProtoRpc.PowerShell/ProtoRpc.PowerShell.csproj

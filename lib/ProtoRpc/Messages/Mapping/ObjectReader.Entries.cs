@@ -9,7 +9,7 @@ internal sealed partial class ObjectReader
 {
     private DynamicMessage ReadEntries(MessageLayout layout, IDictionary dictionary, int depth)
     {
-        DynamicMessage result = new(layout.Type);
+        DynamicMessage result = new(layout);
         int count = layout.Fields.Length;
         Span<bool> seen = count <= SmallMessage ? stackalloc bool[SmallMessage] : new bool[count];
         DottedMembers? dotted = null;
