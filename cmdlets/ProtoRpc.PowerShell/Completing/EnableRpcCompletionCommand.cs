@@ -12,6 +12,7 @@ public sealed class EnableRpcCompletionCommand : RpcCmdlet
         if (ShouldProcess("TabExpansion2", "Complete hashtables of messages"))
         {
             new TabExpansion(this, RunspaceStore.Current.Completion).Enable();
+            CompletionWarmUp.Begin();
         }
     }
 }

@@ -5,7 +5,7 @@ using ProtoRpc.PowerShell.Runspaces;
 namespace ProtoRpc.PowerShell.Completing;
 
 /// <summary>Replaces the function TabExpansion2, which editors and PSReadLine call for each Tab, and puts
-/// the former one back.</summary>
+/// the former one back; registers a predictor, and takes it away.</summary>
 /// <remarks>PowerShell 7.6 completes the keys of a hashtable by the properties of the parameter's type, and
 /// calls no argument completer there (CompletionCompleters.CompleteHashtableKey). So there is no other
 /// seam.</remarks>
@@ -51,6 +51,8 @@ internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
     public void Enable()
     {
         state.IsEnabled = true;
+        RunspaceStore store = RunspaceStore.Current;
+        state.Predictor ??= CommandPredictor.Register(input => LinePrediction.Of(input, store));
         ScriptBlock? current = Current;
         // Where another function calls ours, a second one around it would only take time.
         if (state.Own is null || (current is null && state.Previous is not null))
@@ -67,6 +69,7 @@ internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
     public void Disable()
     {
         state.IsEnabled = false;
+        state.EndPrediction();
         if (state.Own is not { } own || !ReferenceEquals(Current, own))
         {
             return;

@@ -14,14 +14,16 @@ public sealed class MessageCompleter : RpcCompleter
 
     internal override TableShape? TableOf(IDictionary bound) => TableShape.OfMessage(RequestTypes(bound));
 
+    /// <summary>The types of the requests of all methods of a name.</summary>
+    internal static IEnumerable<RpcMessageInfo> RequestTypes(IEnumerable<RpcSchema> schemas, string name) =>
+        schemas
+            .SelectMany(schema => schema.Services)
+            .SelectMany(service => service.Methods)
+            .Where(method => IsNamed(method, name.TrimStart('/', '.')))
+            .Select(method => method.RequestType);
+
     private static IEnumerable<RpcMessageInfo> RequestTypes(IDictionary bound) =>
-        Unwrap(bound["Method"]) is string name
-            ? SchemasOf(bound)
-                .SelectMany(schema => schema.Services)
-                .SelectMany(service => service.Methods)
-                .Where(method => IsNamed(method, name.TrimStart('/', '.')))
-                .Select(method => method.RequestType)
-            : [];
+        Unwrap(bound["Method"]) is string name ? RequestTypes(SchemasOf(bound), name) : [];
 
     private static bool IsNamed(RpcMethodInfo method, string name) =>
         name.Equals(method.Name, StringComparison.OrdinalIgnoreCase)

@@ -33,7 +33,6 @@ internal static class TableCompletion
         }
 
         List<CompletionResult> results = [.. Candidates(shape, place)
-            .Where(candidate => candidate.Name.StartsWith(place.Word, StringComparison.OrdinalIgnoreCase))
             .Take(MaxResults)
             .Select(candidate => candidate.ToResult(
                 place.Key is null ? CompletionResultType.Property : CompletionResultType.ParameterValue))];
@@ -60,10 +59,12 @@ internal static class TableCompletion
         return shape;
     }
 
-    private static IEnumerable<RpcCompleter.Candidate> Candidates(TableShape shape, TablePlace place) =>
-        place.Key is { } key
+    /// <summary>What can stand at a place and begins with what is written there.</summary>
+    public static IEnumerable<RpcCompleter.Candidate> Candidates(TableShape shape, TablePlace place) =>
+        (place.Key is { } key
             ? shape.Values(key).Select(OfValue)
-            : shape.Keys(place.Given).Select(OfKey);
+            : shape.Keys(place.Given).Select(OfKey))
+        .Where(candidate => candidate.Name.StartsWith(place.Word, StringComparison.OrdinalIgnoreCase));
 
     private static RpcCompleter.Candidate OfKey(TableKey key) =>
         RpcCompleter.Candidate.OfScript(

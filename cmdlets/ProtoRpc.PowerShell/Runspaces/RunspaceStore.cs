@@ -156,6 +156,7 @@ internal sealed class RunspaceStore
 
     private void Close()
     {
+        Completion.EndPrediction();
         Clients.Dispose();
         foreach (RpcConnection connection in Connections)
         {

@@ -19,7 +19,17 @@ internal sealed class ShellCompletion
     /// <summary>Whether that one is the shell's own.</summary>
     public bool IsPreviousOfShell { get; set; }
 
+    /// <summary>The predictor of the runspace; null for none.</summary>
+    public IDisposable? Predictor { get; set; }
+
     /// <summary>Gets the completer of a parameter and the arguments beside it, while the shell is asked whose
     /// value stands at a place; null else.</summary>
     public Action<object, IDictionary>? Asked { get; set; }
+
+    /// <summary>Takes the predictor away.</summary>
+    public void EndPrediction()
+    {
+        Predictor?.Dispose();
+        Predictor = null;
+    }
 }

@@ -53,7 +53,7 @@ internal static class HousePlan
         ["cmdlets/Parameters"] = Runspaces,
         ["cmdlets/Completion"] = Parameters,
         ["cmdlets/Cmdlets"] = Completion,
-        ["cmdlets/Completing"] = Cmdlets,
+        ["cmdlets/Completing"] = [.. Cmdlets, "cmdlets/Method"],
         ["cmdlets/Schema"] = Cmdlets,
         ["cmdlets/Endpoint"] = [.. Cmdlets, "cmdlets/Method"],
         ["cmdlets/Listener"] = Cmdlets,

@@ -1,0 +1,196 @@
+using System.Management.Automation;
+using System.Management.Automation.Language;
+using System.Reflection;
+using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Runspaces;
+
+namespace ProtoRpc.PowerShell.Completing;
+
+/// <summary>What a line with Invoke-RpcMethod may become: the names of methods with their requests, the keys
+/// of messages, and their values.</summary>
+/// <remarks>It runs without a runspace, so variables are not read: the schemas are those of the connections,
+/// or of the endpoint that the line names.</remarks>
+internal static class LinePrediction
+{
+    private const string Cmdlet = "Invoke-RpcMethod";
+
+    // Nobody reads a longer list, and there are 20 ms for it.
+    private const int MaxLines = 10;
+    private const int MaxInput = 4096;
+
+    // A line of the screen or two.
+    private const int MaxTemplate = 200;
+
+    /// <summary>The lines that can follow, all of which begin with the input.</summary>
+    public static IReadOnlyList<CompletionResult> Of(string input, RunspaceStore store)
+    {
+        if (input.Length > MaxInput || !input.Contains(Cmdlet, StringComparison.OrdinalIgnoreCase))
+        {
+            return [];
+        }
+
+        return
+        [
+            .. (TablePlace.Find(input, input.Length) is { } place
+                    ? InTable(input, place, store)
+                    : OfCommand(input, store))
+                .Where(line => line.CompletionText.Length > input.Length
+                    && line.CompletionText.StartsWith(input, StringComparison.OrdinalIgnoreCase))
+                .DistinctBy(line => line.CompletionText)
+                .Take(MaxLines),
+        ];
+    }
+
+    private static IEnumerable<CompletionResult> InTable(string input, TablePlace place, RunspaceStore store)
+    {
+        if (CommandCall.Find(place.Line, place.Cursor) is not { } call
+            || call is not { WritesMessage: true, Method: { } method })
+        {
+            return [];
+        }
+
+        TableShape? shape =
+            TableShape.OfMessage(MessageCompleter.RequestTypes(SchemasOf(call, store), method));
+        foreach (string key in place.Path)
+        {
+            shape = shape?.Inside(key);
+        }
+
+        string before = input[..place.Index];
+        return shape is null ? [] : TableCompletion.Candidates(shape, place)
+            .Select(candidate => LineOf(
+                $"{before}{candidate.Text}{(place.Key is null ? " = " : "")}", candidate.ToolTip));
+    }
+
+    private static IEnumerable<CompletionResult> OfCommand(string input, RunspaceStore store)
+    {
+        if (CommandCall.Find(input, input.Length) is not { } call)
+        {
+            return [];
+        }
+
+        IEnumerable<RpcMethodInfo> methods = SchemasOf(call, store)
+            .SelectMany(schema => schema.Services)
+            .SelectMany(service => service.Methods);
+        if (call.WritesMethod)
+        {
+            string word = call.Method ?? "";
+            string before = input[..call.MethodStart];
+            return methods
+                .Where(method => method.Name.StartsWith(word, StringComparison.OrdinalIgnoreCase))
+                .Select(method => LineOf(
+                    $"{before}{ScriptLiteral.Argument(method.Name)}{TemplateOf(method.RequestType)}",
+                    MethodCompleter.ToolTip(method)));
+        }
+
+        return call is { AwaitsMessage: true, Method: { } name }
+            ? MessageCompleter.RequestTypes(SchemasOf(call, store), name)
+                .Select(type => LineOf($"{input.TrimEnd()}{TemplateOf(type)}", type.FullName))
+            : [];
+    }
+
+    private static string TemplateOf(RpcMessageInfo type)
+    {
+        string template = ScriptLiteral.Of(ShellMapper.Create(asHashtable: true).Template(type));
+        return template.Length <= MaxTemplate && !template.Contains('\n', StringComparison.Ordinal)
+            ? $" {template}"
+            : " @{ ";
+    }
+
+    private static CompletionResult LineOf(string line, string toolTip) =>
+        RpcCompleter.Candidate.OfScript(line, toolTip).ToResult(CompletionResultType.Text);
+
+    // What stands in a variable is not known here.
+    private static IEnumerable<RpcSchema> SchemasOf(CommandCall call, RunspaceStore store) =>
+        call.Has("Schema") ? []
+        : !call.Has("Endpoint")
+            ? store.Connections.Select(connection => connection.Schema).OfType<RpcSchema>().Distinct()
+        : RpcEndpoint.TryParse(call.TextOf("Endpoint"), out RpcEndpoint? endpoint)
+            ? store.SchemasOf(endpoint)
+            : [];
+
+    /// <summary>The last Invoke-RpcMethod of a line, as far as it is written.</summary>
+    private sealed class CommandCall
+    {
+        private static readonly PropertyInfo[] Parameters = typeof(InvokeRpcMethodCommand).GetProperties();
+
+        private readonly Dictionary<string, CommandElementAst?> _named =
+            new(StringComparer.OrdinalIgnoreCase);
+        private readonly List<CommandElementAst> _positional = [];
+        private readonly int _cursor;
+
+        private CommandCall(CommandAst command, int cursor)
+        {
+            _cursor = cursor;
+            for (int i = 1; i < command.CommandElements.Count; i++)
+            {
+                if (command.CommandElements[i] is not CommandParameterAst parameter)
+                {
+                    _positional.Add(command.CommandElements[i]);
+                    continue;
+                }
+
+                string name = NameOf(parameter.ParameterName);
+                CommandElementAst? value = parameter.Argument
+                    ?? (IsSwitch(name) ? null : command.CommandElements.ElementAtOrDefault(i + 1));
+                _named[name] = value;
+                i += parameter.Argument is null && value is not null ? 1 : 0;
+            }
+        }
+
+        /// <summary>The method, or what is written of it.</summary>
+        public string? Method => MethodElement is StringConstantExpressionAst text ? text.Value : null;
+
+        public int MethodStart => MethodElement?.Extent.StartOffset ?? _cursor;
+
+        /// <summary>Whether the name of the method is being written.</summary>
+        public bool WritesMethod => MethodElement is null ? !Has("Bytes") : IsAtCursor(MethodElement);
+
+        /// <summary>Whether the message is being written.</summary>
+        public bool WritesMessage => MessageElement is { } message && IsAtCursor(message);
+
+        /// <summary>Whether the method is known and no message was given.</summary>
+        public bool AwaitsMessage =>
+            MessageElement is null && !Has("MessagePath") && _positional.Count <= (Has("Method") ? 0 : 1);
+
+        private CommandElementAst? MethodElement => Has("Method")
+            ? _named["Method"]
+            : _positional.FirstOrDefault();
+
+        private CommandElementAst? MessageElement =>
+            _named.GetValueOrDefault("Message") ?? _named.GetValueOrDefault("InputObject")
+            ?? _positional.ElementAtOrDefault(Has("Method") ? 0 : 1);
+
+        public static CommandCall? Find(string line, int cursor) =>
+            Parser.ParseInput(line, out _, out _)
+                .FindAll(ast => ast is CommandAst command && command.Extent.StartOffset < cursor, true)
+                .Cast<CommandAst>()
+                .LastOrDefault() is { } last
+                && Cmdlet.Equals(last.GetCommandName(), StringComparison.OrdinalIgnoreCase)
+                && last.CommandElements[0].Extent.EndOffset < cursor
+                    ? new CommandCall(last, cursor)
+                    : null;
+
+        public bool Has(string parameter) => _named.ContainsKey(parameter);
+
+        public string? TextOf(string parameter) =>
+            (_named.GetValueOrDefault(parameter) as StringConstantExpressionAst)?.Value;
+
+        private bool IsAtCursor(CommandElementAst element) =>
+            element.Extent.StartOffset <= _cursor && element.Extent.EndOffset >= _cursor;
+
+        // Parameters may be shortened, as long as they are unique.
+        private static string NameOf(string written) => Parameters
+            .Select(property => property.Name)
+            .Where(name => name.StartsWith(written, StringComparison.OrdinalIgnoreCase))
+            .OrderBy(name => name.Length)
+            .FirstOrDefault() ?? written;
+
+        private static bool IsSwitch(string name) => name is "Verbose" or "Debug" or "vb" or "db"
+            || Array.Exists(Parameters, property =>
+                property.PropertyType == typeof(SwitchParameter)
+                && property.Name.Equals(name, StringComparison.OrdinalIgnoreCase));
+    }
+}
