@@ -143,6 +143,7 @@ public static class RpcErrorIds
     public const string InvalidHandler = nameof(InvalidHandler);
     public const string InvalidRecording = nameof(InvalidRecording);
     public const string MockCallMismatch = nameof(MockCallMismatch);
+    public const string NoSuchCheck = nameof(NoSuchCheck);
     public const string NothingToSet = nameof(NothingToSet);
     public const string RawHandlerFailed = nameof(RawHandlerFailed);
     public const string RawListener = nameof(RawListener);

@@ -190,6 +190,99 @@ Describe 'Set-RpcListener' {
         }
     }
 
+    Context 'checks of callers' {
+        BeforeAll {
+            function Connect-As([string] $Password, $Listener, [int] $Index = 0) {
+                Connect-RpcEndpoint $Listener.Endpoint[$Index] -Schema $Listener.Schema -Service demo.Greeter `
+                    -Credential ([pscredential]::new('ann', (ConvertTo-SecureString $Password -AsPlainText)))
+            }
+            function Call($Connection) {
+                try { ($Connection | Invoke-RpcMethod SayHello @{} -ErrorAction Stop).text }
+                catch { $_.Exception.Code }
+            }
+            $greet = { @{ text = "hi $($RpcContext.User.Name)" } }
+        }
+
+        It 'replaces the check of passwords, also for connections that are open, and leaves the others' {
+            $listener = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/', 'grpc://127.0.0.1:0' -With @{
+                BasicCheck = { param($Credential) $Credential.GetNetworkCredential().Password -eq 'old' }
+                BearerCheck = { param($Token) if ($Token -eq 'right') { 'robot' } }
+            }
+            $old = Connect-As old $listener
+            $new = Connect-As new $listener 1
+            $robot = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
+                -Header @{ Authorization = 'Bearer right' }
+            Call $old | Should -Be 'hi ann'
+            Call $new | Should -Be 'Unauthenticated'
+
+            $password = 'new'
+            Set-RpcListener $listener -BasicCheck {
+                param($Credential) if ($Credential.GetNetworkCredential().Password -eq $using:password) { 'anna' }
+            }
+
+            Call $old | Should -Be 'Unauthenticated'
+            Call $new | Should -Be 'hi anna'
+            Call $robot | Should -Be 'hi robot'
+            Set-RpcListener $listener -BearerCheck { 'other' } -Handler @{ SayHello = { @{ text = "new $($RpcContext.User.Name)" } } }
+            Call $robot | Should -Be 'new other'
+            Call $new | Should -Be 'new anna'
+        }
+
+        It 'checks a caller to the end by the check that began' {
+            $began = [Threading.ManualResetEventSlim]::new()
+            $goesOn = [Threading.ManualResetEventSlim]::new()
+            $listener = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
+                BasicCheck = { ($using:began).Set(); $null = ($using:goesOn).Wait(20000); $true }
+            }
+            $running = Connect-As x $listener | Invoke-RpcMethod SayHello @{} -AsJob
+            $began.Wait(20000) | Should -BeTrue
+
+            Set-RpcListener $listener -BasicCheck { $false }
+
+            Call (Connect-As x $listener) | Should -Be 'Unauthenticated'
+            $goesOn.Set()
+            ($running | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'hi ann'
+        }
+
+        It 'ends the runspaces of checks that are gone' {
+            $listener = Start-TestListener @{ SayHello = @{ text = 'x' } } -Endpoint 'http://127.0.0.1:0/' -With @{
+                BasicCheck = { $true }
+            }
+            $rpc = Connect-As x $listener
+            Call $rpc | Should -Be 'x'
+            $before = @(Get-Runspace).Count
+            foreach ($i in 1..5) {
+                Set-RpcListener $listener -BasicCheck { $true }
+                Call $rpc | Should -Be 'x'
+            }
+            Wait-Until { @(Get-Runspace).Count -le $before } | Should -BeTrue
+            $listener | Stop-RpcListener
+            Wait-Until { @(Get-Runspace).Count -lt $before } | Should -BeTrue
+        }
+
+        It 'changes nothing where one of the values cannot be used' {
+            $listener = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
+                BasicCheck = { $true }
+            }
+            $rpc = Connect-As x $listener
+            { Set-RpcListener $listener -BasicCheck { $false } -BearerCheck { $true } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'NoSuchCheck,*' -ExpectedMessage '*-BearerCheck*'
+            { Set-RpcListener $listener -BasicCheck { $false } -Handler @{ Nothing = { } } -ErrorAction Stop } |
+                Should -Throw
+            Set-RpcListener $listener -BasicCheck { $false } -WhatIf
+            Call $rpc | Should -Be 'hi ann'
+        }
+
+        It 'refuses checks of listeners that have none' {
+            $native = Start-TestListener @{ SayHello = $greet }
+            { Set-RpcListener $native -CertificateCheck { } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'NoSuchCheck,*'
+            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -RawHandler { $Bytes }
+            { Set-RpcListener $raw -BasicCheck { } -ErrorAction Stop } | Should -Throw -ErrorId 'RawListener,*'
+            { Set-RpcListener $native -BasicCheck { } -ThrottleLimit 2 } | Should -Throw
+        }
+    }
+
     Context 'bad arguments' {
         It 'needs something to set' {
             { Start-TestListener { } | Set-RpcListener } | Should -Throw -ErrorId 'NothingToSet,*'

@@ -1,5 +1,4 @@
 using System.Management.Automation;
-using System.Management.Automation.Runspaces;
 using System.Net;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography.X509Certificates;
@@ -10,10 +9,7 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// and ASP.NET Core into the process only then.</summary>
 internal sealed class HttpEndpoints : IDisposable
 {
-    private const int MaxChecks = 4;
-
-    private Dictionary<ScriptBlock, ScriptSource> _checks = [];
-    private Lazy<RunspacePool>? _runspaces;
+    private readonly Dictionary<string, CallerCheck> _checks = [];
 
     // Endpoints that a listener gets later share the ports of those that it has.
     private RpcServerOptions? _added;
@@ -32,11 +28,8 @@ internal sealed class HttpEndpoints : IDisposable
 
     public bool EnableHealth { get; init; }
 
-    public ScriptBlock? Basic { get; init; }
-
-    public ScriptBlock? Bearer { get; init; }
-
-    public ScriptBlock? ClientCertificate { get; init; }
+    /// <summary>The checks of callers.</summary>
+    public CheckScripts Checks { get; init; } = new();
 
     public bool AllowAnonymous { get; init; }
 
@@ -54,27 +47,48 @@ internal sealed class HttpEndpoints : IDisposable
         }
 
         ModuleLoadContext.RequireAspNetCore();
-        _checks = new[] { Basic, Bearer, ClientCertificate }.OfType<ScriptBlock>()
-            .ToDictionary(script => script, script => environment.AddPlain(script, "A check"));
-        _runspaces = new Lazy<RunspacePool>(() => Open(environment.State));
+        foreach ((string type, ScriptBlock script) in Checks.Given)
+        {
+            CallerCheck check = new(type, CheckFailed);
+            check.Set(environment.AddPlain(script, "A check"), environment.State);
+            _checks.Add(type, check);
+        }
+
         return _added = Add(options);
+    }
+
+    /// <summary>Prepares to replace scripts of checks.</summary>
+    /// <param name="scripts">The new ones; a check without one stays as it is.</param>
+    /// <param name="environment">What they take from the caller's session.</param>
+    /// <returns>Replaces them.</returns>
+    /// <exception cref="RpcException">FailedPrecondition: the listener was started without such a
+    /// check.</exception>
+    public Action Replace(CheckScripts scripts, HandlerEnvironment environment)
+    {
+        List<(CallerCheck Check, ScriptSource Script)> changes = [];
+        foreach ((string type, ScriptBlock script) in scripts.Given)
+        {
+            // What callers are asked for, anonymous ones above all, is decided when an endpoint is bound.
+            changes.Add((
+                _checks.GetValueOrDefault(type) ?? throw new RpcException(
+                    RpcStatusCode.FailedPrecondition,
+                    $"The listener was started without -{type}Check on an HTTP or gRPC endpoint, so there is "
+                    + $"none to replace. Stop it, and start it with -{type}Check.")
+                {
+                    ErrorId = RpcErrorIds.NoSuchCheck,
+                },
+                environment.AddPlain(script, "A check")));
+        }
+
+        return () => changes.ForEach(change => change.Check.Set(change.Script, environment.State));
     }
 
     public void Dispose()
     {
-        if (_runspaces is { IsValueCreated: true })
+        foreach (CallerCheck check in _checks.Values)
         {
-            _runspaces.Value.Dispose();
+            check.Dispose();
         }
-    }
-
-    // When the first caller is checked: most listeners check none.
-    private static RunspacePool Open(InitialSessionState state)
-    {
-        RunspacePool runspaces = RunspaceFactory.CreateRunspacePool(state);
-        runspaces.SetMaxRunspaces(MaxChecks);
-        runspaces.Open();
-        return runspaces;
     }
 
     // On its own, so that nothing of ASP.NET Core is looked for before it is known where it is.
@@ -91,26 +105,34 @@ internal sealed class HttpEndpoints : IDisposable
         Security = new HttpServerSecurity
         {
             Basic = Check<NetworkCredential>(
-                Basic, "Basic", c => new PSCredential(c.UserName, c.SecurePassword), c => c.UserName),
-            Bearer = Check<string>(Bearer, "Bearer", token => token, _ => "bearer"),
+                "Basic", c => new PSCredential(c.UserName, c.SecurePassword), c => c.UserName),
+            Bearer = Check<string>("Bearer", token => token, _ => "bearer"),
             ClientCertificate = Check<X509Certificate2>(
-                ClientCertificate,
-                "Certificate",
-                certificate => certificate,
-                certificate => certificate.Subject),
+                "Certificate", certificate => certificate, certificate => certificate.Subject),
             AllowAnonymous = AllowAnonymous,
         },
     });
 
     private HttpCallerCheck<TProof>? Check<TProof>(
-        ScriptBlock? script, string type, Func<TProof, object> argument, Func<TProof, string> name)
-    {
-        if (script is null)
-        {
-            return null;
-        }
+        string type, Func<TProof, object> argument, Func<TProof, string> name) =>
+        _checks.TryGetValue(type, out CallerCheck? check)
+            ? (proof, cancellation) => check.CheckAsync(argument(proof), name(proof), cancellation)
+            : null;
+}
 
-        CallerCheckScript check = new(_runspaces!, _checks[script], type, CheckFailed);
-        return (proof, cancellation) => check.CheckAsync(argument(proof), name(proof), cancellation);
-    }
+/// <summary>The scripts that say who callers are.</summary>
+/// <param name="Basic">By a name and a password.</param>
+/// <param name="Bearer">By a token.</param>
+/// <param name="Certificate">By a client's certificate.</param>
+internal sealed record CheckScripts(
+    ScriptBlock? Basic = null, ScriptBlock? Bearer = null, ScriptBlock? Certificate = null)
+{
+    /// <summary>Those that are given, by the name of their parameter without <c>Check</c>.</summary>
+    public IEnumerable<(string Type, ScriptBlock Script)> Given =>
+        new (string Type, ScriptBlock? Script)[]
+        {
+            (nameof(Basic), Basic), (nameof(Bearer), Bearer), (nameof(Certificate), Certificate),
+        }
+        .Where(check => check.Script is not null)
+        .Select(check => (check.Type, check.Script!));
 }

@@ -45,11 +45,25 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
     public string[] BlockHeader { get; set; } = [];
 
     [Parameter]
+    [ValidateNotNull]
+    public ScriptBlock? BasicCheck { get; set; }
+
+    [Parameter]
+    [ValidateNotNull]
+    public ScriptBlock? BearerCheck { get; set; }
+
+    [Parameter]
+    [ValidateNotNull]
+    public ScriptBlock? CertificateCheck { get; set; }
+
+    [Parameter]
     [Deadline(AllowZero = true)]
     public TimeSpan? DrainTimeout { get; set; }
 
     [Parameter]
     public SwitchParameter PassThru { get; set; }
+
+    private CheckScripts Checks => new(BasicCheck, BearerCheck, CertificateCheck);
 
     private bool HasFilters => MyInvocation.BoundParameters.ContainsKey(nameof(Filter));
 
@@ -86,22 +100,27 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
     private void CheckParameters()
     {
         ICollection<string> given = MyInvocation.BoundParameters.Keys;
-        bool hasScripts = Handler is not null || HasFilters;
+        bool hasHandlers = Handler is not null || HasFilters;
+        bool hasScripts = hasHandlers || Checks.Given.Any();
         if (!hasScripts && Endpoint.Length == 0)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, "Nothing to set. Give -Handler, -Filter or -Endpoint.")
+                RpcStatusCode.InvalidArgument,
+                "Nothing to set. Give -Handler, -Filter, -Endpoint, or a check such as -BasicCheck.")
             {
                 ErrorId = RpcErrorIds.NothingToSet,
             };
         }
 
-        foreach (string name in new[]
+        foreach (string name in new[] { nameof(ThrottleLimit), nameof(Impersonate) })
         {
-            nameof(ThrottleLimit), nameof(Module), nameof(InitializationScript), nameof(Impersonate),
-        })
+            EndpointParameters.CheckNeeded(given, name, hasHandlers ? null : "-Handler or -Filter");
+        }
+
+        foreach (string name in new[] { nameof(Module), nameof(InitializationScript) })
         {
-            EndpointParameters.CheckNeeded(given, name, hasScripts ? null : "-Handler or -Filter");
+            EndpointParameters.CheckNeeded(
+                given, name, hasScripts ? null : "-Handler, -Filter or a check");
         }
 
         foreach (string name in new[] { nameof(ForwardHeader), nameof(BlockHeader) })
@@ -120,6 +139,9 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         RpcEndpoint[] endpoints = [.. Endpoint.Select(RpcEndpoint.Parse)];
         HandlerEnvironment? environment = Handler is null && !HasFilters ? null : CreateEnvironment();
         HandlerPool? pool = environment is null ? null : CreatePool(environment, listener);
+        Action? replaceChecks = Checks.Given.Any()
+            ? listener.Http?.Replace(Checks, CreateEnvironment())
+            : null;
         RpcGatewayOptions gateway = new() { ForwardHeaders = ForwardHeader, BlockHeaders = BlockHeader };
         RpcServerChange change = new()
         {
@@ -140,6 +162,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         }
 
         Apply(listener, change, pool);
+        replaceChecks?.Invoke();
         if (PassThru)
         {
             WriteObject(listener);

@@ -197,6 +197,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         {
             Authorization = _outer,
             Pings = Ping is null ? null : pool,
+            Http = http,
             AddHttp = added => http.AddTo(options, added, environment),
         });
     }
@@ -360,9 +361,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         ReplyCompression = ReplyCompression,
         EnableReflection = !NoReflection,
         EnableHealth = !NoHealth,
-        Basic = BasicCheck,
-        Bearer = BearerCheck,
-        ClientCertificate = CertificateCheck,
+        Checks = new CheckScripts(BasicCheck, BearerCheck, CertificateCheck),
         AllowAnonymous = MyInvocation.BoundParameters.ContainsKey(nameof(Authentication))
             && Authentication.HasFlag(RpcAuthentication.None),
         CheckFailed = pool.Streams.Add,

@@ -109,6 +109,9 @@ public class RpcListener
     /// <summary>Adds HTTP to a server's options, where endpoints need it.</summary>
     internal Func<RpcEndpoint[], RpcServerOptions>? AddHttp { get; init; }
 
+    /// <summary>Its checks of callers; null on the raw layer.</summary>
+    internal HttpEndpoints? Http { get; init; }
+
     /// <summary>The server of its services.</summary>
     /// <exception cref="RpcException">FailedPrecondition: it serves bytes.</exception>
     internal RpcServer Server => _services ?? throw new RpcException(
