@@ -66,6 +66,21 @@ internal static class TableCompletion
             : shape.Keys(place.Given).Select(OfKey))
         .Where(candidate => candidate.Name.StartsWith(place.Word, StringComparison.OrdinalIgnoreCase));
 
+    /// <summary>A value of a field, ready to be changed.</summary>
+    public static string ScriptOf(RpcFieldInfo field)
+    {
+        object? value = field switch
+        {
+            { IsMap: true } => new Hashtable(),
+            { MessageType: { } type } => ShellMapper.Create(asHashtable: true).Template(type),
+            { EnumType: { Values.Count: > 0 } type } => type.Values.First().Key,
+            { Kind: RpcFieldKind.Bool } => false,
+            { Kind: RpcFieldKind.String or RpcFieldKind.Bytes } => "",
+            _ => 0,
+        };
+        return ScriptLiteral.Of(value);
+    }
+
     private static RpcCompleter.Candidate OfKey(TableKey key) =>
         RpcCompleter.Candidate.OfScript(
             ScriptLiteral.Key(key.Name), ToolTip(key.Type, key.Comment), key.Name);

@@ -25,6 +25,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     public string? Service { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
+    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
     public Guid? InterfaceId { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]

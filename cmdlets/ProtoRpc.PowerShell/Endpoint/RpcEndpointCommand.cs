@@ -33,6 +33,7 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [Parameter(ParameterSetName = ByListener)]
+    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
     public Guid? InterfaceId { get; set; }
 
     /// <summary>The endpoints, as text.</summary>

@@ -57,6 +57,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     [Parameter(ParameterSetName = ByHandler)]
     [Parameter(Mandatory = true, ParameterSetName = ByRawHandler)]
+    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
     public Guid? InterfaceId { get; set; }
 
     [Parameter(ParameterSetName = ByRawHandler)]
@@ -69,6 +70,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     [Parameter]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(AuthorizationCompleter))]
     public IDictionary? Authorization { get; set; }
 
     [Parameter]

@@ -25,6 +25,7 @@ public sealed partial class InvokeRpcMethodCommand
     public string? Service { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
+    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
     public Guid? InterfaceId { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]

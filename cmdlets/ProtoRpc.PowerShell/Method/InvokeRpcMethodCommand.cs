@@ -92,6 +92,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     [Parameter(ParameterSetName = ByInput)]
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(ExtensionCompleter))]
     public IDictionary? Extension { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]

@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Collections.Specialized;
 using Google.Protobuf.Reflection;
+using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.PowerShell.Objects;
@@ -29,6 +30,10 @@ internal static class HeaderExtensionMap
 
         return extensions;
     }
+
+    /// <summary>The extensions of request headers that a schema declares.</summary>
+    public static IEnumerable<RpcFieldInfo> OfRequests(RpcSchema schema) =>
+        HeaderExtensions.DeclaredIn(schema, RpcRequestHeader.Descriptor);
 
     /// <summary>The message for a dictionary or an object.</summary>
     /// <exception cref="RpcException">InvalidArgument for a key that is no extension, or a value that does

@@ -25,6 +25,13 @@ internal abstract class TableShape
     public static TableShape OfReplies(params IEnumerable<RpcServiceInfo> services) =>
         new ReplyShape([.. services]);
 
+    /// <summary>What a hashtable with some fields holds, such as extensions of a header.</summary>
+    public static TableShape OfFields(IReadOnlyList<RpcFieldInfo> fields) => new FieldShape(fields);
+
+    /// <summary>What a hashtable with the callers of methods holds.</summary>
+    public static TableShape OfRules(params IEnumerable<RpcServiceInfo> services) =>
+        new RuleShape([.. services]);
+
     private static TableShape? InsideField(RpcFieldInfo field) => field switch
     {
         { IsMap: true } => new MapShape(field.MessageType!.Fields[1]),
@@ -97,6 +104,36 @@ internal abstract class TableShape
         public override TableShape? Inside(string key) => InsideField(value);
 
         public override IEnumerable<TableValue> Values(string key) => ValuesOfField(value);
+    }
+
+    private sealed class FieldShape(IReadOnlyList<RpcFieldInfo> fields) : TableShape
+    {
+        public override IEnumerable<TableKey> Keys(IReadOnlyCollection<string> given) => fields
+            .Where(field => !given.Contains(field.Name))
+            .Select(field => new TableKey(field.Name, field.TypeName, field.Comment));
+
+        public override TableShape? Inside(string key) => Find(key).Select(InsideField).FirstOrDefault();
+
+        public override IEnumerable<TableValue> Values(string key) => Find(key).SelectMany(ValuesOfField);
+
+        private IEnumerable<RpcFieldInfo> Find(string key) => fields.Where(field => field.Name == key);
+    }
+
+    private sealed class RuleShape(IReadOnlyList<RpcServiceInfo> services) : TableShape
+    {
+        public override IEnumerable<TableKey> Keys(IReadOnlyCollection<string> given) => services
+            .Select(service => new TableKey($"{service.FullName}/*", "all methods", service.Comment))
+            .Concat(services.SelectMany(service => service.Methods)
+                .Select(method => new TableKey(method.FullName, method.Signature, method.Comment)))
+            .Where(key => !given.Contains(key.Name, StringComparer.OrdinalIgnoreCase));
+
+        public override TableShape? Inside(string key) => null;
+
+        public override IEnumerable<TableValue> Values(string key) =>
+        [
+            new("*", "everyone who is authenticated", ""),
+            new("anonymous", "everyone", ""),
+        ];
     }
 
     private sealed class ReplyShape(IReadOnlyList<RpcServiceInfo> services) : TableShape

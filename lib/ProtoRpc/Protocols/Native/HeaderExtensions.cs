@@ -23,6 +23,11 @@ internal static class HeaderExtensions
     public static RpcMessageInfo TypeIn(RpcSchema? schema, MessageDescriptor message) =>
         schema?.FindMessage(message.FullName) ?? Bare.GetMessage(message.FullName);
 
+    /// <summary>The extensions of a header that a schema declares, without those of the protocol.</summary>
+    public static IEnumerable<RpcFieldInfo> DeclaredIn(RpcSchema schema, MessageDescriptor message) =>
+        TypeIn(schema, message).Extensions
+            .Where(field => IsForApplications(message.FullName, field.Number));
+
     /// <summary>Reads the extensions that a schema declares, and passes over all else.</summary>
     /// <param name="received">The header, or the exception.</param>
     /// <param name="schema">The schema, or null.</param>
