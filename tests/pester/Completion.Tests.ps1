@@ -132,6 +132,7 @@ service Others {
         $line = $Command
         if ($given.ContainsKey('Schema') -and $Parameter -notin 'Schema', 'Connection') { $line += ' -Schema $completionSchema' }
         if ($given.ContainsKey('Method') -and $Parameter -ne 'Method') { $line += ' -Method hostile.Things/exit' }
+        if ($Parameter -eq 'Extension') { $line = $line.Replace('$completionSchema', (Join-Path $TestProtos extended.proto)) }
         if ($Command -like 'ConvertTo-*' -and $Parameter -eq 'InputObject') { $line += ' -Type hostile.Request' }
 
         $offered = Complete "$line -$Parameter "
