@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
@@ -136,7 +135,6 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     /// <param name="text">The text.</param>
     protected object OfText(FieldLayout field, GeneratedType? type, string text)
     {
-        string? problem;
         switch (field.Kind)
         {
             case RpcFieldKind.String:
@@ -150,8 +148,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
                 ReadTextInto(message, text);
                 return message.Message;
             default:
-                problem = ScalarReader.ReadScalar(field, text, out ulong bits);
-                return problem is null ? ScalarValue.Box(field.Kind, bits) : throw Invalid(text, problem);
+                return ScalarValue.Box(field.Kind, ScalarOfText(field, text));
         }
     }
 
@@ -171,15 +168,13 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     /// <summary>Sets a field to what a text stands for, or adds it to a list.</summary>
     protected void StoreText(in MessageTarget message, FieldLayout field, string text)
     {
-        object value = OfText(field, message.ClassOf(field), text);
-        if (value is string or byte[] or IMessage)
+        if (field.IsMessage || field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes)
         {
-            message.Store(field, value);
+            message.Store(field, OfText(field, message.ClassOf(field), text));
         }
         else
         {
-            ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
-            message.Store(field, bits);
+            message.Store(field, ScalarOfText(field, text));
         }
     }
 
@@ -216,6 +211,11 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         any.Store(any.Layout.Fields[0], typeUrl);
         any.Store(any.Layout.Fields[1], ((DynamicMessage)inner.Message).ToByteArray());
     }
+
+    private ulong ScalarOfText(FieldLayout field, string text) =>
+        ScalarReader.ReadScalar(field, text, out ulong bits) is { } problem
+            ? throw Invalid(text, problem)
+            : bits;
 
     private void Note(in MessageTarget message)
     {

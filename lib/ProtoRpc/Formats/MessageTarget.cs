@@ -10,7 +10,7 @@ namespace ProtoRpc.Formats;
 /// until <see cref="Complete"/>.</remarks>
 internal readonly struct MessageTarget
 {
-    private readonly GeneratedType? _class;
+    private readonly GeneratedProperties? _class;
     private readonly DynamicMessage? _dynamic;
 
     /// <summary>A dynamic message.</summary>
@@ -21,15 +21,15 @@ internal readonly struct MessageTarget
 
     /// <summary>An empty message of a generated class.</summary>
     public MessageTarget(IMessage message, GeneratedType type)
-        : this(message, type.HasAllProperties ? null : new DynamicMessage(type.Layout), type)
+        : this(message, type.Properties.AreAll ? null : new DynamicMessage(type.Layout), type.Properties)
     {
     }
 
-    private MessageTarget(IMessage message, DynamicMessage? dynamic, GeneratedType? type)
+    private MessageTarget(IMessage message, DynamicMessage? dynamic, GeneratedProperties? properties)
     {
         Message = message;
         _dynamic = dynamic;
-        _class = type;
+        _class = properties;
     }
 
     /// <summary>The message itself.</summary>
@@ -52,7 +52,7 @@ internal readonly struct MessageTarget
             return new MessageTarget(type.New(), type);
         }
         DynamicMessage dynamic = new(layout);
-        return new MessageTarget(dynamic, dynamic, type);
+        return new MessageTarget(dynamic, dynamic, type?.Properties);
     }
 
     /// <summary>The class of the messages that a field holds; of a map, how its entries are read. Null where
@@ -66,7 +66,7 @@ internal readonly struct MessageTarget
     /// <summary>Sets a scalar, or adds it to a list.</summary>
     public void Store(FieldLayout field, ulong bits)
     {
-        if (_class?.Property(field) is { } property)
+        if (_class?.Of(field) is { } property)
         {
             property.Put(Message, bits);
         }
@@ -83,7 +83,7 @@ internal readonly struct MessageTarget
     /// <summary>Sets text, bytes or a message, or adds it to a list.</summary>
     public void Store(FieldLayout field, object value)
     {
-        if (_class?.Property(field) is { } property)
+        if (_class?.Of(field) is { } property)
         {
             property.Put(Message, value);
         }
@@ -102,7 +102,7 @@ internal readonly struct MessageTarget
     /// <returns>False where the key is there already, and the entry is not to be replaced.</returns>
     public bool StoreEntry(FieldLayout field, object key, object value, bool replaces)
     {
-        if (_class?.Property(field) is GeneratedMap property)
+        if (_class?.Of(field) is GeneratedMap property)
         {
             return property.PutEntry(Message, key, value, replaces);
         }

@@ -9,7 +9,6 @@ namespace ProtoRpc.Formats.Generated;
 /// <remarks>Found when a message of the class is first read; safe for many threads.</remarks>
 internal sealed class GeneratedProperties
 {
-    private readonly MessageLayout _layout;
     private readonly GeneratedField?[] _fields;
     private readonly GeneratedType?[] _held;
     private readonly OneofDescriptor?[] _oneofs;
@@ -18,27 +17,33 @@ internal sealed class GeneratedProperties
     /// <param name="fields">Its fields by their index; null of an entry.</param>
     public GeneratedProperties(GeneratedType type, GeneratedField?[]? fields)
     {
-        _layout = type.Layout;
+        Layout = type.Layout;
         FieldDescriptor?[] known = Array.ConvertAll(
-            _layout.Fields, field => type.Descriptor.FindFieldByNumber(field.Info.Number));
-        _held = Array.ConvertAll(_layout.Fields, field => HeldBy(field, known[field.Index]));
+            Layout.Fields, field => type.Descriptor.FindFieldByNumber(field.Info.Number));
+        _held = Array.ConvertAll(Layout.Fields, field => HeldBy(field, known[field.Index]));
         _oneofs = Array.ConvertAll(
             known, field => field is { IsExtension: false } ? field.RealContainingOneof : null);
         _fields = Array.ConvertAll(
-            _layout.Fields, field => CanFill(field, known[field.Index]) ? fields?[field.Index] : null);
+            Layout.Fields, field => CanFill(field, known[field.Index]) ? fields?[field.Index] : null);
         AreAll = Array.TrueForAll(_fields, field => field is not null);
     }
+
+    public MessageLayout Layout { get; }
 
     /// <summary>Whether all fields have a property.</summary>
     public bool AreAll { get; }
 
+    /// <summary>How a field is set; null where the class has no property for it.</summary>
     public GeneratedField? Of(FieldLayout field) => _fields[field.Index];
 
+    /// <summary>The class of the messages that a field holds; of a map, how its entries are read. Null where
+    /// they are dynamic.</summary>
     public GeneratedType? Held(FieldLayout field) => _held[field.Index];
 
+    /// <summary>The member of a field's oneof that is set.</summary>
     public FieldLayout? ChosenOf(IMessage message, FieldLayout field) =>
         _oneofs[field.Index]?.Accessor.GetCaseFieldDescriptor(message) is { } chosen
-            ? _layout.Find(chosen.FieldNumber)
+            ? Layout.Find(chosen.FieldNumber)
             : null;
 
     private static GeneratedType? HeldBy(FieldLayout field, FieldDescriptor? known)
@@ -67,7 +72,7 @@ internal sealed class GeneratedProperties
             return GeneratedFields.IsWrapped(known) || _held[field.Index] is not null;
         }
         return !field.Value.IsMessage || (_held[field.Index] is { } entry
-            && (entry.Held(field.Value) is not null
+            && (entry.Properties.Held(field.Value) is not null
                 || GeneratedFields.IsWrapped(known.MessageType.FindFieldByNumber(2))));
     }
 }

@@ -99,20 +99,8 @@ internal sealed class GeneratedType
     /// <summary>Whether there is a class, which entries of maps do not have.</summary>
     public bool CanMake => _new is not null;
 
-    /// <summary>Whether readers set all fields by properties.</summary>
-    public bool HasAllProperties => Properties.AreAll;
-
-    private GeneratedProperties Properties => _properties ??= new GeneratedProperties(this, _fields);
-
-    /// <summary>How a reader sets a field; null where the class has no property for it.</summary>
-    public GeneratedField? Property(FieldLayout field) => Properties.Of(field);
-
-    /// <summary>The class of the messages that a field holds; of a map, how its entries are read. Null where
-    /// they are dynamic.</summary>
-    public GeneratedType? Held(FieldLayout field) => Properties.Held(field);
-
-    /// <summary>The member of a field's oneof that is set.</summary>
-    public FieldLayout? ChosenOf(IMessage message, FieldLayout field) => Properties.ChosenOf(message, field);
+    /// <summary>How readers fill messages of it.</summary>
+    public GeneratedProperties Properties => _properties ??= new GeneratedProperties(this, _fields);
 
     /// <summary>An empty generated message.</summary>
     public IMessage New() => (IMessage)_new!.Invoke();

@@ -136,7 +136,7 @@ internal sealed partial class JsonMessageReader(
     private void ReadMap(ref Utf8JsonReader reader, in MessageTarget message, FieldLayout field, int depth)
     {
         Expect(ref reader, JsonTokenType.StartObject, field.Info.FullName, "an object");
-        GeneratedType? type = message.ClassOf(field)?.Held(field.Value);
+        GeneratedType? type = message.ClassOf(field)?.Properties.Held(field.Value);
         while (NextName(ref reader))
         {
             object key = ReadKey(ref reader, field.Key);
@@ -274,14 +274,17 @@ internal sealed partial class JsonMessageReader(
         {
             throw Invalid(ref reader, $"is not a number, which {field.Info.FullName} needs.");
         }
-        string text = reader.GetString()!;
-        if (field.Kind is RpcFieldKind.Double or RpcFieldKind.Float && SpecialOf(text) is { } special)
+        if (field.Kind is RpcFieldKind.Double or RpcFieldKind.Float
+            && SpecialOf(reader.GetString()!) is { } special)
         {
             return field.Kind == RpcFieldKind.Double
                 ? ScalarValue.Of(special)
                 : ScalarValue.Of((float)special);
         }
-        return JsonNumber.Read(field, Encoding.UTF8.GetBytes(text), out ulong quoted) is { } wrong
+        ReadOnlySpan<byte> text = reader.ValueIsEscaped
+            ? Encoding.UTF8.GetBytes(reader.GetString()!)
+            : BytesOf(ref reader);
+        return JsonNumber.Read(field, text, out ulong quoted) is { } wrong
             ? throw Invalid(ref reader, wrong)
             : quoted;
     }

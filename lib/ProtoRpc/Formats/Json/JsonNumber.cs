@@ -1,3 +1,4 @@
+using System.Buffers.Text;
 using System.Globalization;
 using ProtoRpc.Messages;
 
@@ -33,17 +34,30 @@ internal static class JsonNumber
                 bits = ScalarValue.Of(single);
                 return float.IsFinite(single) ? null : "does not fit into float.";
             default:
-                (Int128 min, Int128 max) = RangeOf(field.Kind);
-                string typeName = field.Info.TypeName;
-                if (!TryReadWhole(text, out Int128 whole))
-                {
-                    return $"is not a whole number; {typeName} takes numbers from {min} to {max}.";
-                }
-                bits = unchecked((ulong)whole);
-                return whole >= min && whole <= max
-                    ? null
-                    : $"does not fit into {typeName}, which takes numbers from {min} to {max}.";
+                return ReadWhole(field, text, out bits);
         }
+    }
+
+    private static string? ReadWhole(FieldLayout field, ReadOnlySpan<byte> text, out ulong bits)
+    {
+        (Int128 min, Int128 max) = RangeOf(field.Kind);
+
+        // Nearly all numbers are a few digits.
+        Int128 whole;
+        if (IsNumber(text) && Utf8Parser.TryParse(text, out long plain, out int length)
+            && length == text.Length)
+        {
+            whole = plain;
+        }
+        else if (!TryReadWhole(text, out whole))
+        {
+            bits = 0;
+            return $"is not a whole number; {field.Info.TypeName} takes numbers from {min} to {max}.";
+        }
+        bits = unchecked((ulong)whole);
+        return whole >= min && whole <= max
+            ? null
+            : $"does not fit into {field.Info.TypeName}, which takes numbers from {min} to {max}.";
     }
 
     private static bool IsNumber(ReadOnlySpan<byte> text) => text is [>= (byte)'0' and <= (byte)'9', ..] or

@@ -173,7 +173,7 @@ internal sealed partial class TextMessageReader(
         object key = entry.Has(field.Key) ? entry.Get(field.Key.Info)! : DefaultOf(field.Key, null);
         object value = entry.Has(field.Value)
             ? entry.Get(field.Value.Info)!
-            : DefaultOf(field.Value, type?.Held(field.Value));
+            : DefaultOf(field.Value, type?.Properties.Held(field.Value));
         message.StoreEntry(field, key, value, replaces: true);
     }
 

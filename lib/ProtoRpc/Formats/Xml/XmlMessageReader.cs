@@ -147,7 +147,7 @@ internal sealed class XmlMessageReader(
 
     private void ReadEntry(in MessageTarget message, FieldLayout field, int depth)
     {
-        GeneratedType? type = message.ClassOf(field)?.Held(field.Value);
+        GeneratedType? type = message.ClassOf(field)?.Properties.Held(field.Value);
         object? key = null;
         object? value = null;
         CheckAttributes();
