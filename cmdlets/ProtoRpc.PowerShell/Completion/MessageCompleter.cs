@@ -5,14 +5,15 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc;
 
-/// <summary>Offers the method's whole request as a hashtable, ready to be filled in.</summary>
+/// <summary>Offers a whole message as a hashtable, ready to be filled in: one of the given type, or the
+/// method's request.</summary>
 public sealed class MessageCompleter : RpcCompleter
 {
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => RequestTypes(bound)
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Types(bound)
         .Select(type => Candidate.OfScript(
             ScriptLiteral.Of(ShellMapper.Create(asHashtable: true).Template(type)), type.FullName));
 
-    internal override TableShape? TableOf(IDictionary bound) => TableShape.OfMessage(RequestTypes(bound));
+    internal override TableShape? TableOf(IDictionary bound) => TableShape.OfMessage(Types(bound));
 
     /// <summary>The types of the requests of all methods of a name.</summary>
     internal static IEnumerable<RpcMessageInfo> RequestTypes(IEnumerable<RpcSchema> schemas, string name) =>
@@ -22,8 +23,13 @@ public sealed class MessageCompleter : RpcCompleter
             .Where(method => IsNamed(method, name.TrimStart('/', '.')))
             .Select(method => method.RequestType);
 
-    private static IEnumerable<RpcMessageInfo> RequestTypes(IDictionary bound) =>
-        Unwrap(bound["Method"]) is string name ? RequestTypes(SchemasOf(bound), name) : [];
+    private static IEnumerable<RpcMessageInfo> Types(IDictionary bound) =>
+        Unwrap(bound["Type"]) is string type
+            ? SchemasOf(bound)
+                .SelectMany(schema => schema.Messages)
+                .Where(message => type.Equals(message.FullName, StringComparison.OrdinalIgnoreCase)
+                    || type.Equals(message.Name, StringComparison.OrdinalIgnoreCase))
+            : Unwrap(bound["Method"]) is string name ? RequestTypes(SchemasOf(bound), name) : [];
 
     private static bool IsNamed(RpcMethodInfo method, string name) =>
         name.Equals(method.Name, StringComparison.OrdinalIgnoreCase)

@@ -19,7 +19,7 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
     [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
     [AllowNull]
     [AllowEmptyCollection]
-    [ArgumentCompleter(typeof(TypedMessageCompleter))]
+    [ArgumentCompleter(typeof(MessageCompleter))]
     public override object? InputObject
     {
         get => base.InputObject;
