@@ -1,5 +1,5 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
+using ProtoRpc.Tests.Server;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -11,20 +11,7 @@ public static class CallActivityTests
     [InlineData("grpc://127.0.0.1:0", "grpc")]
     public static void A_call_is_part_of_what_its_traceparent_names(string endpoint, string system)
     {
-        ConcurrentQueue<Activity> ended = new();
-        using ActivityListener listener = new()
-        {
-            ShouldListenTo = source => source.Name == RpcDiagnostics.ActivitySourceName,
-            Sample = (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllData,
-            ActivityStopped = activity =>
-            {
-                if (activity.Kind == ActivityKind.Server)
-                {
-                    ended.Enqueue(activity);
-                }
-            },
-        };
-        ActivitySource.AddActivityListener(listener);
+        using TelemetryLog log = new();
         ActivityTraceId trace = ActivityTraceId.CreateRandom();
         using WordsServer server = new(endpoint);
         using RpcClient client = server.Connect();
@@ -37,8 +24,9 @@ public static class CallActivityTests
             });
 
         // The client may have the reply before the server has ended the call.
-        Assert.True(SpinWait.SpinUntil(() => ended.Any(a => a.TraceId == trace), TimeSpan.FromSeconds(10)));
-        Activity activity = Assert.Single(ended, a => a.TraceId == trace);
+        Assert.True(SpinWait.SpinUntil(
+            () => log.Served.Any(a => a.TraceId == trace), TimeSpan.FromSeconds(10)));
+        Activity activity = Assert.Single(log.Served, a => a.TraceId == trace);
         Assert.Equal("streams.Words/Say", activity.DisplayName);
         Assert.Equal("00f067aa0ba902b7", activity.ParentSpanId.ToString());
         Assert.Equal(system, activity.GetTagItem("rpc.system.name"));

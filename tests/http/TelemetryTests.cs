@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using ProtoRpc.Tests.Server;
 
 namespace ProtoRpc.Http.Tests;
 

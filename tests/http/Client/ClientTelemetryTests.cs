@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using ProtoRpc.Tests.Server;
 using Shop;
 
 namespace ProtoRpc.Http.Tests.Client;

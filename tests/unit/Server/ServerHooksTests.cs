@@ -90,8 +90,7 @@ public static class ServerHooksTests
     [Fact]
     public static void A_call_is_an_activity_that_is_part_of_the_callers()
     {
-        ConcurrentQueue<Activity> ended = new();
-        using ActivityListener listener = Listen(ended);
+        using TelemetryLog log = new();
         ActivityTraceId trace = ActivityTraceId.CreateRandom();
         Activity? current = null;
         using RpcServer server = RpcServer.Create(EchoServer.Schema, "calls.Echo")
@@ -109,7 +108,7 @@ public static class ServerHooksTests
             Headers = new RpcMetadata { { "traceparent", $"00-{trace}-00f067aa0ba902b7-01" } },
         });
 
-        Activity activity = Assert.Single(ended, a => a.TraceId == trace);
+        Activity activity = Assert.Single(log.Served, a => a.TraceId == trace);
         Assert.Same(activity, current);
         Assert.Equal("calls.Echo/Say", activity.DisplayName);
         Assert.Equal("00f067aa0ba902b7", activity.ParentSpanId.ToString());
@@ -126,8 +125,7 @@ public static class ServerHooksTests
     [InlineData("Say", "NOT_FOUND", false)]
     public static void The_activity_of_a_call_that_fails_says_how(string method, string status, bool isFault)
     {
-        ConcurrentQueue<Activity> ended = new();
-        using ActivityListener listener = Listen(ended);
+        using TelemetryLog log = new();
         ActivityTraceId trace = ActivityTraceId.CreateRandom();
         using RpcServer server = RpcServer.Create(EchoServer.Schema, "calls.Echo")
             .Handle("Fail", (_, _) => throw new InvalidOperationException("no disk"))
@@ -141,7 +139,7 @@ public static class ServerHooksTests
             Headers = new RpcMetadata { { "traceparent", $"00-{trace}-00f067aa0ba902b7-01" } },
         }));
 
-        Activity activity = Assert.Single(ended, a => a.TraceId == trace);
+        Activity activity = Assert.Single(log.Served, a => a.TraceId == trace);
         Assert.Equal(status, activity.GetTagItem("rpc.response.status_code"));
         Assert.Equal(isFault ? status : null, activity.GetTagItem("error.type"));
         Assert.Equal(isFault ? ActivityStatusCode.Error : ActivityStatusCode.Unset, activity.Status);
@@ -153,8 +151,7 @@ public static class ServerHooksTests
     [InlineData("ff-00000000000000000000000000000000-0000000000000000-01")]
     public static void A_trace_parent_that_is_malformed_is_no_parent(string parent)
     {
-        ConcurrentQueue<Activity> ended = new();
-        using ActivityListener listener = Listen(ended);
+        using TelemetryLog log = new();
         using RpcServer server = EchoServer.Start(RpcTransport.Local);
         using RpcClient client = EchoServer.Connect(server);
         string name = server.Endpoints[0].Name;
@@ -164,15 +161,14 @@ public static class ServerHooksTests
             Headers = new RpcMetadata { { "traceparent", parent } },
         });
 
-        Activity activity = Assert.Single(ended, a => a.GetTagItem("server.address") as string == name);
+        Activity activity = Assert.Single(log.Served, a => a.GetTagItem("server.address") as string == name);
         Assert.Equal(default, activity.ParentSpanId);
     }
 
     [Fact]
     public static void What_was_current_when_the_server_began_to_listen_is_no_part_of_its_calls()
     {
-        ConcurrentQueue<Activity> ended = new();
-        using ActivityListener listener = Listen(ended);
+        using TelemetryLog log = new();
         using Activity host = new Activity("start").Start();
         using RpcServer server = EchoServer.Start(RpcTransport.Local);
         using RpcClient client = EchoServer.Connect(server);
@@ -181,7 +177,7 @@ public static class ServerHooksTests
 
         client.Invoke<EchoReply>("Say", Hello);
 
-        Activity activity = Assert.Single(ended, a => a.GetTagItem("server.address") as string == name);
+        Activity activity = Assert.Single(log.Served, a => a.GetTagItem("server.address") as string == name);
         Assert.NotEqual(host.TraceId, activity.TraceId);
     }
 
@@ -229,23 +225,5 @@ public static class ServerHooksTests
                 $"dcerpc {Interface} OK ",
             ],
             seen);
-    }
-
-    private static ActivityListener Listen(ConcurrentQueue<Activity> ended)
-    {
-        ActivityListener listener = new()
-        {
-            ShouldListenTo = source => source.Name == RpcDiagnostics.ActivitySourceName,
-            Sample = (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllData,
-            ActivityStopped = activity =>
-            {
-                if (activity.Kind == ActivityKind.Server)
-                {
-                    ended.Enqueue(activity);
-                }
-            },
-        };
-        ActivitySource.AddActivityListener(listener);
-        return listener;
     }
 }

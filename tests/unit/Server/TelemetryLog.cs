@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
 
-namespace ProtoRpc.Http.Tests;
+namespace ProtoRpc.Tests.Server;
 
 /// <summary>Listens to what ProtoRpc reports in this process: that of other tests, too.</summary>
 internal sealed class TelemetryLog : IDisposable
@@ -36,6 +36,9 @@ internal sealed class TelemetryLog : IDisposable
 
     /// <summary>The activities that have stopped, in the order of their ends.</summary>
     public IEnumerable<Activity> Activities => _activities;
+
+    /// <summary>Those of servers.</summary>
+    public IEnumerable<Activity> Served => _activities.Where(activity => activity.Kind == ActivityKind.Server);
 
     public IEnumerable<Measurement> Measured => _measured;
 
