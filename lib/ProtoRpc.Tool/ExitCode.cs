@@ -17,3 +17,28 @@ internal static class ExitCode
     /// <summary>The exit code of a call that ended with a status: 64 and the status, so 65 to 80.</summary>
     public static int OfCall(RpcStatusCode code) => StatusBase + (int)code;
 }
+
+/// <summary>What was written on the command line does not fit together;
+/// the message says what would.</summary>
+internal sealed class UsageException(string message, Exception? innerException = null)
+    : Exception(message, innerException);
+
+/// <summary>A connection or call that failed,
+/// told apart from what went wrong before anything was sent.</summary>
+internal sealed class CallFailedException(RpcException cause) : Exception(cause.Message, cause)
+{
+    public RpcStatusCode Code { get; } = cause.Code;
+
+    /// <summary>Runs what talks to the server.</summary>
+    public static T Guard<T>(Func<T> talk)
+    {
+        try
+        {
+            return talk();
+        }
+        catch (RpcException e)
+        {
+            throw new CallFailedException(e);
+        }
+    }
+}

@@ -1,6 +1,9 @@
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Routing.Patterns;
+using Microsoft.Extensions.FileProviders;
+using Microsoft.Extensions.Primitives;
 
 namespace ProtoRpc.Hosting.Application;
 
@@ -48,4 +51,12 @@ internal static class MappedRoutes
         RoutePatternFactory.Segment(RoutePatternFactory.ParameterPart(
             Rest, @default: null, RoutePatternParameterKind.CatchAll)),
     ]);
+}
+
+/// <summary>Marks routes that have a server: a source of no endpoints.</summary>
+internal sealed class MapMark : EndpointDataSource
+{
+    public override IReadOnlyList<Endpoint> Endpoints => [];
+
+    public override IChangeToken GetChangeToken() => NullChangeToken.Singleton;
 }

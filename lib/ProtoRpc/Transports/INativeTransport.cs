@@ -16,3 +16,21 @@ internal interface INativeTransport
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled, PermissionDenied.</exception>
     TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation);
 }
+
+/// <summary>A bound endpoint that gives connections.</summary>
+internal abstract class TransportListener : IDisposable
+{
+    /// <summary>The endpoint as bound.</summary>
+    public abstract RpcEndpoint Endpoint { get; }
+
+    /// <summary>The endpoint as bind_ack names it.</summary>
+    public abstract string SecondaryAddress { get; }
+
+    /// <summary>Waits for the next connection.</summary>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    /// <exception cref="ObjectDisposedException">The listener was disposed.</exception>
+    public abstract ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation);
+
+    /// <summary>Closes the endpoint; accepted connections live on.</summary>
+    public abstract void Dispose();
+}
