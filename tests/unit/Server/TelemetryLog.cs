@@ -38,7 +38,8 @@ internal sealed class TelemetryLog : IDisposable
     public IEnumerable<Activity> Activities => _activities;
 
     /// <summary>Those of servers.</summary>
-    public IEnumerable<Activity> Served => _activities.Where(activity => activity.Kind == ActivityKind.Server);
+    public IEnumerable<Activity> Served =>
+        _activities.Where(activity => activity.Kind == ActivityKind.Server);
 
     public IEnumerable<Measurement> Measured => _measured;
 
