@@ -1,6 +1,4 @@
 using System.Buffers;
-using System.Text.Encodings.Web;
-using System.Text.Json;
 using ProtoRpc.Formats.Generated;
 
 namespace ProtoRpc.Formats.Json;
@@ -13,16 +11,7 @@ internal sealed class JsonFormat(FormatRow row) : MessageFormat(row)
     private protected override void WriteMessage(
         DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options)
     {
-        JsonWriterOptions writing = new()
-        {
-            // What it leaves as it is needs no escapes outside of HTML.
-            Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
-            Indented = options.Indented,
-            NewLine = "\n",
-            SkipValidation = true,
-            MaxDepth = JsonMessageReader.MaxJsonDepth,
-        };
-        using Utf8JsonWriter writer = new(output, writing);
+        using JsonTextWriter writer = new(output, options.Indented);
         new JsonMessageWriter(writer, message.Type, views, options).Write(message, 0);
         writer.Flush();
     }

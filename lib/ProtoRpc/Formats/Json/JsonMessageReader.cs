@@ -22,6 +22,9 @@ internal sealed partial class JsonMessageReader(
 
     private readonly ReadOnlySequence<byte> _json = json;
     private long _offset;
+
+    // Of the message that was read last: the next in a list has the same.
+    private JsonNames _names = JsonNames.None;
     private string? _where;
 
     // Lines are only counted when there is an error.
@@ -72,13 +75,15 @@ internal sealed partial class JsonMessageReader(
     private void ReadFields(ref Utf8JsonReader reader, in MessageTarget message, int depth, bool inAny)
     {
         MessageLayout layout = message.Layout;
-        JsonNames names = JsonNames.Of(layout);
+        JsonNames names = _names.Layout == layout ? _names : _names = JsonNames.Of(layout);
         SeenFields seen = new(layout.Fields.Length);
         bool typeSeen = !inAny;
+        int next = 0;
         while (NextName(ref reader))
         {
             FieldLayout? field = names.Find(
-                reader.ValueIsEscaped ? Encoding.UTF8.GetBytes(reader.GetString()!) : BytesOf(ref reader));
+                reader.ValueIsEscaped ? Encoding.UTF8.GetBytes(reader.GetString()!) : BytesOf(ref reader),
+                ref next);
             if (field is null)
             {
                 if (!typeSeen && reader.ValueTextEquals("@type"u8))
@@ -274,28 +279,24 @@ internal sealed partial class JsonMessageReader(
         {
             throw Invalid(ref reader, $"is not a number, which {field.Info.FullName} needs.");
         }
-        if (field.Kind is RpcFieldKind.Double or RpcFieldKind.Float
-            && SpecialOf(reader.GetString()!) is { } special)
+        ReadOnlySpan<byte> text =
+            reader.ValueIsEscaped ? Encoding.UTF8.GetBytes(reader.GetString()!) : BytesOf(ref reader);
+        if (field.Kind is RpcFieldKind.Double or RpcFieldKind.Float && SpecialOf(text) is { } special)
         {
             return field.Kind == RpcFieldKind.Double
                 ? ScalarValue.Of(special)
                 : ScalarValue.Of((float)special);
         }
-        ReadOnlySpan<byte> text = reader.ValueIsEscaped
-            ? Encoding.UTF8.GetBytes(reader.GetString()!)
-            : BytesOf(ref reader);
         return JsonNumber.Read(field, text, out ulong quoted) is { } wrong
             ? throw Invalid(ref reader, wrong)
             : quoted;
     }
 
-    private static double? SpecialOf(string text) => text switch
-    {
-        "NaN" => ScalarValue.NaN,
-        "Infinity" => double.PositiveInfinity,
-        "-Infinity" => double.NegativeInfinity,
-        _ => null,
-    };
+    private static double? SpecialOf(ReadOnlySpan<byte> text) =>
+        text.SequenceEqual("NaN"u8) ? ScalarValue.NaN
+        : text.SequenceEqual("Infinity"u8) ? double.PositiveInfinity
+        : text.SequenceEqual("-Infinity"u8) ? double.NegativeInfinity
+        : null;
 
     private bool TryReadEnum(ref Utf8JsonReader reader, FieldLayout field, out ulong bits)
     {

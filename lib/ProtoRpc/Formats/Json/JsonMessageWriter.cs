@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using System.Text.Json;
 using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
@@ -8,12 +7,15 @@ namespace ProtoRpc.Formats.Json;
 
 /// <summary>One run of writing a message as ProtoJSON.</summary>
 internal sealed class JsonMessageWriter(
-    Utf8JsonWriter writer, RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
+    JsonTextWriter writer, RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
     : FormatWriter(root, views, options)
 {
     private const string NullValue = "google.protobuf.NullValue";
 
-    private readonly Utf8JsonWriter _writer = writer;
+    private readonly JsonTextWriter _writer = writer;
+
+    // Of the message that was written last: the next in a list has the same.
+    private JsonNames _names = JsonNames.None;
 
     public void Write(DynamicMessage message, int depth)
     {
@@ -22,9 +24,9 @@ internal sealed class JsonMessageWriter(
         switch (message.Layout.WellKnown)
         {
             case WellKnownType.None:
-                _writer.WriteStartObject();
+                _writer.WriteStart((byte)'{');
                 WriteFields(message, depth);
-                _writer.WriteEndObject();
+                _writer.WriteEnd((byte)'}');
                 break;
             case WellKnownType.Wrapper:
                 WriteSingle(message, fields[0], depth);
@@ -43,7 +45,7 @@ internal sealed class JsonMessageWriter(
                 WriteAny(message, depth);
                 break;
             default:
-                _writer.WriteStringValue(
+                _writer.WriteString(
                     WellKnownText.TryWrite(message, out string? text, out string? problem)
                     ? text
                     : throw Invalid(problem));
@@ -60,7 +62,7 @@ internal sealed class JsonMessageWriter(
 
     private void WriteFields(DynamicMessage message, int depth)
     {
-        JsonNames names = JsonNames.Of(message.Layout);
+        JsonNames names = _names.Layout == message.Layout ? _names : _names = JsonNames.Of(message.Layout);
         foreach (FieldLayout field in message.Layout.Shown)
         {
             WriteField(message, field, names, depth);
@@ -78,7 +80,7 @@ internal sealed class JsonMessageWriter(
             return;
         }
         Path.PushField(field.Info.Name);
-        _writer.WritePropertyName(names.For(field, Options.UseProtoNames));
+        _writer.WriteName(names.For(field, Options.UseProtoNames));
         if (field.IsMap)
         {
             WriteMap(field, message.References[field.Slot] as OrderedDictionary<object, object>, depth);
@@ -107,16 +109,16 @@ internal sealed class JsonMessageWriter(
                 Write(child, depth + 1);
                 break;
             case byte[] bytes:
-                _writer.WriteBase64StringValue(bytes);
+                _writer.WriteBase64(bytes);
                 break;
             case string text:
-                _writer.WriteStringValue(text);
+                _writer.WriteString(text);
                 break;
             case IMessage generated:
                 WriteGenerated(field.Message, generated, depth + 1);
                 break;
             default:
-                _writer.WriteStringValue("");
+                _writer.WriteString("");
                 break;
         }
     }
@@ -126,16 +128,16 @@ internal sealed class JsonMessageWriter(
         switch (field.Kind)
         {
             case RpcFieldKind.Bool:
-                _writer.WriteBooleanValue(bits != 0);
+                _writer.WriteRaw(bits != 0 ? "true"u8 : "false"u8);
                 break;
             case RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64:
-                WriteQuoted((long)bits);
+                _writer.WriteQuotedNumber((long)bits);
                 break;
             case RpcFieldKind.UInt64 or RpcFieldKind.Fixed64:
-                WriteQuoted(bits);
+                _writer.WriteQuotedNumber(bits);
                 break;
             case RpcFieldKind.UInt32 or RpcFieldKind.Fixed32:
-                _writer.WriteNumberValue((uint)bits);
+                _writer.WriteNumber((uint)bits);
                 break;
             case RpcFieldKind.Double:
                 WriteDouble(ScalarValue.ToDouble(bits));
@@ -147,20 +149,9 @@ internal sealed class JsonMessageWriter(
                 WriteEnum(field, (int)bits);
                 break;
             default:
-                _writer.WriteNumberValue((int)bits);
+                _writer.WriteNumber((int)bits);
                 break;
         }
-    }
-
-    // JSON's numbers are doubles to many readers, which do not hold 64 bits.
-    private void WriteQuoted<T>(T value)
-        where T : IUtf8SpanFormattable
-    {
-        Span<byte> text = stackalloc byte[24];
-        text[0] = (byte)'"';
-        value.TryFormat(text[1..], out int length, default, null);
-        text[length + 1] = (byte)'"';
-        _writer.WriteRawValue(text[..(length + 2)], skipInputValidation: true);
     }
 
     private void WriteDouble(double value)
@@ -168,15 +159,15 @@ internal sealed class JsonMessageWriter(
         if (value == 0 && double.IsNegative(value))
         {
             // Without a fraction many readers take it for the integer, which has no sign.
-            _writer.WriteRawValue("-0.0"u8, skipInputValidation: true);
+            _writer.WriteRaw("-0.0"u8);
         }
         else if (double.IsFinite(value))
         {
-            _writer.WriteNumberValue(value);
+            _writer.WriteNumber(value);
         }
         else
         {
-            _writer.WriteStringValue(double.IsNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+            _writer.WriteString(double.IsNaN(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
         }
     }
 
@@ -184,7 +175,7 @@ internal sealed class JsonMessageWriter(
     {
         if (float.IsFinite(value) && value != 0)
         {
-            _writer.WriteNumberValue(value);
+            _writer.WriteNumber(value);
         }
         else
         {
@@ -196,21 +187,21 @@ internal sealed class JsonMessageWriter(
     {
         if (field.Enum!.FullName == NullValue)
         {
-            _writer.WriteNullValue();
+            _writer.WriteRaw("null"u8);
         }
         else if (field.Enum.FindName(number) is { } name)
         {
-            _writer.WriteStringValue(name);
+            _writer.WriteString(name);
         }
         else
         {
-            _writer.WriteNumberValue(number);
+            _writer.WriteNumber(number);
         }
     }
 
     private void WriteList(FieldLayout field, object? list, int depth)
     {
-        _writer.WriteStartArray();
+        _writer.WriteStart((byte)'[');
         switch (list)
         {
             case List<DynamicMessage> messages:
@@ -222,10 +213,10 @@ internal sealed class JsonMessageWriter(
                 }
                 break;
             case List<string> texts:
-                texts.ForEach(_writer.WriteStringValue);
+                texts.ForEach(_writer.WriteString);
                 break;
             case List<byte[]> values:
-                values.ForEach(bytes => _writer.WriteBase64StringValue(bytes));
+                values.ForEach(bytes => _writer.WriteBase64(bytes));
                 break;
             case List<int> numbers:
                 WriteScalars(field, numbers, ScalarValue.Of);
@@ -257,7 +248,7 @@ internal sealed class JsonMessageWriter(
                 }
                 break;
         }
-        _writer.WriteEndArray();
+        _writer.WriteEnd((byte)']');
     }
 
     private void WriteScalars<T>(FieldLayout field, List<T> list, Func<T, ulong> toBits)
@@ -270,11 +261,11 @@ internal sealed class JsonMessageWriter(
 
     private void WriteMap(FieldLayout field, OrderedDictionary<object, object>? map, int depth)
     {
-        _writer.WriteStartObject();
+        _writer.WriteStart((byte)'{');
         foreach ((object key, object value) in map ?? [])
         {
             Path.PushKey(key);
-            _writer.WritePropertyName(ScalarText.OfKey(key));
+            _writer.WriteName(ScalarText.OfKey(key));
             switch (value)
             {
                 case DynamicMessage child:
@@ -282,10 +273,10 @@ internal sealed class JsonMessageWriter(
                     Write(child, depth + 2);
                     break;
                 case string text:
-                    _writer.WriteStringValue(text);
+                    _writer.WriteString(text);
                     break;
                 case byte[] bytes:
-                    _writer.WriteBase64StringValue(bytes);
+                    _writer.WriteBase64(bytes);
                     break;
                 case IMessage generated:
                     WriteGenerated(field.Value.Message, generated, depth + 2);
@@ -297,7 +288,7 @@ internal sealed class JsonMessageWriter(
             }
             Path.Pop();
         }
-        _writer.WriteEndObject();
+        _writer.WriteEnd((byte)'}');
     }
 
     private void WriteValue(DynamicMessage message, int depth)
@@ -306,7 +297,7 @@ internal sealed class JsonMessageWriter(
         FieldLayout? chosen = message.ChosenOf(fields[0].CaseSlot);
         if (chosen is null)
         {
-            _writer.WriteNullValue();
+            _writer.WriteRaw("null"u8);
         }
         else if (chosen.Kind == RpcFieldKind.Double &&
             !double.IsFinite(ScalarValue.ToDouble(message.Scalars[chosen.Slot])))
@@ -322,14 +313,15 @@ internal sealed class JsonMessageWriter(
     private void WriteAny(DynamicMessage any, int depth)
     {
         string typeUrl = any.References[any.Layout.Fields[0].Slot] as string ?? "";
-        _writer.WriteStartObject();
+        _writer.WriteStart((byte)'{');
         if (typeUrl.Length > 0 || any.Has(any.Layout.Fields[1]))
         {
             DynamicMessage inner = Unpack(any) ?? throw Invalid(
                 $"JSON cannot hold an Any of '{typeUrl}', whose type the schema does not have. Import "
                 + "the .proto " +
                 "that declares it.");
-            _writer.WriteString("@type"u8, typeUrl);
+            _writer.WriteName("\"@type\":"u8);
+            _writer.WriteString(typeUrl);
             if (inner.Layout.WellKnown == WellKnownType.None)
             {
                 CheckDepth(depth + 1);
@@ -337,10 +329,10 @@ internal sealed class JsonMessageWriter(
             }
             else
             {
-                _writer.WritePropertyName("value"u8);
+                _writer.WriteName("\"value\":"u8);
                 Write(inner, depth + 1);
             }
         }
-        _writer.WriteEndObject();
+        _writer.WriteEnd((byte)'}');
     }
 }

@@ -12,13 +12,21 @@ internal sealed class JsonNames
 {
     private static readonly ConditionalWeakTable<MessageLayout, JsonNames> Known = [];
 
+    // Not UTF-8, so that no name is equal to it.
+    private static readonly byte[] NoName = [0xFF];
+
     private readonly Dictionary<byte[], FieldLayout> _byName = new(Utf8Comparer.Instance);
     private readonly Dictionary<byte[], FieldLayout>.AlternateLookup<ReadOnlySpan<byte>> _lookup;
-    private readonly JsonEncodedText[] _jsonNames;
-    private readonly JsonEncodedText[] _protoNames;
+    private readonly byte[][] _jsonNames;
+    private readonly byte[][] _protoNames;
+    private readonly (byte[] Name, FieldLayout Field)[] _inOrder;
+    private readonly int[] _order;
+
+    private JsonNames() => (_jsonNames, _protoNames, _inOrder, _order) = ([], [], [], []);
 
     private JsonNames(MessageLayout layout)
     {
+        Layout = layout;
         _jsonNames = Array.ConvertAll(layout.Fields, field => Encode(field.Info.JsonKey));
         _protoNames = Array.ConvertAll(layout.Fields, field => Encode(field.Info.Name));
         // A JSON name before the original name of another field.
@@ -35,21 +43,61 @@ internal sealed class JsonNames
             _byName.TryAdd(Encoding.UTF8.GetBytes(field.Info.MessageSetName!), field);
         }
         _lookup = _byName.GetAlternateLookup<ReadOnlySpan<byte>>();
+        _inOrder = [.. layout.Shown.Concat(layout.Extensions).Select(field => (NameOf(field), field))];
+        _order = new int[layout.Fields.Length];
+        for (int i = 0; i < _inOrder.Length; i++)
+        {
+            _order[_inOrder[i].Field.Index] = i;
+        }
     }
+
+    /// <summary>The names of no message.</summary>
+    public static JsonNames None { get; } = new();
+
+    /// <summary>The message; null for none.</summary>
+    public MessageLayout? Layout { get; }
 
     public static JsonNames Of(MessageLayout layout) =>
         Known.TryGetValue(layout, out JsonNames? names)
             ? names
             : Known.GetValue(layout, missing => new JsonNames(missing));
 
-    public FieldLayout? Find(ReadOnlySpan<byte> name) =>
-        _lookup.TryGetValue(name, out FieldLayout? field) ? field : null;
+    /// <summary>The field of a name; null for none.</summary>
+    /// <param name="name">The name, without escapes.</param>
+    /// <param name="next">Which field most likely comes: writers keep to one order. At first 0.</param>
+    public FieldLayout? Find(ReadOnlySpan<byte> name, ref int next)
+    {
+        if (next < _inOrder.Length && name.SequenceEqual(_inOrder[next].Name))
+        {
+            return _inOrder[next++].Field;
+        }
 
-    public JsonEncodedText For(FieldLayout field, bool proto) =>
+        if (!_lookup.TryGetValue(name, out FieldLayout? field))
+        {
+            return null;
+        }
+
+        next = _order[field.Index] + 1;
+        return field;
+    }
+
+    public ReadOnlySpan<byte> For(FieldLayout field, bool proto) =>
         (proto ? _protoNames : _jsonNames)[field.Index];
 
-    private static JsonEncodedText Encode(string name) =>
-        JsonEncodedText.Encode(name, JavaScriptEncoder.UnsafeRelaxedJsonEscaping);
+    // Of two fields with one name the first has it, and the other none.
+    private byte[] NameOf(FieldLayout field)
+    {
+        byte[] name = Encoding.UTF8.GetBytes(field.Info.JsonKey);
+        return _byName[name] == field ? name : NoName;
+    }
+
+    // With its quotes and the colon.
+    private static byte[] Encode(string name) =>
+    [
+        (byte)'"',
+        .. JsonEncodedText.Encode(name, JavaScriptEncoder.UnsafeRelaxedJsonEscaping).EncodedUtf8Bytes,
+        (byte)'"', (byte)':',
+    ];
 
     private sealed class Utf8Comparer
         : IEqualityComparer<byte[]>, IAlternateEqualityComparer<ReadOnlySpan<byte>, byte[]>

@@ -19,12 +19,12 @@ internal static class JsonNumber
         {
             case RpcFieldKind.Double:
                 if (!IsNumber(text) ||
-                    !double.TryParse(text, FloatStyle, CultureInfo.InvariantCulture, out double number))
+                    !double.TryParse(text, FloatStyle, CultureInfo.InvariantCulture, out double real))
                 {
                     return "is not a number; give a number, 'NaN', 'Infinity' or '-Infinity'.";
                 }
-                bits = ScalarValue.Of(number);
-                return double.IsFinite(number) ? null : "does not fit into double.";
+                bits = ScalarValue.Of(real);
+                return double.IsFinite(real) ? null : "does not fit into double.";
             case RpcFieldKind.Float:
                 if (!IsNumber(text) ||
                     !float.TryParse(text, FloatStyle, CultureInfo.InvariantCulture, out float single))

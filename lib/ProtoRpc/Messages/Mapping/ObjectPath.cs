@@ -13,14 +13,17 @@ internal sealed class ObjectPath(string root)
     private const int ShownFirst = 8;
     private const int ShownLast = 2;
 
-    private (string? Name, object? Key, int Index)[] _parts = new (string?, object?, int)[8];
+    private const int IsName = -1;
+    private const int IsKey = -2;
+
+    private (object? NameOrKey, int Index)[] _parts = new (object?, int)[8];
     private int _count;
 
-    public void PushField(string name) => Push((name, null, 0));
+    public void PushField(string name) => Push(name, IsName);
 
-    public void PushKey(object key) => Push((null, key, 0));
+    public void PushKey(object key) => Push(key, IsKey);
 
-    public void PushIndex(int index) => Push((null, null, index));
+    public void PushIndex(int index) => Push(null, index);
 
     public void Pop() => _count--;
 
@@ -36,21 +39,21 @@ internal sealed class ObjectPath(string root)
                 i += left;
             }
 
-            (string? name, object? key, int index) = _parts[i];
-            _ = name is not null ? text.Append('.').Append(ValueText.OfName(name))
-                : key is not null ? text.Append(
-                    '[').Append(ValueText.OfName(MessageText.OfKey(key))).Append(']')
+            (object? part, int index) = _parts[i];
+            _ = index == IsName ? text.Append('.').Append(ValueText.OfName((string)part!))
+                : index == IsKey ? text.Append(
+                    '[').Append(ValueText.OfName(MessageText.OfKey(part!))).Append(']')
                 : text.Append(CultureInfo.InvariantCulture, $"[{index}]");
         }
         return text.ToString();
     }
 
-    private void Push((string?, object?, int) part)
+    private void Push(object? nameOrKey, int index)
     {
         if (_count == _parts.Length)
         {
             Array.Resize(ref _parts, 2 * _count);
         }
-        _parts[_count++] = part;
+        _parts[_count++] = (nameOrKey, index);
     }
 }
