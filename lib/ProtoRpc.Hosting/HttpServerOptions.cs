@@ -40,8 +40,8 @@ public sealed record HttpServerOptions
     internal HealthReports? Health { get; set; }
 
     /// <summary>When replies are compressed, for HTTP clients that accept it.
-    /// <see cref="RpcReplyCompression.Automatic"/> compresses for clients on other machines. Replies over gRPC
-    /// are compressed where their handler asks for it.</summary>
+    /// <see cref="RpcReplyCompression.Automatic"/> compresses for clients on other machines. Replies over
+    /// gRPC are compressed where their handler asks for it.</summary>
     public RpcReplyCompression ReplyCompression { get; set; }
 
     /// <summary>Replies of fewer bytes are not compressed: 1 KiB.</summary>

@@ -68,7 +68,7 @@ internal sealed class GrpcServerCall(
         {
             MaxBytes = Host.Options.Limits.MaxMessageBytes,
             Encoding = GrpcRequest.EncodingOf(http.Request),
-            TakesGzip = GrpcRequest.TakesGzip(http.Request),
+            Request = http.Request,
         };
 
         // A method with one request and one reply goes without the machinery of streams.

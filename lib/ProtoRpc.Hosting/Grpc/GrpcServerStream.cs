@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using Google.Protobuf;
+using Microsoft.AspNetCore.Http;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Server;
 
@@ -52,8 +53,8 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     /// <summary>How requests are compressed.</summary>
     public required string? Encoding { get; init; }
 
-    /// <summary>Whether the caller takes replies that are compressed with gzip.</summary>
-    public required bool TakesGzip { get; init; }
+    /// <summary>The request, for how the caller takes replies.</summary>
+    public required HttpRequest Request { get; init; }
 
     /// <summary>The bytes of the requests, as they came.</summary>
     public long BytesReceived { get; private set; }
@@ -187,7 +188,8 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 
     private void Write(IMessage reply, bool compress)
     {
-        bool compresses = TakesGzip && _context.ResponseCompression == RpcCompression.Gzip;
+        bool compresses = _context.ResponseCompression == RpcCompression.Gzip
+            && GrpcRequest.TakesGzip(Request);
         _response.Begin(_context, compresses);
         BytesSent += GrpcFrameWriter.Write(_output, reply, compresses && compress);
     }

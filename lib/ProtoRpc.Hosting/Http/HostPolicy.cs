@@ -23,6 +23,9 @@ internal sealed class HostPolicy
     private readonly bool _isLoopback;
     private readonly bool _takesAll;
 
+    // Most requests name the host as the last one did; Kestrel keeps the text for a connection.
+    private string? _lastAllowed;
+
     /// <param name="options">The names that are allowed.</param>
     /// <param name="certificate">The certificate of the endpoint; null where only its connections
     /// have it.</param>
@@ -51,9 +54,22 @@ internal sealed class HostPolicy
             return true;
         }
 
+        string host = request.Headers.Host.ToString();
+        if (host == Volatile.Read(ref _lastAllowed))
+        {
+            return true;
+        }
+
         string name = WithoutRootDot(HostOf(request));
-        return (_isLoopback && (IsLoopbackName(name) || IsCertified(request, name)))
-            || (name.Length > 0 && HostString.MatchesAny(name, _allowed));
+        if ((_isLoopback && IsLoopbackName(name))
+            || (name.Length > 0 && HostString.MatchesAny(name, _allowed)))
+        {
+            Volatile.Write(ref _lastAllowed, host);
+            return true;
+        }
+
+        // The certificate may be another one on the next connection.
+        return _isLoopback && IsCertified(request, name);
     }
 
     /// <summary>Refuses a request that calls the endpoint by another name.</summary>

@@ -17,12 +17,24 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
     private readonly ReplyCompression _compression = 
         new(options.ReplyCompression, options.CompressionThreshold);
 
+    private FormatOptions _last = OptionsOf(limits);
+
     /// <summary>How messages are read and written.</summary>
-    public FormatOptions Options { get; } = new()
+    public FormatOptions Options { get; } = OptionsOf(limits);
+
+    /// <summary>How messages of a schema are read and written.</summary>
+    public FormatOptions OptionsOf(RpcSchema schema)
     {
-        MaxDepth = limits.MaxDepth,
-        MaxElements = limits.MaxMessageElements,
-    };
+        // Most endpoints have one.
+        FormatOptions options = Volatile.Read(ref _last);
+        if (!ReferenceEquals(options.Schema, schema))
+        {
+            options = options with { Schema = schema };
+            Volatile.Write(ref _last, options);
+        }
+
+        return options;
+    }
 
     /// <summary>Whether the request is in the path's query.</summary>
     public static bool IsQuery(HttpRequest request) => !HttpMethods.IsPost(request.Method);
@@ -89,6 +101,12 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
         return await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), format)
             .ConfigureAwait(false);
     }
+
+    private static FormatOptions OptionsOf(RpcLimits limits) => new()
+    {
+        MaxDepth = limits.MaxDepth,
+        MaxElements = limits.MaxMessageElements,
+    };
 
     private static async Task<int> WriteConnectErrorAsync(HttpContext http, HttpFailure failure)
     {

@@ -18,6 +18,9 @@ internal sealed class HttpRoutes
     private readonly ILookup<string, ServerService> _servicesByFile;
     private readonly ServerMethod _ping;
 
+    // What most requests ask for, found without taking the path apart.
+    private readonly FrozenDictionary<string, (ServerService Service, string Name)> _methods;
+
     /// <param name="services">The services.</param>
     /// <param name="ping">The ping of the server, which no file and no page shows.</param>
     /// <param name="basePath">What all paths begin with.</param>
@@ -38,6 +41,11 @@ internal sealed class HttpRoutes
         }
 
         _files = files.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
+        _methods = (
+            from service in services
+            from method in service.Info.Methods
+            let path = $"{_base}/{service.Info.FullName}/{method.Name}"
+            select KeyValuePair.Create(path, (service, method.Name))).ToFrozenDictionary();
     }
 
     /// <summary>The names of the files.</summary>
@@ -46,6 +54,12 @@ internal sealed class HttpRoutes
     /// <summary>What is at a path.</summary>
     public HttpRoute Find(string path)
     {
+        if (_methods.TryGetValue(path, out (ServerService Service, string Name) known)
+            && known.Service.Find(known.Name) is { } called)
+        {
+            return new HttpRoute { Method = called };
+        }
+
         if (!path.StartsWith(_base, StringComparison.OrdinalIgnoreCase))
         {
             return HttpRoute.Nothing(path);

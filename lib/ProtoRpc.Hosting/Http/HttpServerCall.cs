@@ -16,8 +16,7 @@ internal sealed class HttpServerCall(
     PeerIdentity peer, CancellationToken aborted)
     : MessageCall(host, endpoint, peer)
 {
-    private readonly FormatOptions _formats =
-        replies.Options with { Schema = method.Info.Service.Schema };
+    private readonly FormatOptions _formats = replies.OptionsOf(method.Info.Service.Schema);
     private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
     private ConnectQuery? _connect;
     private MessageFormat? _reader;

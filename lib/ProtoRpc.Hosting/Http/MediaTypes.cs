@@ -17,7 +17,7 @@ internal static class MediaTypes
     // Most programs name one type and nothing else.
     private static readonly FrozenDictionary<string, (MessageFormat Format, string MediaType)> Exact =
         (from format in Offered
-         from name in format.MediaTypes
+         from name in format.MediaTypes.Prepend(format.MediaType).Distinct()
          select KeyValuePair.Create(name, (format, MediaTypeOf(format, name)))).ToFrozenDictionary();
 
     /// <summary>What the listener reads and writes, for errors.</summary>

@@ -73,7 +73,8 @@ internal sealed class GrpcCall : IRpcStream
             GrpcHeaders.Add(_request, headers);
         }
 
-        GrpcHeaders.AddStandard(_request.Headers, clock.Left, _compresses);
+        TimeSpan left = clock.Left;
+        GrpcHeaders.AddStandard(_request.Headers, left, _compresses);
         RpcCallContext context = CallSideChannel.Of(channel, options);
         if (context.CalculateSize() > 0)
         {
@@ -83,7 +84,7 @@ internal sealed class GrpcCall : IRpcStream
 
         if (!clock.IsEndless)
         {
-            _end.CancelAfter(clock.Left);
+            _end.CancelAfter(left);
         }
 
         if (options is { WaitForReady: true } && streamsRequests)

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Net;
 using Google.Protobuf;
 using ProtoRpc.Client;
@@ -23,7 +24,13 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
 
+    // A reply of this size comes without a pause for the client to allow more.
+    private const int StreamWindowSize = 1024 * 1024;
+
     private readonly Uri _address;
+
+    // Of the methods of the schema. A Uri is parsed when it is made, which takes longer than the headers.
+    private readonly ConcurrentDictionary<string, Uri> _addresses = new();
     private DialedConnection? _fresh;
     private RpcException? _refusal;
     private long _freshUntil;
@@ -51,6 +58,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             UseProxy = false,
             ActivityHeadersPropagator = null,
             EnableMultipleHttp2Connections = true,
+            InitialHttp2StreamWindowSize = StreamWindowSize,
             // Dialling has a time of its own, and may go on as long as a call waits.
             ConnectTimeout = Timeout.InfiniteTimeSpan,
             PooledConnectionIdleTimeout = options.Limits.IdleTimeout,
@@ -124,7 +132,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     /// <summary>A request to a method, without body.</summary>
     public HttpRequestMessage NewRequest(string path)
     {
-        HttpRequestMessage request = new(HttpMethod.Post, new Uri(_address, $"/{path}"))
+        Uri address = _addresses.GetOrAdd(path, static (path, root) => new(root, $"/{path}"), _address);
+        HttpRequestMessage request = new(HttpMethod.Post, address)
         {
             Version = HttpVersion.Version20,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,

@@ -26,6 +26,11 @@ internal static class GrpcStatus
             };
         }
 
+        if (text == "0")
+        {
+            return null;
+        }
+
         if (!int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int number))
         {
             return GrpcDefects.BadHeader(GrpcHeaders.Status, text, "a number");

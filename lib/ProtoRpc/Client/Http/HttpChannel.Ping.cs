@@ -78,7 +78,7 @@ internal sealed partial class HttpChannel
         where THttp : struct, IHttpWait
     {
         using HttpRequestMessage message = new(HttpMethod.Options, _address);
-        AddHeaders(message, null);
+        AddHeaders(message, _options.Headers);
         try
         {
             using HttpResponseMessage response = await THttp.SendAsync(_http, message, time.Token)
@@ -105,7 +105,7 @@ internal sealed partial class HttpChannel
         {
             Content = content,
         };
-        AddHeaders(message, null);
+        AddHeaders(message, _options.Headers);
         message.Headers.Accept.Clear();
         message.Headers.Accept.ParseAdd(MessageFormats.Binary.MediaType);
         try

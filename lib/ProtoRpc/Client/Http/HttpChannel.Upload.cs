@@ -20,7 +20,7 @@ internal sealed partial class HttpChannel
     {
         RefuseStreams(call.Method);
         long total = request.Length - request.Position;
-        using HttpRequestMessage message = Request(call, new UploadContent(request));
+        HttpRequestMessage message = Request(call, new WatchedContent(new UploadContent(request)));
         TReply reply = await RunAsync<THttp, TReply>(call, message, read, cancellation).ConfigureAwait(false);
         call.Progress?.Report(new RpcProgress(total, total));
         return reply;

@@ -1,8 +1,8 @@
-using System.Globalization;
+using System.Diagnostics.CodeAnalysis;
+using System.Net.Http.Headers;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Http;
-using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
@@ -15,6 +15,9 @@ namespace ProtoRpc.Client.Http;
 /// <summary>Calls services over HTTP: a POST for each call, in the format that was chosen.</summary>
 internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 {
+    // A length is the server's word: above this, memory grows only as bytes come.
+    private const int TrustedLength = 1024 * 1024;
+
     private readonly RpcEndpoint _endpoint;
     private readonly RpcLimits _limits;
     private readonly RpcClientOptions _options;
@@ -62,16 +65,16 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        using HttpRequestMessage message = Request(call, Body(call, request));
-        return BlockingWait.End(RunAsync<BlockingHttp, TReply>(call, message, read, cancellation));
+        return BlockingWait.End(RunAsync<BlockingHttp, TReply>(
+            call, Request(call, Body(call, request)), read, cancellation));
     }
 
-    public async Task<TReply> InvokeAsync<TReply>(
+    public Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        using HttpRequestMessage message = Request(call, Body(call, request));
-        return await RunAsync<AsyncHttp, TReply>(call, message, read, cancellation).ConfigureAwait(false);
+        return RunAsync<AsyncHttp, TReply>(
+            call, Request(call, Body(call, request)), read, cancellation).AsTask();
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
@@ -102,16 +105,6 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return default;
     }
 
-    // A header of the body, such as Content-Type, takes the place of the client's own.
-    private static void TryAdd(HttpRequestMessage message, string name, string value)
-    {
-        if (!message.Headers.TryAddWithoutValidation(name, value) && message.Content is { } content)
-        {
-            content.Headers.Remove(name);
-            content.Headers.TryAddWithoutValidation(name, value);
-        }
-    }
-
     private static void RefuseStreams(RpcMethodInfo method)
     {
         if (!method.IsUnary)
@@ -127,98 +120,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             : $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
                 + $"{nameof(RpcClient.InvokeStreamAsync)}.");
 
-    private bool IsFile => _address.AbsolutePath.EndsWith(".proto/", StringComparison.OrdinalIgnoreCase);
-
-    private string AcceptedOf(RpcMethodInfo method) => method.IsUnary ? _options.Format.MediaTypes[0]
-        : HttpStreamFormat.Of(_options.Format).MediaTypes[0];
-
-    // With the address of a file, its methods are below it; else they are below their services.
-    private Uri AddressOf(RpcMethodInfo method) => new(
-        _address,
-        IsFile
-            ? method.Name
-            : $"{method.Service.FullName}/{method.Name}");
-
-    private ReadOnlyMemoryContent Body(CallSpec call, IMessage request)
-    {
-        HttpBody body = KeptRequest.Of(call.Kept, () => HttpCompression.Compress(
-            Encode(call, request), call.Options?.Compression ?? _options.Compression));
-        if (call.Options?.Response is { } info)
-        {
-            info.BytesSent += body.PlainLength;
-        }
-
-        return body.ToContent(_options.Format.MediaType);
-    }
-
-    private byte[] Encode(CallSpec call, IMessage request)
-    {
-        MessageFormat format = _options.Format;
-        if (ReferenceEquals(format, MessageFormats.Binary))
-        {
-            using EncodedMessage body = EncodedMessage.Of(request, _limits.MaxMessageBytes, "request");
-            return body.ToArray();
-        }
-
-        using PooledMessageBytes text = new(_limits.MaxMessageBytes, "request");
-        format.WriteChecked(request, text, _format with { Schema = call.Method.Service.Schema });
-        return text.Message.ToArray();
-    }
-
-    private HttpRequestMessage Request(CallSpec call, HttpContent content)
-    {
-        HttpRequestMessage message = new(HttpMethod.Post, AddressOf(call.Method))
-        {
-            Content = new WatchedContent(content),
-        };
-        if (!call.Clock.IsEndless)
-        {
-            long milliseconds = (long)Math.Clamp(call.Clock.Left.TotalMilliseconds, 1, int.MaxValue);
-            message.Headers.Add(HttpNames.Timeout, milliseconds.ToString(CultureInfo.InvariantCulture));
-        }
-
-        RpcCallContext context = CallSideChannel.Of(this, call.Options);
-        if (context.CalculateSize() > 0)
-        {
-            message.Headers.Add(HttpNames.CallContext, Convert.ToBase64String(context.ToByteArray()));
-        }
-
-        if (!call.Method.IsUnary)
-        {
-            message.Headers.Add(HttpNames.AcceptTrailers, "body");
-        }
-
-        AddHeaders(message, call.Options?.Headers);
-        if (message.Headers.Accept.Count == 0)
-        {
-            message.Headers.TryAddWithoutValidation("Accept", AcceptedOf(call.Method));
-        }
-
-        return message;
-    }
-
-    private void AddHeaders(HttpRequestMessage message, RpcMetadata? ofCall)
-    {
-        foreach ((string name, object value) in _options.Headers.Concat(ofCall ?? []))
-        {
-            if (HttpNames.IsFraming(name))
-            {
-                throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
-                    $"The header '{name}' cannot be sent: the name belongs to the protocol. Use another one.")
-                {
-                    ErrorId = RpcErrorIds.InvalidHeader,
-                };
-            }
-
-            TryAdd(message, name, value as string ?? Convert.ToBase64String((byte[])value));
-        }
-    }
-
     private async ValueTask<TReply> RunAsync<THttp, TReply>(
         CallSpec call, HttpRequestMessage message, ReplyReader<TReply> read, CancellationToken cancellation)
         where THttp : struct, IHttpWait
     {
+        using HttpRequestMessage disposed = message;
         call.Clock.RequireTime(_endpoint);
         using CallTime time = new(call.Clock.For(cancellation));
         try
@@ -260,7 +166,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     public FormatOptions? ReadingOf(RpcMethodInfo method, MessageFormat format) =>
         ReferenceEquals(format, MessageFormats.Binary)
             ? null
-            : _format with { Schema = method.Service.Schema };
+            : FormatOf(method);
 
     private static async ValueTask ReadBodyAsync<THttp>(
         HttpResponseMessage response, PooledMessageBytes body, CancellationToken cancellation)
@@ -268,6 +174,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     {
         using Stream stream = await THttp.OpenAsync(response.Content, cancellation).ConfigureAwait(false);
         using CancellationTokenRegistration ends = THttp.EndReads(stream, cancellation);
+        if (response.Content.Headers.ContentLength is > 0 and <= TrustedLength and { } length)
+        {
+            body.GetMemory((int)length);
+        }
+
         int count;
         while ((count = await THttp.ReadAsync(stream, body.GetMemory(), cancellation)
             .ConfigureAwait(false)) > 0)
@@ -289,7 +200,24 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             info.Trailers = HttpResponseMetadata.TrailersOf(response);
         }
 
-        return response.Content.Headers.ContentType?.MediaType ?? "";
+        return MediaTypeOf(response);
+    }
+
+    // The type that was asked for needs no parsing, as our own listeners write it.
+    private string MediaTypeOf(HttpResponseMessage response)
+    {
+        MessageFormat asked = _options.Format;
+        return response.Content.Headers.NonValidated.TryGetValues("Content-Type", out HeaderStringValues type)
+            && type.ToString() is { } text && (text == asked.MediaType || text == asked.MediaTypes[0])
+                ? asked.MediaTypes[0]
+                : response.Content.Headers.ContentType?.MediaType ?? "";
+    }
+
+    private bool TryFindFormat(string mediaType, [NotNullWhen(true)] out MessageFormat? format)
+    {
+        format = _options.Format;
+        return ReferenceEquals(mediaType, format.MediaTypes[0])
+            || MessageFormats.TryFind(mediaType, out format);
     }
 
     private RpcException NotAMessage(RpcMethodInfo method, string mediaType) => new(
@@ -319,7 +247,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 HttpResponseMetadata.TrailersOf(response));
         }
 
-        if (!MessageFormats.TryFind(mediaType, out MessageFormat? format) && bytes.Length > 0)
+        if (!TryFindFormat(mediaType, out MessageFormat? format) && bytes.Length > 0)
         {
             throw NotAMessage(method, mediaType);
         }

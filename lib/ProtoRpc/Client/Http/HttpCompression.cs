@@ -1,5 +1,5 @@
+using System.Diagnostics.CodeAnalysis;
 using System.IO.Compression;
-using System.Net.Http.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Transports;
 
@@ -21,12 +21,19 @@ internal static class HttpCompression
                 || !(endpoint.IsLocalOnly || HttpTransport.IsLoopback(endpoint.Host)),
         };
 
-    /// <summary>A body, compressed if that was chosen and makes it smaller.</summary>
-    public static HttpBody Compress(byte[] body, RpcCompression compression)
+    /// <summary>Compresses a body if that was chosen and makes it smaller.</summary>
+    /// <param name="body">The body.</param>
+    /// <param name="compression">What was chosen.</param>
+    /// <param name="packed">The compressed bytes.</param>
+    /// <param name="encoding">Their Content-Encoding.</param>
+    public static bool TryCompress(
+        ReadOnlySpan<byte> body, RpcCompression compression, [NotNullWhen(true)] out byte[]? packed,
+        [NotNullWhen(true)] out string? encoding)
     {
+        (packed, encoding) = (null, null);
         if (compression == RpcCompression.None || body.Length < Threshold || !CompressionProbe.Shrinks(body))
         {
-            return new HttpBody(body, null, body.Length);
+            return false;
         }
 
         using MemoryStream compressed = new();
@@ -37,28 +44,8 @@ internal static class HttpCompression
             stream.Write(body);
         }
 
-        return new HttpBody(
-            compressed.GetBuffer().AsMemory(0, (int)compressed.Length),
-            compression == RpcCompression.Gzip ? "gzip" : "br", body.Length);
-    }
-}
-
-/// <summary>The body of a request, which may be sent more than once.</summary>
-/// <param name="Bytes">Its bytes as they go.</param>
-/// <param name="Encoding">How they are compressed; null where they are not.</param>
-/// <param name="PlainLength">Bytes of the message.</param>
-internal sealed record HttpBody(ReadOnlyMemory<byte> Bytes, string? Encoding, int PlainLength)
-{
-    /// <summary>The body of one request.</summary>
-    public ReadOnlyMemoryContent ToContent(string mediaType)
-    {
-        ReadOnlyMemoryContent content = new(Bytes);
-        content.Headers.ContentType = MediaTypeHeaderValue.Parse(mediaType);
-        if (Encoding is { } encoding)
-        {
-            content.Headers.ContentEncoding.Add(encoding);
-        }
-
-        return content;
+        packed = compressed.ToArray();
+        encoding = compression == RpcCompression.Gzip ? "gzip" : "br";
+        return true;
     }
 }

@@ -2,8 +2,8 @@ using System.Net;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>The body of a request, which remembers whether a connection took it: before that, the call surely
-/// did not run.</summary>
+/// <summary>The body of a request with a content of another kind, which remembers whether a connection took
+/// it: before that, the call surely did not run.</summary>
 internal sealed class WatchedContent : HttpContent
 {
     private readonly HttpContent _inner;
@@ -21,7 +21,7 @@ internal sealed class WatchedContent : HttpContent
     /// <summary>Whether the body of a request was begun to be sent;
     /// true for a body that is not watched.</summary>
     public static bool IsSent(HttpRequestMessage message) =>
-        message.Content is not WatchedContent { _isSent: false };
+        message.Content is not (WatchedContent { _isSent: false } or HttpMessageContent { IsSent: false });
 
     protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
         SerializeToStreamAsync(stream, context, CancellationToken.None);

@@ -79,22 +79,19 @@ internal static class GrpcHeaders
     }
 
     /// <summary>What came beside the messages, without what belongs to the protocol.</summary>
-    public static RpcMetadata Read(params IEnumerable<HttpHeaders> sources)
+    public static RpcMetadata Read(HttpHeaders headers)
     {
         RpcMetadata metadata = new();
-        foreach (HttpHeaders headers in sources)
+        foreach ((string name, HeaderStringValues values) in headers.NonValidated)
         {
-            foreach ((string name, HeaderStringValues values) in headers.NonValidated)
+            if (name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase))
             {
-                if (name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase))
-                {
-                    continue;
-                }
+                continue;
+            }
 
-                foreach (string value in values)
-                {
-                    metadata.AddReceived(name, value);
-                }
+            foreach (string value in values)
+            {
+                metadata.AddReceived(name, value);
             }
         }
 
