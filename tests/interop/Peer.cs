@@ -30,6 +30,9 @@ public enum Peer
     /// <summary>The DCE/RPC library for Python and a realm.</summary>
     ImpacketKerberos,
 
+    /// <summary>The DCE/RPC library for Python, and Python's gRPC.</summary>
+    ImpacketGrpc,
+
     /// <summary>Windows' SSPI as Wine has it, with Kerberos by MIT's GSSAPI library, and a realm.</summary>
     WineKerberos,
 

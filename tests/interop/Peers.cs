@@ -45,6 +45,7 @@ internal static class Peers
             ? "there is no browser: apt-get install chromium"
             : null,
         Peer.ImpacketKerberos => WhyMissing(Peer.Kdc) ?? WhyMissing(Peer.Impacket),
+        Peer.ImpacketGrpc => WhyMissing(Peer.Impacket) ?? WhyMissing(Peer.PythonGrpc),
         Peer.WineKerberos => WhyMissing(Peer.Kdc)
             ?? (FindProgram("wine") is null ? "wine is not installed: apt-get install wine wine64"
                 : File.Exists(SspiPeer.Program) ? null
