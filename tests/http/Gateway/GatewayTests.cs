@@ -197,6 +197,47 @@ public static class GatewayTests
     }
 
     [Theory]
+    [InlineData(Tcp)]
+    [InlineData(Grpc)]
+    [InlineData(Http)]
+    public static async Task Callers_of_all_faces_at_once_get_their_own_replies(string back)
+    {
+        using WordsServer server = new(back);
+        using RpcClient client = server.Connect();
+        using RpcServer gateway = RpcServer
+            .Create(WordsServer.Schema, "streams.Words", new RpcServerOptions().WithHttp())
+            .Forward(client, "streams.Words")
+            .AddEndpoint(Tcp).AddEndpoint(Grpc).AddEndpoint(Http)
+            .AddEndpoint($"ncalrpc:[{Guid.NewGuid():N}]").AddEndpoint($"inproc://{Guid.NewGuid():N}")
+            .StartListening();
+        RpcClient[] callers =
+        [
+            .. gateway.Endpoints.Select(endpoint => RpcClient.Connect(
+                endpoint, WordsServer.Schema, new() { Service = "streams.Words" })),
+        ];
+        try
+        {
+            ParallelOptions ten = new() { MaxDegreeOfParallelism = 10 };
+            await Parallel.ForAsync(0, 300, ten, async (i, _) =>
+            {
+                string text = new((char)('a' + (i % 26)), i % 7 == 0 ? i * 501 : i + 1);
+                RpcClient caller = callers[i % callers.Length];
+
+                // Blocking callers take other ways than those that wait.
+                DynamicMessage reply = i % 2 == 0
+                    ? await Task.Run(() => caller.Invoke("Say", WordsServer.Text(text)))
+                    : await caller.InvokeAsync("Say", WordsServer.Text(text));
+
+                Assert.Equal(text, WordsServer.TextOf(reply));
+            });
+        }
+        finally
+        {
+            Array.ForEach(callers, caller => caller.Dispose());
+        }
+    }
+
+    [Theory]
     [InlineData("inproc", Grpc)]
     [InlineData(Grpc, Grpc)]
     [InlineData(Grpc, "inproc")]
