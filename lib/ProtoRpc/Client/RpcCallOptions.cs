@@ -35,6 +35,10 @@ public sealed record RpcCallOptions
     /// and what comes back is in <see cref="Response"/>. Null for the client's.</summary>
     internal RpcCallContext? Context { get; init; }
 
+    /// <summary>Whether a gateway makes the call for a caller who sent no headers: native endpoints then get
+    /// the count of gateways, and what comes beside a reply is kept where there is something.</summary>
+    internal bool IsFirstHop { get; init; }
+
     /// <summary>Told how far a large request has come that goes in parts.</summary>
     public IProgress<RpcProgress>? Progress { get; set; }
 

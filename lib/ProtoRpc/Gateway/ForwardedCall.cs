@@ -15,9 +15,6 @@ internal readonly struct ForwardedCall
 
     private static readonly RpcCallContext NoContext = new();
 
-    // Of a call that came without headers. Only interceptors may change what is sent.
-    private static readonly RpcMetadata OfFirstHop = new() { { HeaderRule.Hops, "1" } };
-
     private readonly RpcServerCallContext _context;
     private readonly HeaderRule _rule;
     private readonly Guid _client;
@@ -36,11 +33,14 @@ internal readonly struct ForwardedCall
         Response = new RpcResponseInfo();
         bool isEndless =
             context.Deadline is not { } deadline || deadline - DateTimeOffset.UtcNow > LongestWait;
+        bool isFirstHop = !context.MayHaveHeaders && !client.IsSeen
+            && client.Endpoint.Kind.Protocol == EndpointProtocol.Native;
         Options = new RpcCallOptions
         {
             Deadline = isEndless ? null : context.Deadline,
             Timeout = isEndless && context.Deadline is not null ? Timeout.InfiniteTimeSpan : null,
-            Headers = HeadersOf(client, maxHops),
+            Headers = isFirstHop ? null : HeadersOf(client, maxHops),
+            IsFirstHop = isFirstHop,
             Extensions =
                 client.Endpoint.Has(EndpointFeatures.HeaderExtensions) ? context.FoundExtensions : null,
             Context = ContextOf(),
@@ -87,11 +87,6 @@ internal readonly struct ForwardedCall
 
     private RpcMetadata HeadersOf(RpcClient client, int maxHops)
     {
-        if (!_context.MayHaveHeaders && !client.IsSeen)
-        {
-            return OfFirstHop;
-        }
-
         RpcMetadata received = _context.RequestHeaders;
         RpcMetadata headers = new();
         int hops = 0;

@@ -2,6 +2,7 @@ using System.Collections.Frozen;
 using System.IO.Enumeration;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Gateway;
 
@@ -9,7 +10,7 @@ namespace ProtoRpc.Gateway;
 internal sealed class HeaderRule(RpcGatewayOptions options)
 {
     /// <summary>Counts the gateways that a call has passed.</summary>
-    public const string Hops = "protorpc-hops";
+    public const string Hops = PlainHeaders.Hops;
 
     // What says how messages travel on one connection: the next one has its own.
     private static readonly FrozenSet<string> OfConnection = FrozenSet.Create(

@@ -52,6 +52,51 @@ public static class GatewayTests
         });
     }
 
+    [Theory]
+    [InlineData(0, "1")]
+    [InlineData(1, "2")]
+    [InlineData(2, "3")]
+    public static void Each_gateway_counts_itself(int between, string expected)
+    {
+        string? came = null;
+        using RpcServer server = RpcServer.Create(EchoServer.Schema, "calls.Echo")
+            .Handle<EchoRequest, EchoReply>("Say", (context, _) =>
+            {
+                came = context.RequestHeaders.GetText("protorpc-hops");
+                context.ResponseHeaders.Add("x-answer", came ?? "none");
+                return new EchoReply { Text = "x" };
+            })
+            .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
+            .StartListening();
+        Stack<IDisposable> all = new();
+        RpcServer last = server;
+        for (int i = 0; i <= between; i++)
+        {
+            RpcClient client = EchoServer.Connect(last);
+            all.Push(client);
+            last = Start(client);
+            all.Push(last);
+        }
+
+        try
+        {
+            using RpcClient caller = EchoServer.Connect(last);
+            RpcResponseInfo info = new();
+
+            caller.Invoke<EchoReply>("Say", Request, new() { Response = info });
+
+            Assert.Equal(expected, came);
+            Assert.Equal(expected, info.Headers.GetText("x-answer"));
+        }
+        finally
+        {
+            foreach (IDisposable one in all)
+            {
+                one.Dispose();
+            }
+        }
+    }
+
     [Fact]
     public static void Does_not_read_messages()
     {

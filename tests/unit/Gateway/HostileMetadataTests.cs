@@ -1,5 +1,4 @@
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Tests.Client.Talk;
 using ProtoRpc.Tests.Server;
 
 namespace ProtoRpc.Tests.Gateway;

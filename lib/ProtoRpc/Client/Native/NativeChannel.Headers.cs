@@ -27,13 +27,15 @@ internal sealed partial class NativeChannel
         Span<byte> octets = stackalloc byte[PlainHeaders.MessageIdBytes];
         BinaryPrimitives.WriteUInt128LittleEndian(octets, id);
         if (IsPlain(context, call)
-            && PlainHeaders.TryWriteRequest(exchange.Request, method, octets, CallHeaders.Timeout(timeout)))
+            && PlainHeaders.TryWriteRequest(
+                exchange.Request, method, octets, CallHeaders.Timeout(timeout), IsFirstHop(call)))
         {
             body.WriteTo(exchange.Request);
         }
         else
         {
-            RpcRequestHeader header = CallHeaders.Request(method, context, timeout, call, options);
+            RpcRequestHeader header = CallHeaders.Request(
+                method, context, timeout, IsFirstHop(call) ? WithHop(call!.Value) : call, options);
             header.MessageId = ByteString.CopyFrom(octets);
             NativeHeaders.Write(exchange.Request, header, body);
         }
@@ -47,6 +49,15 @@ internal sealed partial class NativeChannel
         options.Headers.Count == 0
         && (call?.Options is not { } own || own is { Headers: null, Extensions: null })
         && context.CalculateSize() == 0;
+
+    private static bool IsFirstHop(CallSpec? call) => call?.Options is { IsFirstHop: true };
+
+    private static CallSpec WithHop(CallSpec call)
+    {
+        RpcMetadata headers = call.Options!.Headers?.Copy() ?? new RpcMetadata();
+        headers.Set(PlainHeaders.Hops, "1");
+        return call with { Options = call.Options with { Headers = headers } };
+    }
 
     // The number is added to the first eight octets.
     private UInt128 NextId() => new(
@@ -70,7 +81,7 @@ internal sealed partial class NativeChannel
         ReadOnlySpan<byte> payload = exchange.Reply.Span;
         Span<byte> octets = stackalloc byte[PlainHeaders.MessageIdBytes];
         BinaryPrimitives.WriteUInt128LittleEndian(octets, id);
-        if (call?.Options?.Response is null
+        if ((call?.Options?.Response is null || IsFirstHop(call))
             && PlainHeaders.TryReadResponse(payload, octets, out ReadOnlySpan<byte> body))
         {
             return read(new ReplyBody(exchange.Reply[^body.Length..]));

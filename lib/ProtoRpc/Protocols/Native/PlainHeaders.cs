@@ -1,10 +1,12 @@
 using System.Buffers;
 using System.Text;
+using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;
 
-/// <summary>The headers of calls that carry no metadata and do not fail: nearly all. They are written and
+/// <summary>The headers of calls that carry no metadata, or that of the first gateway alone, and do not fail:
+/// nearly all. They are written and
 /// read in place, because header messages cost more than all else in an empty call.</summary>
 /// <remarks>The bytes are those of <see cref="NativeHeaders"/>. Headers that have more, or the same in
 /// another order, are not read here.</remarks>
@@ -24,6 +26,12 @@ internal static class PlainHeaders
     private const int ShortLength = 0x80;
     private const int MaxVarint32Bytes = 5;
 
+    /// <summary>The header that counts the gateways which a call has passed.</summary>
+    public const string Hops = "protorpc-hops";
+
+    // What the first gateway adds to a request that has no headers.
+    private static readonly byte[] FirstHop = WriteFirstHop();
+
     private static readonly byte[] TimeoutTag =
         Varint(ProtorpcTransportExtensions.TimeoutMs.FieldNumber << 3);
 
@@ -32,17 +40,20 @@ internal static class PlainHeaders
     /// <param name="method">The bare name of the method.</param>
     /// <param name="id">The call's id, of <see cref="MessageIdBytes"/>.</param>
     /// <param name="timeout">Milliseconds that the caller waits; null for ever.</param>
+    /// <param name="isFirstHop">Whether it goes on from the first gateway, and has that header alone.</param>
     /// <returns>False, and nothing is written, for names that are long or not ASCII.</returns>
     public static bool TryWriteRequest(
-        IBufferWriter<byte> output, string method, ReadOnlySpan<byte> id, uint? timeout)
+        IBufferWriter<byte> output, string method, ReadOnlySpan<byte> id, uint? timeout,
+        bool isFirstHop = false)
     {
-        const int MaxOther = 2 + 2 + 2 + MessageIdBytes + 2 + 2 * MaxVarint32Bytes;
-        if (method.Length > ShortLength - MaxOther || !Ascii.IsValid(method))
+        int maxOther = 2 + 2 + 2 + MessageIdBytes + 2 + 2 * MaxVarint32Bytes
+            + (isFirstHop ? FirstHop.Length : 0);
+        if (method.Length > ShortLength - maxOther || !Ascii.IsValid(method))
         {
             return false;
         }
 
-        Span<byte> span = output.GetSpan(1 + method.Length + MaxOther);
+        Span<byte> span = output.GetSpan(1 + method.Length + maxOther);
         int position = 1;
         span[position++] = VersionTag;
         span[position++] = Version;
@@ -61,6 +72,12 @@ internal static class PlainHeaders
             TimeoutTag.CopyTo(span[position..]);
             position += TimeoutTag.Length;
             position += WriteVarint(span[position..], milliseconds);
+        }
+
+        if (isFirstHop)
+        {
+            FirstHop.CopyTo(span[position..]);
+            position += FirstHop.Length;
         }
 
         span[0] = (byte)(position - 1);
@@ -116,7 +133,9 @@ internal static class PlainHeaders
             timeout = milliseconds;
         }
 
-        request = new PlainRequest(method, id, hasContext, timeout, end);
+        bool isFirstHop = header[position..].StartsWith(FirstHop);
+        position += isFirstHop ? FirstHop.Length : 0;
+        request = new PlainRequest(method, id, hasContext, timeout, isFirstHop, end);
         return position == end;
     }
 
@@ -192,6 +211,15 @@ internal static class PlainHeaders
         return false;
     }
 
+    private static byte[] WriteFirstHop()
+    {
+        RpcRequestHeader header = new();
+        header.SetExtension(
+            ProtorpcTransportExtensions.RequestHeaders,
+            new Metadata { Entries = { new Metadata.Types.Entry { Name = Hops, Text = "1" } } });
+        return header.ToByteArray();
+    }
+
     private static byte[] Varint(int value)
     {
         Span<byte> bytes = stackalloc byte[MaxVarint32Bytes];
@@ -217,6 +245,7 @@ internal static class PlainHeaders
 /// <param name="Id">The id that the reply repeats.</param>
 /// <param name="HasContext">Whether the caller sent a context, an empty one.</param>
 /// <param name="Timeout">Milliseconds that the caller waits; null where it did not say.</param>
+/// <param name="IsFirstHop">Whether its only header says that it has passed one gateway.</param>
 /// <param name="BodyStart">Where the body begins.</param>
 internal readonly record struct PlainRequest(
-    Range Method, Range Id, bool HasContext, uint? Timeout, int BodyStart);
+    Range Method, Range Id, bool HasContext, uint? Timeout, bool IsFirstHop, int BodyStart);

@@ -15,6 +15,9 @@ internal sealed class NativeCall(
     // Never changed: what a handler makes of a context is a copy.
     private static readonly RpcCallContext NoContext = new();
 
+    private static readonly Func<RpcMetadata> OfFirstHop =
+        static () => new RpcMetadata { { PlainHeaders.Hops, "1" } };
+
     // One of the two, once the header is read.
     private RpcRequestHeader? _header;
     private PlainRequest? _plain;
@@ -43,7 +46,10 @@ internal sealed class NativeCall(
             _plain = plain;
             _bodyLength = payload.Length - plain.BodyStart;
             return new CallHead(
-                called, plain.HasContext ? NoContext : null, DeadlineIn(plain.Timeout), call.Cancellation);
+                called, plain.HasContext ? NoContext : null, DeadlineIn(plain.Timeout), call.Cancellation)
+            {
+                Headers = plain.IsFirstHop ? OfFirstHop : null,
+            };
         }
 
         RpcRequestHeader header = NativeHeaders.Read(

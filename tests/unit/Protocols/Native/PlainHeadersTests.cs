@@ -29,6 +29,35 @@ public static class PlainHeadersTests
     }
 
     [Theory]
+    [InlineData("Send", null)]
+    [InlineData("A_name_of_a_method_with_forty_characters", uint.MaxValue)]
+    public static void A_request_of_the_first_gateway_has_the_bytes_of_its_header_and_is_read(
+        string method, uint? timeout)
+    {
+        ArrayBufferWriter<byte> output = new();
+
+        Assert.True(PlainHeaders.TryWriteRequest(output, method, Id, timeout, isFirstHop: true));
+
+        byte[] bytes = output.WrittenSpan.ToArray();
+        Metadata? headers = NativeHeaders.Read(NativeHeaders.RequestParser, bytes, out _)
+            .GetExtension(ProtorpcTransportExtensions.RequestHeaders);
+        Metadata.Types.Entry only = Assert.Single(headers!.Entries);
+        Assert.Equal(("protorpc-hops", "1"), (only.Name, only.Text));
+        Assert.True(PlainHeaders.TryReadRequest(bytes, out PlainRequest request));
+        Assert.True(request.IsFirstHop);
+        Assert.Equal(timeout, request.Timeout);
+        Assert.Equal(bytes.Length, request.BodyStart);
+        for (int length = 0; length < bytes.Length; length++)
+        {
+            Assert.False(PlainHeaders.TryReadRequest(bytes.AsSpan(0, length), out _));
+        }
+
+        // A second gateway, or any other header, is left to the header message.
+        bytes[^1] = (byte)'2';
+        Assert.False(PlainHeaders.TryReadRequest(bytes, out _));
+    }
+
+    [Theory]
     [InlineData("Grüße")]
     [InlineData("\uD800")]
     public static void A_name_that_is_not_ASCII_is_left_to_the_header_message(string method)
