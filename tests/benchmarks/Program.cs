@@ -3,6 +3,7 @@ using ProtoRpc.Benchmarks.Codec;
 using ProtoRpc.Benchmarks.Gateway;
 using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Http;
+using ProtoRpc.Benchmarks.Load;
 using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Benchmarks.Telemetry;
@@ -12,7 +13,7 @@ using ProtoRpc.Benchmarks.Transport;
 const string Usage = """
     dotnet run -c Release --project tests/benchmarks -- COMMAND [options]
 
-    transport|gateway|security|codec|formats|http|grpc|all
+    transport|gateway|security|codec|formats|http|grpc|load|all
 
       --transports ncalrpc,tcp   the transports to measure, of ncalrpc, np and tcp
       --records 0                records in each message, as 0,10,100,1000
@@ -71,6 +72,9 @@ try
             return 0;
         case "report":
             ReportCommand.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "load":
+            LoadBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
             return 0;
         case "transfer":
             return TransferBenchmark.Run();

@@ -239,6 +239,91 @@ Describe 'Measure-RpcEndpoint' {
         }
     }
 
+    Context 'how endpoints are reached' {
+        It 'is as a user' {
+            $bob = [pscredential]::new('bob', (ConvertTo-SecureString 'Pa55word' -AsPlainText))
+            $secured = Start-RpcListener tcp://127.0.0.1:0 $handlers -Schema $schema -Authentication NTLM -NtlmAccount $bob
+            $to = @{ Endpoint = $secured.Endpoint[0]; Schema = $schema; Count = 10 }
+
+            (Measure-RpcEndpoint Say @to -Credential $bob).Succeeded | Should -Be 10
+            Measure-RpcEndpoint Say @to -ErrorAction SilentlyContinue -ErrorVariable failed | Should -BeNullOrEmpty
+            $failed[0].FullyQualifiedErrorId | Should -Match '^(AuthenticationRequired|RpcStatus.Unauthenticated),'
+            $secured | Stop-RpcListener
+        }
+
+        It 'is with TLS' {
+            $key = [Security.Cryptography.ECDsa]::Create([Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+            $request = [Security.Cryptography.X509Certificates.CertificateRequest]::new('CN=localhost', $key, 'SHA256')
+            $certificate = $request.CreateSelfSigned([datetimeoffset]::Now.AddDays(-1), [datetimeoffset]::Now.AddDays(1))
+            Set-Content TestDrive:/mine.pem ($certificate.ExportCertificatePem() + "`n" + $key.ExportPkcs8PrivateKeyPem())
+            $secured = Start-RpcListener grpcs://127.0.0.1:0 $handlers -Schema $schema `
+                -Certificate (Resolve-Path TestDrive:/mine.pem).ProviderPath
+            $to = @{ Endpoint = $secured.Endpoint[0]; Count = 10 }
+
+            (Measure-RpcEndpoint Say @to -SkipCertificateCheck -Connections 2 -Concurrency 4).Connections | Should -Be 2
+            Measure-RpcEndpoint Say @to -ErrorAction SilentlyContinue -ErrorVariable failed | Should -BeNullOrEmpty
+            $failed[0].FullyQualifiedErrorId | Should -BeLike 'CertificateNotTrusted,*'
+            $secured | Stop-RpcListener
+        }
+
+        It 'is in the format <_> over HTTP' -ForEach 'Json', 'Xml' {
+            $other = Start-Words 'http://127.0.0.1:0/'
+            $result = Measure-RpcEndpoint Say @{ text = 'hello' } -Endpoint $other.Endpoint -Schema $schema -Format $_ -Count 20
+            $other | Stop-RpcListener
+
+            $result.Succeeded | Should -Be 20
+            $result.BytesReceived | Should -Be 140 -Because 'bytes are those of the messages in protobuf'
+        }
+
+        It 'is by a registered name, with its schema' {
+            $before = $env:PROTORPC_ENDPOINTS
+            $env:PROTORPC_ENDPOINTS = Join-Path $TestDrive "$(New-TestName)" endpoints.json
+            try {
+                Register-RpcEndpoint words-1 $listener.Endpoint[0] $words
+                $result = Get-RpcEndpoint words-* | Measure-RpcEndpoint Say -Count 5
+
+                $result.Name | Should -Be 'words-1'
+                $result.Endpoint | Should -Be "$($listener.Endpoint[0])"
+            }
+            finally {
+                $env:PROTORPC_ENDPOINTS = $before
+            }
+        }
+
+        It 'means nothing where a connection is open already' {
+            { $rpc | Measure-RpcEndpoint Say -Count 5 -SkipCertificateCheck -ErrorAction Stop } | Should -Throw
+        }
+    }
+
+    It 'goes on while a server is away' {
+        $name = New-TestName
+        $first = Start-Words "local://$name"
+        $second = $null
+        $shell = [powershell]::Create()
+        try {
+            $null = $shell.AddScript({
+                param($Module, $Endpoint, $Proto)
+                Import-Module $Module
+                Measure-RpcEndpoint Say @{ text = 'x' } -Endpoint $Endpoint -Schema $Proto -Duration 3 -WarmUp 0 -Concurrency 2
+            }).AddArgument($ModuleManifest).AddArgument("local://$name").AddArgument($words)
+            $running = $shell.BeginInvoke()
+            Wait-Until { $got.Count -gt 10 } | Should -BeTrue
+            $first | Stop-RpcListener -DrainTimeout 0
+            $got.Clear()
+            $second = Start-Words "local://$name"
+            Wait-Until { $got.Count -gt 10 } | Should -BeTrue -Because 'callers connect again'
+
+            $result = $shell.EndInvoke($running)[0]
+            $result.Elapsed.TotalSeconds | Should -BeGreaterOrEqual 3
+            $result.Succeeded | Should -BeGreaterThan 20
+        }
+        finally {
+            $shell.Runspace.Close()
+            $shell.Dispose()
+            if ($second) { $second | Stop-RpcListener }
+        }
+    }
+
     It 'ends soon when it is stopped' {
         $shell = [powershell]::Create()
         try {
