@@ -93,10 +93,9 @@ public sealed partial class MeasureRpcEndpointCommand
     // A list is a message each where the method takes a stream.
     private IReadOnlyList<DynamicMessage> MessagesOf(RpcMethodInfo method, object? given)
     {
-        IEnumerable<object?> messages =
-            method.IsClientStreaming && Unwrap(given) is IList list and not byte[]
-                ? list.Cast<object?>()
-                : [given];
+        object? value = Unwrap(given);
+        bool isList = method.IsClientStreaming && value is IList && value is not byte[];
+        IEnumerable<object?> messages = isList ? ((IList)value!).Cast<object?>() : [given];
         return [.. messages.Select(message => ToRequest(method, message))];
     }
 

@@ -53,6 +53,21 @@ public static partial class CSharpPageTests
         Assert.Equal(2, await PageSamples.DynamicAsync(server.Endpoint.ToString(), OrderServer.Schema));
     }
 
+    [Theory]
+    [MemberData(nameof(Endpoints))]
+    public static async Task Measures_a_server(string endpoint)
+    {
+        using OrderServer server = new(endpoint);
+        Order order = new() { Id = "o1", Items = { "tea" } };
+
+        string output = await PageSamples.MeasureAsync(
+            server.Endpoint.ToString(), OrderServer.Schema, order, TimeSpan.FromMilliseconds(200));
+
+        Assert.StartsWith($"{server.Endpoint} shop.Orders/Place\n", output, StringComparison.Ordinal);
+        Assert.Contains(", 0 failed, ", output, StringComparison.Ordinal);
+        Assert.Contains("p99.9 ", output, StringComparison.Ordinal);
+    }
+
     [Fact]
     public static async Task Sends_and_reads_in_turn()
     {

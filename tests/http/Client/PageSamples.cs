@@ -45,6 +45,25 @@ internal static class PageSamples
         return reply["total"];
     }
 
+    public static async Task<string> MeasureAsync(
+        string address, RpcSchema schema, Order order, TimeSpan seconds)
+    {
+        using StringWriter output = new();
+        TextWriter Console = output;
+
+        // <measure>
+        await using RpcClient client = await RpcClient.ConnectAsync(address, schema);
+        RpcMethodInfo method = client.GetMethod("Place");
+        RpcLoadRequests requests = RpcLoadRequests.Same(method, new PlaceRequest { Order = order });
+        RpcLoadTest test = new(
+            [new RpcLoadTarget(client, method, requests)],
+            new RpcLoadOptions { Duration = seconds, Concurrency = 20 });
+        RpcLoadResult result = (await test.RunAsync())[0];
+        Console.WriteLine(result.ToText());
+        // </measure>
+        return output.ToString();
+    }
+
     public static async Task<string> OpenAsync(string address)
     {
         using StringWriter output = new();
