@@ -20,6 +20,10 @@ internal sealed class LoadSlice(
     // How long a caller that waits for a call to become due sleeps without asking whether the test goes on.
     private const int MaxSleepMilliseconds = 50;
 
+    private readonly Lock _gate = new();
+    private long _begin = long.MaxValue;
+    private long _end;
+
     /// <summary>Whether replies are decoded, to see that they are what the schema says.</summary>
     public bool DecodesReplies { get; init; }
 
@@ -28,7 +32,6 @@ internal sealed class LoadSlice(
     /// <param name="cancellation">Ends the calls that run, too; what they bring does not count.</param>
     public async Task RunAsync(int callers, CancellationToken cancellation)
     {
-        long start = Stopwatch.GetTimestamp();
         bool blocks = target.Method.IsUnary && callers <= MaxThreads && HoldsThreads(target.Clients[0]);
         Task[] all = new Task[callers];
         for (int i = 0; i < callers; i++)
@@ -36,11 +39,11 @@ internal sealed class LoadSlice(
             int caller = i;
             all[i] = blocks
                 ? Task.Factory.StartNew(
-                    () => Call(caller, cancellation),
+                    () => Timed(() => Call(caller, cancellation)),
                     CancellationToken.None,
                     TaskCreationOptions.LongRunning,
                     TaskScheduler.Default)
-                : Task.Run(() => CallAsync(caller, cancellation), CancellationToken.None);
+                : Task.Run(() => TimedAsync(() => CallAsync(caller, cancellation)), CancellationToken.None);
         }
 
         try
@@ -50,12 +53,55 @@ internal sealed class LoadSlice(
         finally
         {
             tally.AddNotSent(schedule.NotSent(Stopwatch.GetTimestamp()));
-            tally.Elapsed += Stopwatch.GetElapsedTime(start);
+            tally.Elapsed += _begin < _end ? Stopwatch.GetElapsedTime(_begin, _end) : TimeSpan.Zero;
         }
     }
 
     // Calls are fastest on threads that block, but for those of .NET's HTTP client, which are asynchronous.
     private static bool HoldsThreads(RpcClient client) => !client.Endpoint.Has(EndpointFeatures.AspNetCore);
+
+    // From the begin of the first caller to the end of the last one: threads take their time to start.
+    private void Timed(Action call)
+    {
+        Begin();
+        try
+        {
+            call();
+        }
+        finally
+        {
+            End();
+        }
+    }
+
+    private async Task TimedAsync(Func<Task> call)
+    {
+        Begin();
+        try
+        {
+            await call().ConfigureAwait(false);
+        }
+        finally
+        {
+            End();
+        }
+    }
+
+    private void Begin()
+    {
+        lock (_gate)
+        {
+            _begin = Math.Min(_begin, Stopwatch.GetTimestamp());
+        }
+    }
+
+    private void End()
+    {
+        lock (_gate)
+        {
+            _end = Math.Max(_end, Stopwatch.GetTimestamp());
+        }
+    }
 
     private void Call(int caller, CancellationToken cancellation)
     {
@@ -80,7 +126,7 @@ internal sealed class LoadSlice(
                     calls.Token.ThrowIfCancellationRequested();
                 }
 
-                start = Begin(due, wasBusy && free > due, shard);
+                start = StartOf(due, wasBusy && free > due, shard);
                 wasBusy = true;
                 IMessage reply = client.Measure(
                     target.Method, request.Messages[0], read, options, calls.Token);
@@ -118,7 +164,7 @@ internal sealed class LoadSlice(
                     await Task.Delay(milliseconds, calls.Token).ConfigureAwait(false);
                 }
 
-                start = Begin(due, wasBusy && free > due, shard);
+                start = StartOf(due, wasBusy && free > due, shard);
                 wasBusy = true;
                 if (target.Method.IsUnary)
                 {
@@ -179,7 +225,7 @@ internal sealed class LoadSlice(
 
     // When the call's time begins. A caller that was free when its call was due woke up a little later, which
     // is no delay of the server's. Where all callers were busy, the call has waited for the server since.
-    private long Begin(long due, bool isLate, LoadTally.Shard shard)
+    private long StartOf(long due, bool isLate, LoadTally.Shard shard)
     {
         if (!schedule.IsPaced || !isLate)
         {
