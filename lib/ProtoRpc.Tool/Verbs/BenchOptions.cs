@@ -62,18 +62,12 @@ internal sealed class BenchOptions
         DefaultValueFactory = _ => "text",
     };
 
-    private readonly Option<string[]> _header = new("--header", "-H")
-    {
-        Description = "A header of each call; may be repeated.",
-        HelpName = "NAME:VALUE",
-    };
-
     public BenchOptions(Command command)
     {
         _format.AcceptOnlyFromAmong("text", "json");
         foreach (Option option in new Option[]
         {
-            _duration, _count, _warmUp, _concurrency, _connections, _rate, _maxErrors, _header, _histogram,
+            _duration, _count, _warmUp, _concurrency, _connections, _rate, _maxErrors, _histogram,
             _format,
         })
         {
@@ -105,25 +99,8 @@ internal sealed class BenchOptions
             Rate = parsed.GetValue(_rate),
             MaxErrors = parsed.GetValue(_maxErrors),
             Histogram = parsed.GetValue(_histogram),
-            CallOptions = new RpcCallOptions { Timeout = deadline, Headers = Headers(parsed) },
+            CallOptions = new RpcCallOptions { Timeout = deadline },
         };
-    }
-
-    private RpcMetadata Headers(ParseResult parsed)
-    {
-        RpcMetadata headers = new();
-        foreach (string header in parsed.GetValue(_header) ?? [])
-        {
-            string[] parts = header.Split(':', 2, StringSplitOptions.TrimEntries);
-            if (parts.Length < 2 || parts[0].Length == 0)
-            {
-                throw new UsageException($"--header takes NAME:VALUE, not '{header}'.");
-            }
-
-            headers.Add(parts[0].ToLowerInvariant(), parts[1]);
-        }
-
-        return headers;
     }
 
     private static TimeSpan? Seconds(string option, double? seconds)

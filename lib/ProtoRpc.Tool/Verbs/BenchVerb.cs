@@ -13,7 +13,8 @@ internal static class BenchVerb
     {
         Argument<string> endpoint = new("ENDPOINT")
         {
-            Description = "Where the service is, as ncacn_ip_tcp:host[8080] or grpc://host:50051.",
+            Description = "Where the service is, as ncacn_ip_tcp:host[8080] or grpc://host:50051, or a "
+                + "registered name.",
         };
         Argument<string> methodName = new("METHOD")
         {
@@ -27,15 +28,17 @@ internal static class BenchVerb
         BenchRequests requests = new(command);
         SchemaOptions schemaOptions = new(command, required: false);
         CallOptions callOptions = new(command);
+        ConnectOptions connectOptions = new(command);
 
         command.SetAction(async (parsed, cancellation) =>
         {
-            RpcEndpoint address = RpcEndpoint.Parse(parsed.GetRequiredValue(endpoint));
-            RpcSchema? given = schemaOptions.LoadIfGiven(parsed);
-            string name = parsed.GetRequiredValue(methodName);
+            ToolTarget target = ToolTarget.Find(parsed.GetRequiredValue(endpoint), console);
+            RpcSchema? given = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
+            string name = target.FullNameOf(parsed.GetRequiredValue(methodName));
             RpcLoadOptions options = benchOptions.ToOptions(parsed, callOptions.Deadline(parsed));
-            RpcClientOptions clientOptions = callOptions.ClientOptions(
-                parsed, given?.GetMethod(name).Service.FullName);
+            string? service = given?.GetMethod(name).Service.FullName;
+            RpcClientOptions clientOptions = connectOptions.Apply(
+                parsed, target, callOptions.ClientOptions(parsed, service), console) with { RetryCount = 0 };
             int connections = benchOptions.Connections(parsed);
             clientOptions.Limits.MaxClientConnections = Math.Max(
                 clientOptions.Limits.MaxClientConnections, options.Concurrency);
@@ -46,14 +49,17 @@ internal static class BenchVerb
                 RpcSchema? schema = given;
                 for (int i = 0; i < connections; i++)
                 {
-                    RpcClient client = await ConnectAsync(address, schema, clientOptions, cancellation);
+                    RpcClient client = await ConnectAsync(target.Endpoint, schema, clientOptions, cancellation);
                     clients.Add(client);
                     schema ??= client.Schema ?? await FetchSchemaAsync(client, cancellation);
                 }
 
                 RpcMethodInfo method = clients[0].GetMethod(name);
                 RpcLoadTest test = new(
-                    [new(address.ToString(), clients, method, requests.Read(parsed, method, console.Input))],
+                    [
+                        new(target.Named?.Name ?? target.Endpoint.ToString(), clients, method,
+                            requests.Read(parsed, method, console.Input)),
+                    ],
                     options);
                 RpcLoadResult result = (await test.RunAsync(cancellation))[0];
                 return Report(console, result, benchOptions.IsJson(parsed));
