@@ -11,9 +11,16 @@ public sealed partial class RpcClient
     internal ReplyReader<IMessage> MeasuringReader(RpcMethodInfo method, bool decodes)
     {
         RpcMessageInfo type = method.ReplyType;
-        return decodes || _interceptors is not null
-            ? DynamicReader(method)
-            : body => new MeasuredReply(type, (int)body.Bytes.Length);
+        ReplyReader<DynamicMessage> decode = DynamicReader(method);
+        return _interceptors is not null ? decode : body =>
+        {
+            if (decodes)
+            {
+                decode(body);
+            }
+
+            return new MeasuredReply(type, (int)body.Bytes.Length);
+        };
     }
 
     /// <summary>Calls a method, and holds the thread until its reply is there.</summary>

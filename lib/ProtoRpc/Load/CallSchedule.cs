@@ -29,6 +29,10 @@ internal sealed class CallSchedule
         _interval = rate is { } perSecond ? Stopwatch.Frequency / perSecond : 0;
     }
 
+    /// <summary>When the slice begins, where its length or the times of its calls are given; null where it is
+    /// as long as its calls take.</summary>
+    public long? Start => IsPaced || _end < long.MaxValue ? _start : null;
+
     /// <summary>Whether calls are due at times, whether or not a caller is free.</summary>
     public bool IsPaced => _interval > 0;
 

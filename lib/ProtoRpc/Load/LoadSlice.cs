@@ -53,7 +53,7 @@ internal sealed class LoadSlice(
         finally
         {
             tally.AddNotSent(schedule.NotSent(Stopwatch.GetTimestamp()));
-            tally.Elapsed += _begin < _end ? Stopwatch.GetElapsedTime(_begin, _end) : TimeSpan.Zero;
+            tally.Elapsed += Stopwatch.GetElapsedTime(schedule.Start ?? _begin, _end);
         }
     }
 
