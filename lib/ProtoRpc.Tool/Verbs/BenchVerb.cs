@@ -49,7 +49,8 @@ internal static class BenchVerb
                 RpcSchema? schema = given;
                 for (int i = 0; i < connections; i++)
                 {
-                    RpcClient client = await ConnectAsync(target.Endpoint, schema, clientOptions, cancellation);
+                    RpcClient client = await ConnectAsync(
+                        target.Endpoint, schema, clientOptions, cancellation);
                     clients.Add(client);
                     schema ??= client.Schema ?? await FetchSchemaAsync(client, cancellation);
                 }
