@@ -11,7 +11,8 @@ public static class JsonTextWriterTests
 {
     public static TheoryData<string> Texts =>
     [
-        "", "a", "\"\\/", "\0\u0001\t\r\n\u001f", "\u007f\u0080\u009f", "é漢\U0001F600", "\u2028\u2029\ufeff",
+        "", "a",
+        "\"\\/", "\0\u0001\t\r\n\u001f", "\u007f\u0080\u009f", "é漢\U0001F600", "\u2028\u2029\ufeff",
         "\ud800", "a\udc00b", "<script>&'+", new string('x', 511), new string('x', 512),
         new string('x', 100_000), new string('"', 2000), new string('\u0001', 2000),
         new string('é', 5000), string.Concat(Enumerable.Repeat("\U0001F600", 3000)),
@@ -78,7 +79,8 @@ public static class JsonTextWriterTests
     public static void Numbers_are_those_of_dotnet(double number)
     {
         Assert.Equal(
-            Theirs(false, json => json.WriteNumberValue(number)), Ours(false, json => json.WriteNumber(number)));
+            Theirs(false, json => json.WriteNumberValue(number)),
+            Ours(false, json => json.WriteNumber(number)));
         Assert.Equal(
             Theirs(false, json => json.WriteNumberValue((float)0.1)),
             Ours(false, json => json.WriteNumber((float)0.1)));
