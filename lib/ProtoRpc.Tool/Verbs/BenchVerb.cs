@@ -38,7 +38,8 @@ internal static class BenchVerb
             RpcLoadOptions options = benchOptions.ToOptions(parsed, callOptions.Deadline(parsed));
             string? service = given?.GetMethod(name).Service.FullName;
             RpcClientOptions clientOptions = connectOptions.Apply(
-                parsed, target, callOptions.ClientOptions(parsed, service), console) with { RetryCount = 0 };
+                parsed, target, callOptions.ClientOptions(parsed, service), console);
+            clientOptions.RetryCount = 0;
             int connections = benchOptions.Connections(parsed);
             clientOptions.Limits.MaxClientConnections = Math.Max(
                 clientOptions.Limits.MaxClientConnections, options.Concurrency);
