@@ -42,8 +42,8 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
     }
 
     /// <summary>Counts an import of the module; each runspace of the process has its own. At the first one
-    /// all public types of the library and of the cmdlets get an accelerator, for those outside of the default
-    /// context have no other name that scripts can use.</summary>
+    /// all public types of the library and of the cmdlets get an accelerator, for those outside of the
+    /// default context have no other name that scripts can use.</summary>
     /// <param name="accelerators">The shell's class of accelerators.</param>
     public static void AddImport(Type accelerators)
     {
@@ -121,9 +121,12 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
 
     // A script that called it for each type would take longer than all the rest of the import.
     private static T MethodOf<T>(Type type, string name)
-        where T : Delegate =>
-        type.GetMethod(name, [.. typeof(T).GetMethod("Invoke")!.GetParameters().Select(p => p.ParameterType)])!
+        where T : Delegate
+    {
+        ParameterInfo[] parameters = typeof(T).GetMethod("Invoke")!.GetParameters();
+        return type.GetMethod(name, [.. parameters.Select(parameter => parameter.ParameterType)])!
             .CreateDelegate<T>();
+    }
 
     private List<Type> PublicTypes() =>
     [

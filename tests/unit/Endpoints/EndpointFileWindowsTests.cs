@@ -17,11 +17,10 @@ public sealed class EndpointFileWindowsTests : IDisposable
     public void Dispose() => _folder.Dispose();
 
     [Theory]
-    [InlineData(WellKnownSidType.WorldSid, FileSystemRights.Modify, true)]
-    [InlineData(WellKnownSidType.WorldSid, FileSystemRights.FullControl, true)]
-    [InlineData(WellKnownSidType.WorldSid, FileSystemRights.Read, false)]
-    public void AFileThatOthersCanWriteIsRefusedOnWindows(
-        WellKnownSidType others, FileSystemRights rights, bool isRefused)
+    [InlineData("Modify", true)]
+    [InlineData("FullControl", true)]
+    [InlineData("Read", false)]
+    public void AFileThatOthersCanWriteIsRefusedOnWindows(string rights, bool isRefused)
     {
         if (!OperatingSystem.IsWindows())
         {
@@ -29,7 +28,7 @@ public sealed class EndpointFileWindowsTests : IDisposable
         }
 
         Registry.Register(new("shop", RpcEndpoint.Local("a")));
-        Allow(others, rights);
+        AllowOthers(rights);
 
         if (isRefused)
         {
@@ -45,7 +44,7 @@ public sealed class EndpointFileWindowsTests : IDisposable
     }
 
     [SupportedOSPlatform("windows")]
-    private void Allow(WellKnownSidType others, FileSystemRights rights)
+    private void AllowOthers(string rights)
     {
         FileSecurity security = new();
         security.SetAccessRuleProtection(isProtected: true, preserveInheritance: false);
@@ -53,7 +52,9 @@ public sealed class EndpointFileWindowsTests : IDisposable
         security.AddAccessRule(new FileSystemAccessRule(
             owner.User!, FileSystemRights.FullControl, AccessControlType.Allow));
         security.AddAccessRule(new FileSystemAccessRule(
-            new SecurityIdentifier(others, null), rights, AccessControlType.Allow));
+            new SecurityIdentifier(WellKnownSidType.WorldSid, null),
+            Enum.Parse<FileSystemRights>(rights),
+            AccessControlType.Allow));
         new FileInfo(FilePath).SetAccessControl(security);
     }
 }
