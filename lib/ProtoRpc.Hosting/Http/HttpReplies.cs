@@ -14,7 +14,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
     private const int BusyRetrySeconds = 1;
 
     private readonly int _maxBytes = limits.MaxMessageBytes;
-    private readonly ReplyCompression _compression = 
+    private readonly ReplyCompression _compression =
         new(options.ReplyCompression, options.CompressionThreshold);
 
     private FormatOptions _last = OptionsOf(limits);
