@@ -35,6 +35,12 @@ internal static class GeneratedRequiredCode
         MessageDescriptor type, FieldDescriptor[] required, FieldDescriptor[] toRequired,
         GeneratedRequired[] held, bool mayHaveExtensions)
     {
+        // The compiler of native code leaves the rest of the method out.
+        if (!RuntimeFeature.IsDynamicCodeSupported)
+        {
+            return null;
+        }
+
         if (!RuntimeFeature.IsDynamicCodeCompiled || type.ClrType is not { } message)
         {
             return null;
