@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Globalization;
 using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
@@ -18,6 +19,33 @@ public static class JsonTextWriterTests
         new string('é', 5000), string.Concat(Enumerable.Repeat("\U0001F600", 3000)),
         "x" + string.Concat(Enumerable.Repeat("\U0001F600", 3000)), new string('\ud800', 3000),
     ];
+
+    [Fact]
+    public static void Numbers_do_not_depend_on_the_culture()
+    {
+        CultureInfo before = CultureInfo.CurrentCulture;
+        CultureInfo other = (CultureInfo)CultureInfo.InvariantCulture.Clone();
+        other.NumberFormat.NumberDecimalSeparator = ",";
+        other.NumberFormat.NegativeSign = "minus ";
+        CultureInfo.CurrentCulture = other;
+        try
+        {
+            string written = Ours(isIndented: false, json =>
+            {
+                json.WriteStart((byte)'[');
+                json.WriteNumber(-1.5);
+                json.WriteNumber(-2);
+                json.WriteQuotedNumber(-3L);
+                json.WriteEnd((byte)']');
+            });
+
+            Assert.Equal("[-1.5,-2,\"-3\"]", written);
+        }
+        finally
+        {
+            CultureInfo.CurrentCulture = before;
+        }
+    }
 
     [Theory]
     [MemberData(nameof(Texts))]

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Buffers.Text;
+using System.Globalization;
 using System.Runtime.CompilerServices;
 using System.Text;
 using System.Text.Encodings.Web;
@@ -119,7 +120,7 @@ internal sealed class JsonTextWriter : IDisposable
         where T : IUtf8SpanFormattable
     {
         BeginValue(MaxNumberLength);
-        value.TryFormat(_bytes.AsSpan(_count), out int length, default, null);
+        value.TryFormat(_bytes.AsSpan(_count), out int length, default, CultureInfo.InvariantCulture);
         _count += length;
         _hasValue = true;
     }
@@ -130,7 +131,7 @@ internal sealed class JsonTextWriter : IDisposable
     {
         BeginValue(MaxNumberLength);
         _bytes[_count++] = (byte)'"';
-        value.TryFormat(_bytes.AsSpan(_count), out int length, default, null);
+        value.TryFormat(_bytes.AsSpan(_count), out int length, default, CultureInfo.InvariantCulture);
         _count += length;
         _bytes[_count++] = (byte)'"';
         _hasValue = true;
