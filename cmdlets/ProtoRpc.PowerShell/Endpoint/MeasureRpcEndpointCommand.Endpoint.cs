@@ -1,15 +1,12 @@
 using System.Collections;
 using System.Management.Automation;
-using System.Security;
 using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
-// Which endpoints are called, as whom, and whom to trust. What is called over a connection has that already.
+// Which endpoints are called, and with how many connections.
 public sealed partial class MeasureRpcEndpointCommand
 {
-    private const string ByEndpoint = "Endpoint";
-
     private readonly List<RpcEndpoint> _endpoints = [];
     private RpcSchema? _given;
 
@@ -18,115 +15,6 @@ public sealed partial class MeasureRpcEndpointCommand
     [NoConnection]
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNull]
-    public RpcSchemaSource? Schema { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(ServiceCompleter))]
-    public string? Service { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public Guid? InterfaceId { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [FormatName(ofHttp: true)]
-    [ArgumentCompleter(typeof(HttpFormatCompleter))]
-    public string Format { get; set; } = MessageFormats.Binary.Name;
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public RpcCompression Compression { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateRange(1, int.MaxValue)]
-    public int? MaxReceiveSize { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public override RpcClientAuthentication? Authentication
-    {
-        get => base.Authentication;
-        set => base.Authentication = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [Credential]
-    [ValidateNotNull]
-    public override PSCredential? Credential
-    {
-        get => base.Credential;
-        set => base.Credential = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNull]
-    public override SecureString? Token
-    {
-        get => base.Token;
-        set => base.Token = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public override RpcMechanism Mechanism
-    {
-        get => base.Mechanism;
-        set => base.Mechanism = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
-    public override RpcProtectionLevel ProtectionLevel
-    {
-        get => base.ProtectionLevel;
-        set => base.ProtectionLevel = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    public override string? ServicePrincipalName
-    {
-        get => base.ServicePrincipalName;
-        set => base.ServicePrincipalName = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public override SwitchParameter Tls
-    {
-        get => base.Tls;
-        set => base.Tls = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    public override RpcCertificateSource[] CACertificate
-    {
-        get => base.CACertificate;
-        set => base.CACertificate = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNull]
-    public override RpcCertificateSource? ClientCertificate
-    {
-        get => base.ClientCertificate;
-        set => base.ClientCertificate = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    public override string? ServerName
-    {
-        get => base.ServerName;
-        set => base.ServerName = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public override SwitchParameter SkipCertificateCheck
-    {
-        get => base.SkipCertificateCheck;
-        set => base.SkipCertificateCheck = value;
-    }
 
     [Parameter]
     [ValidateNotNull]
@@ -145,15 +33,8 @@ public sealed partial class MeasureRpcEndpointCommand
         int callers = (Concurrency + Connections - 1) / Connections;
         return options with
         {
-            Service = Service ?? Named?.Service,
-            InterfaceId = InterfaceId ?? Named?.InterfaceId,
-            Format = MessageFormats.Named(IsGiven(nameof(Format)) ? Format : Named?.Format ?? Format),
-            Compression = IsGiven(nameof(Compression))
-                ? Takes(nameof(Compression)) ? Compression : RpcCompression.None
-                : Named?.Compression ?? RpcCompression.None,
             Limits = options.Limits with
             {
-                MaxMessageBytes = MaxReceiveSize ?? options.Limits.MaxMessageBytes,
                 MaxClientConnections = Math.Max(options.Limits.MaxClientConnections, callers),
             },
         };

@@ -9,9 +9,8 @@ namespace ProtoRpc;
 
 [Cmdlet(VerbsDiagnostic.Measure, "RpcEndpoint", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(RpcLoadResult))]
-public sealed partial class MeasureRpcEndpointCommand : RpcConnectingCommand
+public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
 {
-    private const string ByConnection = "Connection";
     private static readonly TimeSpan DefaultDuration = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan DefaultWarmUp = TimeSpan.FromSeconds(1);
 

@@ -1,40 +1,15 @@
 using System.Collections;
 using System.Management.Automation;
-using System.Security;
-using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
-// Which endpoints are called without a connection, as whom, and whom to trust.
+// Which endpoints are called without a connection, and how.
 public sealed partial class InvokeRpcMethodCommand
 {
-    private const string ByEndpoint = "Endpoint";
-
     [Parameter(Mandatory = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNull]
-    public RpcSchemaSource? Schema { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(ServiceCompleter))]
-    public string? Service { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
-    public Guid? InterfaceId { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [FormatName(ofHttp: true)]
-    [ArgumentCompleter(typeof(HttpFormatCompleter))]
-    public string Format { get; set; } = MessageFormats.Binary.Name;
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public RpcCompression Compression { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
     public RpcReplyCompression ReplyCompression { get; set; }
@@ -42,95 +17,6 @@ public sealed partial class InvokeRpcMethodCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateRange(0, 100)]
     public int RetryCount { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateRange(1, int.MaxValue)]
-    public int? MaxReceiveSize { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public override RpcClientAuthentication? Authentication
-    {
-        get => base.Authentication;
-        set => base.Authentication = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [Credential]
-    [ValidateNotNull]
-    public override PSCredential? Credential
-    {
-        get => base.Credential;
-        set => base.Credential = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNull]
-    public override SecureString? Token
-    {
-        get => base.Token;
-        set => base.Token = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public override RpcMechanism Mechanism
-    {
-        get => base.Mechanism;
-        set => base.Mechanism = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
-    public override RpcProtectionLevel ProtectionLevel
-    {
-        get => base.ProtectionLevel;
-        set => base.ProtectionLevel = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    public override string? ServicePrincipalName
-    {
-        get => base.ServicePrincipalName;
-        set => base.ServicePrincipalName = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public override SwitchParameter Tls
-    {
-        get => base.Tls;
-        set => base.Tls = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    public override RpcCertificateSource[] CACertificate
-    {
-        get => base.CACertificate;
-        set => base.CACertificate = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNull]
-    public override RpcCertificateSource? ClientCertificate
-    {
-        get => base.ClientCertificate;
-        set => base.ClientCertificate = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    public override string? ServerName
-    {
-        get => base.ServerName;
-        set => base.ServerName = value;
-    }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    public override SwitchParameter SkipCertificateCheck
-    {
-        get => base.SkipCertificateCheck;
-        set => base.SkipCertificateCheck = value;
-    }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
@@ -143,24 +29,11 @@ public sealed partial class InvokeRpcMethodCommand
     }
 
     // Headers go with the call, so that a connection is kept for calls with others.
-    private protected override RpcClientOptions CreateOptions()
+    private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with
     {
-        RpcClientOptions options = base.CreateOptions();
-        return options with
-        {
-            Headers = new(),
-            Lazy = true,
-            Service = Service ?? Named?.Service,
-            InterfaceId = InterfaceId ?? Named?.InterfaceId,
-            Format = MessageFormats.Named(IsGiven(nameof(Format)) ? Format : Named?.Format ?? Format),
-            Compression = IsGiven(nameof(Compression))
-                ? Takes(nameof(Compression)) ? Compression : RpcCompression.None
-                : Named?.Compression ?? RpcCompression.None,
-            ReplyCompression = Takes(nameof(ReplyCompression)) ? ReplyCompression : default,
-            RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
-            Limits = MaxReceiveSize is { } size
-                ? options.Limits with { MaxMessageBytes = size }
-                : options.Limits,
-        };
-    }
+        Headers = new(),
+        Lazy = true,
+        ReplyCompression = Takes(nameof(ReplyCompression)) ? ReplyCompression : default,
+        RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
+    };
 }

@@ -11,9 +11,8 @@ namespace ProtoRpc;
     typeof(PSObject),
     typeof(System.Collections.Specialized.OrderedDictionary),
     typeof(byte[]), typeof(RpcCallResult), typeof(RpcCallJob))]
-public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
+public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
 {
-    private const string ByConnection = "Connection";
     private const string ByInput = "InputObject";
     private const string ByBytes = "Bytes";
 
