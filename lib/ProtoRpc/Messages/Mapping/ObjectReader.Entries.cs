@@ -38,20 +38,8 @@ internal sealed partial class ObjectReader
             (entries as IDisposable)?.Dispose();
         }
 
-        foreach (DottedMembers.Group group in dotted?.Groups ?? [])
-        {
-            ReadMember(
-                result, group.Field, group.Field.Info.Name, group.IsEmpty ? "" : group.Members, seen,
-                ref emptyChoices, depth);
-        }
-
-        ChooseEmptyText(result, emptyChoices, depth);
+        ReadRest(result, dictionary, dotted, seen, emptyChoices, depth);
         _isRow = outerIsRow;
-        if (_objects.TryGetSource(dictionary) is { } source)
-        {
-            UnknownFieldFilter.Restore(result, source);
-        }
-
         return result;
     }
 
@@ -92,6 +80,7 @@ internal sealed partial class ObjectReader
     private static bool IsText(object value) =>
         value is string { Length: > 0 } text && !ScalarReader.HasLoneSurrogate(text);
 
+    // A member of a name that no field has: a part of one, as a row of a table has them, or an error.
     private void ReadUnknown(MessageLayout layout, string name, object? value, ref DottedMembers? dotted)
     {
         if (DottedMembers.Split(layout, name) is var (start, rest))
@@ -107,6 +96,25 @@ internal sealed partial class ObjectReader
         else if (!_mapper.AllowUnknownFields)
         {
             throw UnknownField(layout, name);
+        }
+    }
+
+    // What can be read only when all members are known.
+    private void ReadRest(
+        DynamicMessage result, object value, DottedMembers? dotted, Span<bool> seen,
+        List<FieldLayout>? emptyChoices, int depth)
+    {
+        foreach (DottedMembers.Group group in dotted?.Groups ?? [])
+        {
+            ReadMember(
+                result, group.Field, group.Field.Info.Name, group.IsEmpty ? "" : group.Members, seen,
+                ref emptyChoices, depth);
+        }
+
+        ChooseEmptyText(result, emptyChoices, depth);
+        if (_objects.TryGetSource(value) is { } source)
+        {
+            UnknownFieldFilter.Restore(result, source);
         }
     }
 }

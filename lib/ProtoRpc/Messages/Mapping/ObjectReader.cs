@@ -1,7 +1,6 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
 using Google.Protobuf;
-using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Messages.Mapping;
 
@@ -83,33 +82,13 @@ internal sealed partial class ObjectReader
                     ReadMember(result, field, name, fieldValue, seen, ref emptyChoices, depth);
                 }
             }
-            else if (DottedMembers.Split(layout, name) is var (start, rest))
+            else
             {
-                dotted ??= new();
-                if (!dotted.TryAdd(start, rest, fieldValue))
-                {
-                    Path.PushField(name);
-                    throw Error(
-                        RpcErrorIds.InvalidFieldValue, "two keys mean this field. Leave one of them out.");
-                }
-            }
-            else if (!_mapper.AllowUnknownFields)
-            {
-                throw UnknownField(layout, name);
+                ReadUnknown(layout, name, fieldValue, ref dotted);
             }
         }
-        foreach (DottedMembers.Group group in dotted?.Groups ?? [])
-        {
-            ReadMember(
-                result, group.Field, group.Field.Info.Name, group.IsEmpty ? "" : group.Members, seen,
-                ref emptyChoices, depth);
-        }
-        ChooseEmptyText(result, emptyChoices, depth);
+        ReadRest(result, value, dotted, seen, emptyChoices, depth);
         _isRow = outerIsRow;
-        if (_objects.TryGetSource(value) is { } source)
-        {
-            UnknownFieldFilter.Restore(result, source);
-        }
         return result;
     }
 
