@@ -78,8 +78,8 @@ internal static class CodecBenchmark
                 Microseconds(generatedTime),
                 Microseconds(dynamicTime),
                 ratio.ToString("0.00", CultureInfo.InvariantCulture),
-                Allocated(first).ToString(CultureInfo.InvariantCulture),
-                Allocated(second).ToString(CultureInfo.InvariantCulture),
+                Allocations.Of(first).ToString(CultureInfo.InvariantCulture),
+                Allocations.Of(second).ToString(CultureInfo.InvariantCulture),
                 goal);
         }
     }
@@ -125,19 +125,6 @@ internal static class CodecBenchmark
         }
         while (elapsed < time);
         return elapsed.TotalMicroseconds / count;
-    }
-
-    // Bytes for one operation.
-    private static long Allocated(Action operation)
-    {
-        const int Count = 20;
-        long before = GC.GetAllocatedBytesForCurrentThread();
-        for (int i = 0; i < Count; i++)
-        {
-            operation();
-        }
-
-        return (GC.GetAllocatedBytesForCurrentThread() - before) / Count;
     }
 
     private static string Microseconds(double value) => value.ToString("0.0", CultureInfo.InvariantCulture);

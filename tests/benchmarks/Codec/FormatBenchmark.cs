@@ -78,7 +78,7 @@ internal static class FormatBenchmark
             string[] figures = [.. actions.SelectMany((action, i) => (string[])
             [
                 ResultTable.Median(times[i]).ToString("0.0", CultureInfo.InvariantCulture),
-                (Allocated(action) / 1024.0).ToString("0.0", CultureInfo.InvariantCulture),
+                (Allocations.Of(action) / 1024.0).ToString("0.0", CultureInfo.InvariantCulture),
             ])];
             table.Row(
                 [$"{format.Name} {operation}", records,
@@ -100,19 +100,6 @@ internal static class FormatBenchmark
         }
         while (elapsed < time);
         return elapsed.TotalMicroseconds / count;
-    }
-
-    // Bytes for one operation.
-    private static long Allocated(Action operation)
-    {
-        const int Count = 20;
-        long before = GC.GetAllocatedBytesForCurrentThread();
-        for (int i = 0; i < Count; i++)
-        {
-            operation();
-        }
-
-        return (GC.GetAllocatedBytesForCurrentThread() - before) / Count;
     }
 
     private sealed class Piece : ReadOnlySequenceSegment<byte>

@@ -142,12 +142,12 @@ internal static class WorkerRole
     private static string CallFor(ICaller[] callers, TimeSpan time)
     {
         long calls = 0;
-        CallTimes times = new();
+        RpcLatencyHistogram times = new();
         double[] rates = new double[callers.Length];
         ResourceUse before = ResourceUse.Now();
         long start = Stopwatch.GetTimestamp();
         long end = start + (long)(time.TotalSeconds * Stopwatch.Frequency);
-        void Ended(int caller, long own, long began, CallTimes ownTimes)
+        void Ended(int caller, long own, long began, RpcLatencyHistogram ownTimes)
         {
             // A caller may begin so late that the round is over.
             rates[caller] = own == 0 ? 0 : own / Stopwatch.GetElapsedTime(began).TotalSeconds;
@@ -176,21 +176,21 @@ internal static class WorkerRole
             ',', rates.Select(rate => rate.ToString("F1", CultureInfo.InvariantCulture)));
         return string.Create(
             CultureInfo.InvariantCulture,
-            $"done {calls} {milliseconds:F3} {each} {times.Microseconds(0.5):F2} "
-            + $"{times.Microseconds(0.99):F2} {ResourceUse.Now() - before}");
+            $"done {calls} {milliseconds:F3} {each} {times.Percentile(50).TotalMicroseconds:F2} "
+            + $"{times.Percentile(99).TotalMicroseconds:F2} {ResourceUse.Now() - before}");
     }
 
     private static void CallUntil(
-        ICaller caller, int number, long end, Action<int, long, long, CallTimes> ended)
+        ICaller caller, int number, long end, Action<int, long, long, RpcLatencyHistogram> ended)
     {
         long calls = 0;
-        CallTimes times = new();
+        RpcLatencyHistogram times = new();
         long began = Stopwatch.GetTimestamp();
         for (long now = began; now < end; calls++)
         {
             caller.Call();
             long next = Stopwatch.GetTimestamp();
-            times.Add(next - now);
+            times.RecordTicks(next - now);
             now = next;
         }
 
@@ -198,16 +198,16 @@ internal static class WorkerRole
     }
 
     private static async Task CallUntilAsync(
-        IAsyncCaller caller, int number, long end, Action<int, long, long, CallTimes> ended)
+        IAsyncCaller caller, int number, long end, Action<int, long, long, RpcLatencyHistogram> ended)
     {
         long calls = 0;
-        CallTimes times = new();
+        RpcLatencyHistogram times = new();
         long began = Stopwatch.GetTimestamp();
         for (long now = began; now < end; calls++)
         {
             await caller.CallAsync().ConfigureAwait(false);
             long next = Stopwatch.GetTimestamp();
-            times.Add(next - now);
+            times.RecordTicks(next - now);
             now = next;
         }
 
