@@ -1,4 +1,3 @@
-using System.Text;
 using ProtoRpc.Tool;
 
 namespace ProtoRpc.Http.Tests.Tool;
@@ -14,7 +13,7 @@ public static class ProxyVerbTests
     public static async Task Puts_http_and_grpc_before_a_native_endpoint()
     {
         using WordsServer server = new(Tcp);
-        await using Proxy proxy = await Proxy.StartAsync(
+        await using ToolProcess proxy = await StartAsync(
             "http://127.0.0.1:0/", "grpc://127.0.0.1:0", $"{server.Endpoint}",
             "--schema", Schema, "--service", "streams.Words");
 
@@ -34,7 +33,7 @@ public static class ProxyVerbTests
     public static async Task Asks_the_server_for_its_schema_where_none_is_given()
     {
         using WordsServer server = new("grpc://127.0.0.1:0");
-        await using Proxy proxy = await Proxy.StartAsync(Tcp, $"{server.Endpoint}");
+        await using ToolProcess proxy = await StartAsync(Tcp, $"{server.Endpoint}");
         using RpcClient caller = RpcClient.Connect(
             proxy.Endpoints[0], WordsServer.Schema, new() { Service = "streams.Words" });
 
@@ -47,7 +46,7 @@ public static class ProxyVerbTests
     public static async Task Lets_calls_that_run_end_when_it_is_stopped()
     {
         using WordsServer server = new("grpc://127.0.0.1:0");
-        Proxy proxy = await Proxy.StartAsync(Tcp, $"{server.Endpoint}");
+        ToolProcess proxy = await StartAsync(Tcp, $"{server.Endpoint}");
         using RpcClient caller = RpcClient.Connect(
             proxy.Endpoints[0], WordsServer.Schema, new() { Service = "streams.Words" });
         Task<DynamicMessage> waiting = caller.InvokeAsync(
@@ -92,72 +91,6 @@ public static class ProxyVerbTests
         Assert.Contains($"{gone}", error.ToString(), StringComparison.Ordinal);
     }
 
-    /// <summary>The verb, running until disposed.</summary>
-    private sealed class Proxy : IAsyncDisposable
-    {
-        private const string Listening = "Listening on ";
-        private readonly CancellationTokenSource _stop = new();
-        private readonly LockedWriter _text = new();
-        private Task<int> _run = Task.FromResult(0);
-
-        public string Output => _text.Text;
-
-        public IReadOnlyList<string> Endpoints =>
-        [
-            .. Output.Split('\n').Where(line => line.StartsWith(Listening, StringComparison.Ordinal))
-                .Select(line => line[Listening.Length..].Trim()),
-        ];
-
-        public static async Task<Proxy> StartAsync(params string[] arguments)
-        {
-            Proxy proxy = new();
-            StringWriter error = new();
-            proxy._run = ToolCommand.RunAsync(
-                ["proxy", .. arguments], new ToolConsole(TextReader.Null, proxy._text, error),
-                proxy._stop.Token);
-            DateTime end = DateTime.UtcNow + Limit;
-            while (!proxy.Output.Contains("Passing", StringComparison.Ordinal))
-            {
-                Assert.False(proxy._run.IsCompleted, error.ToString());
-                Assert.True(DateTime.UtcNow < end, "The proxy did not say that it serves.");
-                await Task.Delay(10);
-            }
-
-            return proxy;
-        }
-
-        public async ValueTask DisposeAsync()
-        {
-            await _stop.CancelAsync();
-            Assert.Equal(0, await _run.WaitAsync(Limit));
-            _stop.Dispose();
-        }
-    }
-
-    /// <summary>A writer that is read while it is written to.</summary>
-    private sealed class LockedWriter : TextWriter
-    {
-        private readonly StringBuilder _text = new();
-
-        public override Encoding Encoding => Encoding.UTF8;
-
-        public string Text
-        {
-            get
-            {
-                lock (_text)
-                {
-                    return _text.ToString();
-                }
-            }
-        }
-
-        public override void Write(char value)
-        {
-            lock (_text)
-            {
-                _text.Append(value);
-            }
-        }
-    }
+    private static Task<ToolProcess> StartAsync(params string[] arguments) =>
+        ToolProcess.StartAsync(environment: null, ["proxy", .. arguments]);
 }
