@@ -19,17 +19,14 @@ public sealed partial class RpcClient
         IMessage message = RequestOf(method, request);
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
-        if (_interceptors is { } chain)
-        {
-            return CallIntercepted(chain, call, message, read, cancellation);
-        }
-
         ClientTelemetry? telemetry = Observe(call);
         RpcException? failure = null;
         RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
-            TReply reply = _channel.Invoke(Traced(call), message, read, cancellation);
+            TReply reply = _interceptors is { } chain
+                ? Intercepted(chain, call, message, read, cancellation)
+                : _channel.Invoke(Traced(call), message, read, cancellation);
             status = RpcStatusCode.OK;
             return reply;
         }
@@ -52,16 +49,13 @@ public sealed partial class RpcClient
         }
     }
 
-    private TReply CallIntercepted<TReply>(
+    private TReply Intercepted<TReply>(
         ClientInterceptors chain, CallSpec call, IMessage message, ReplyReader<TReply> read,
         CancellationToken cancellation)
-        where TReply : class, IMessage => Run(
-            call,
-            () => ClientInterceptors.Wait(() => chain.InvokeAsync(
-                call, message,
-                (spec, sent) => Task.FromResult(_channel.Invoke(Traced(spec), sent, read, cancellation)),
-                RequestOf, read, cancellation)),
-            cancellation);
+        where TReply : class, IMessage => ClientInterceptors.Wait(() => chain.InvokeAsync(
+            call, message,
+            (spec, sent) => Task.FromResult(_channel.Invoke(Traced(spec), sent, read, cancellation)),
+            RequestOf, read, cancellation));
 
     private async Task<TReply> CallAsync<TReply>(
         RpcMethodInfo method, object request, ReplyReader<TReply> read, RpcCallOptions? options,

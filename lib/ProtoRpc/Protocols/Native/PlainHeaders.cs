@@ -6,8 +6,8 @@ using ProtoRpc.Protocols.Headers;
 namespace ProtoRpc.Protocols.Native;
 
 /// <summary>The headers of calls that carry no metadata, or that of the first gateway alone, and do not fail:
-/// nearly all. They are written and
-/// read in place, because header messages cost more than all else in an empty call.</summary>
+/// nearly all. They are written and read in place, because header messages cost more than all else in an
+/// empty call.</summary>
 /// <remarks>The bytes are those of <see cref="NativeHeaders"/>. Headers that have more, or the same in
 /// another order, are not read here.</remarks>
 internal static class PlainHeaders
