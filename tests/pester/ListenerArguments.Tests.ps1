@@ -1,0 +1,94 @@
+. (Join-Path $PSScriptRoot common.ps1)
+
+Describe 'The arguments of Start-RpcListener' {
+    AfterEach { Clear-Test }
+
+    It 'names the nearest method of a handler that no method has' {
+        { Start-TestListener @{ SayHelo = { } } } |
+            Should -Throw -ErrorId 'MethodNotFound,*' -ExpectedMessage "*'SayHelo'*SayHello*"
+    }
+
+    It 'refuses a handler that is not a script block' {
+        { Start-TestListener @{ SayHello = 'text' } } | Should -Throw -ErrorId 'InvalidHandler,*'
+        { Start-TestListener 'text' } | Should -Throw -ErrorId 'InvalidHandler,*' -ExpectedMessage '*hashtable*'
+    }
+
+    It 'refuses an endpoint that is none' {
+        { Start-TestListener { } -Endpoint 'nowhere' } |
+            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*ncacn_ip_tcp:host*"
+    }
+
+    It 'asks for the service when the schema has several' {
+        { Start-RpcListener "ncalrpc:[$(New-TestName)]" { } -Schema (Join-Path $TestProtos greeter.proto) } |
+            Should -Throw '*demo.Greeter*demo.Parting*'
+    }
+
+    It 'says that a port is in use' {
+        $socket = [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+        $socket.Start()
+        try {
+            { Start-TestListener { } -Endpoint "tcp://127.0.0.1:$($socket.LocalEndpoint.Port)" } |
+                Should -Throw -ErrorId 'EndpointInUse,*' -ExpectedMessage "*$($socket.LocalEndpoint.Port)*"
+        }
+        finally {
+            $socket.Stop()
+        }
+    }
+
+    $local = 'ncalrpc:[nobody]'
+    $web = 'HTTP endpoints (http://, https://)'
+    $secured = 'https:// and grpcs://'
+    $takesOne = "tcp:// with -Tls, $secured"
+    $native = 'native endpoints'
+    $password = [securestring]::new()
+
+    It 'refuses -<Name>, which means nothing to its endpoints' -ForEach @(
+        @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'http://127.0.0.1:0/'; For = $takesOne }
+        @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'tcp://127.0.0.1:0', $local; For = $takesOne }
+        @{ Name = 'CertificatePassword'; Value = $password; Endpoint = $local; For = "tcp://, $secured" }
+        @{ Name = 'CertificateCheck'; Value = { }; Endpoint = 'grpc://127.0.0.1:0'; For = $secured }
+        @{ Name = 'BasicCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
+        @{ Name = 'BearerCheck'; Value = { }; Endpoint = 'tcp://127.0.0.1:0'; For = "$web and gRPC endpoints" }
+        @{ Name = 'AllowedOrigin'; Value = '*'; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
+        @{ Name = 'AllowedHost'; Value = '*'; Endpoint = $local; For = "$web and gRPC endpoints" }
+        @{ Name = 'ReplyCompression'; Value = 'Never'; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
+        @{ Name = 'AllowGet'; Value = $true; Endpoint = 'grpc://127.0.0.1:0'; For = $web }
+        @{ Name = 'AllowUnencrypted'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
+        @{ Name = 'NoReflection'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
+        @{ Name = 'NoHealth'; Value = $true; Endpoint = $local; For = 'gRPC endpoints' }
+        @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'http://127.0.0.1:0/'; For = $native }
+        @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'http://127.0.0.1:0/'; For = $native }
+    ) {
+        { Start-TestListener { } -Endpoint $Endpoint -With @{ $Name = $Value } } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
+    }
+
+    It 'refuses -<Name>, which means nothing without <Needs>' -ForEach @(
+        @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Needs = '-Authentication' }
+        @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Needs = '-Certificate' }
+        @{ Name = 'Tls'; Value = $true; Needs = '-Certificate' }
+    ) {
+        { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With @{ $Name = $Value } } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                -ExpectedMessage "-$Name means nothing without $Needs*"
+    }
+
+    It 'refuses -Tls where no endpoint asks for it' {
+        { Start-TestListener { } -Endpoint 'https://127.0.0.1:0/' -With @{ Tls = $true; Certificate = 'x.pfx' } } |
+            Should -Throw -ErrorId 'TlsNotSupported,*'
+    }
+
+    It 'takes what means something to one of its endpoints' {
+        $listener = Start-TestListener { @{} } -Endpoint 'http://127.0.0.1:0/', "ncalrpc:[$(New-TestName)]" -With @{
+            AllowedOrigin = '*'; InterfaceId = [guid]::NewGuid()
+        }
+
+        $listener.Endpoint.Count | Should -Be 2
+    }
+
+    It 'says that a schema file is missing' {
+        { Start-RpcListener "ncalrpc:[$(New-TestName)]" { } -Schema (Join-Path $TestDrive missing.proto) } |
+            Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*missing.proto*'
+    }
+}
