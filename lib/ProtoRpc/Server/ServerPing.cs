@@ -37,7 +37,7 @@ internal static class ServerPing
         {
             Product = nameof(ProtoRpc),
             Version = typeof(ServerPing).Assembly.GetName().Version?.ToString(3) ?? "",
-            UptimeMs = (ulong)host.Uptime.TotalMilliseconds,
+            UptimeMs = (ulong)Math.Ceiling(host.Uptime.TotalMilliseconds),
         };
         facts.Services.AddRange(host.Services.Select(s => s.Info.FullName));
         RpcPingResponse reply = new();

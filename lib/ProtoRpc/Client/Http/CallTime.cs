@@ -5,19 +5,13 @@ namespace ProtoRpc.Client.Http;
 /// <summary>Ends one call by a token when its caller or its time does, and explains how it ended.</summary>
 internal sealed class CallTime : IDisposable
 {
-    // Most calls end in time: the next one of the thread uses their source, and the timer in it.
-    private static readonly ThreadLocal<CancellationTokenSource?> Spare = new();
-
     private readonly CallClock _clock;
-    private readonly CancellationTokenSource _source;
+    private readonly CancellationTokenSource _source = new();
     private readonly CancellationTokenRegistration _ofCaller;
-    private bool _isDisposed;
 
     public CallTime(CallClock clock)
     {
         _clock = clock;
-        _source = Spare.Value ?? new CancellationTokenSource();
-        Spare.Value = null;
         _ofCaller = clock.Caller.UnsafeRegister(
             static source => ((CancellationTokenSource)source!).Cancel(), _source);
         if (!clock.IsEndless)
@@ -63,20 +57,7 @@ internal sealed class CallTime : IDisposable
 
     public void Dispose()
     {
-        if (_isDisposed)
-        {
-            return;
-        }
-
-        _isDisposed = true;
         _ofCaller.Dispose();
-        if (Spare.Value is null && _source.TryReset())
-        {
-            Spare.Value = _source;
-        }
-        else
-        {
-            _source.Dispose();
-        }
+        _source.Dispose();
     }
 }
