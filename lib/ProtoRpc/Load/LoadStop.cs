@@ -25,7 +25,8 @@ internal sealed class LoadStop(long? maxErrors)
         _isStopped = true;
     }
 
-    /// <summary>Counts a failure, and stops where it is one too many.</summary>
+    /// <summary>Counts a failure, and stops where it is one too many. Each caller that fails judges anew, so
+    /// that none begins a further call while another one is about to stop the test.</summary>
     public void CountFailure(LoadTally tally)
     {
         long failed = Interlocked.Increment(ref _failed);
@@ -33,7 +34,7 @@ internal sealed class LoadStop(long? maxErrors)
         {
             Stop($"More than {maxErrors:N0} calls failed.");
         }
-        else if (maxErrors is null && failed == Hopeless && tally.Calls == tally.Failed)
+        else if (maxErrors is null && failed >= Hopeless && !tally.HasSucceeded)
         {
             Stop($"The first {Hopeless} calls all failed.");
         }

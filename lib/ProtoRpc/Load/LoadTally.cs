@@ -24,6 +24,9 @@ internal sealed class LoadTally
     /// <summary>Calls that ended.</summary>
     public long Calls => _shards.Sum(shard => shard.Statuses.Sum());
 
+    /// <summary>Whether a call has succeeded.</summary>
+    public bool HasSucceeded => _shards.Any(shard => Volatile.Read(ref shard.Statuses[0]) > 0);
+
     /// <summary>Calls that failed.</summary>
     public long Failed => _shards.Sum(shard => shard.Statuses.Skip(1).Sum());
 
