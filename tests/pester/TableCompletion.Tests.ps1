@@ -224,6 +224,16 @@ Describe 'Enable-RpcCompletion' {
         }
     }
 
+    It 'works again after another module put the shell''s own function back' {
+        $shells = [initialsessionstate]::CreateDefault2().Commands['TabExpansion2'].Definition
+        Enable-RpcCompletion
+        Set-Item function:global:TabExpansion2 $shells
+        Enable-RpcCompletion
+        (TabExpansion2 $line $line.Length).CompletionMatches.CompletionText | Should -Be 'person'
+        Disable-RpcCompletion
+        $function:global:TabExpansion2.ToString().Trim() | Should -Be $shells.Trim()
+    }
+
     It 'is undone with the module, and leaves a working function where another has captured it' {
         $result = Invoke-Pwsh @"
 `$before = `$function:TabExpansion2.ToString()

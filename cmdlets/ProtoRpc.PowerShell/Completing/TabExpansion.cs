@@ -54,8 +54,9 @@ internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
         RunspaceStore store = RunspaceStore.Current;
         state.Predictor ??= CommandPredictor.Register(input => LinePrediction.Of(input, store));
         ScriptBlock? current = Current;
-        // Where another function calls ours, a second one around it would only take time.
-        if (state.Own is null || (current is null && state.Previous is not null))
+        // Where another function calls ours, a second one around it would only take time. The shell's own
+        // does not: somebody has put it back.
+        if (state.Own is null || current is null || IsOfShell(current))
         {
             state.Previous = current;
             state.IsPreviousOfShell = current is null || IsOfShell(current);
