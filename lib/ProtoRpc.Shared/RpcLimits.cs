@@ -9,6 +9,11 @@ public sealed record RpcLimits
     /// <summary>Largest request or reply, in bytes, over all fragments: 4 MiB.</summary>
     public int MaxMessageBytes { get; set; } = 4 * 1024 * 1024;
 
+    /// <summary>Bytes of all requests of more than 64 KiB that a listener receives and handles at the same
+    /// time: 512 MiB. A request for which there is no room is refused as too busy; one that comes alone has
+    /// room.</summary>
+    public long MaxMemoryBytes { get; set; } = 512 * 1024 * 1024;
+
     /// <summary>Connections that each endpoint of a listener serves at once: 1,000. When there are as many,
     /// the anonymous one that has waited for its client the longest makes room.</summary>
     public int MaxConnections { get; set; } = 1000;

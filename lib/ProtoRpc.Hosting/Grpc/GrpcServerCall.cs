@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.IO.Pipelines;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
+using ProtoRpc.Protocols;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
@@ -67,6 +68,7 @@ internal sealed class GrpcServerCall(
         _stream = new GrpcServerStream(method, context, input, output, response)
         {
             MaxBytes = Host.Options.Limits.MaxMessageBytes,
+            Memory = new RequestMemory.Share(Host.Memory),
             Encoding = GrpcRequest.EncodingOf(http.Request),
             Request = http.Request,
         };

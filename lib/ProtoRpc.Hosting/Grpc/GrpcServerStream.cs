@@ -2,6 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Server;
 
@@ -50,6 +51,9 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     /// <summary>The largest request.</summary>
     public required int MaxBytes { get; init; }
 
+    /// <summary>Where the request that was read last counts.</summary>
+    public required RequestMemory.Share Memory { get; init; }
+
     /// <summary>How requests are compressed.</summary>
     public required string? Encoding { get; init; }
 
@@ -76,7 +80,11 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         }
     }
 
-    public void Dispose() => _end?.Dispose();
+    public void Dispose()
+    {
+        Memory.Release();
+        _end?.Dispose();
+    }
 
     internal override async ValueTask<IMessage?> ReceiveAsync()
     {
@@ -147,10 +155,17 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 
     private async ValueTask<IMessage?> ReadFrameAsync()
     {
+        // The one before was handled.
+        if (Method.Info.IsClientStreaming)
+        {
+            Memory.Release();
+        }
+
         while (!_ended)
         {
             ReadResult result = await _input.ReadAsync(_cancellation).ConfigureAwait(false);
             ReadOnlySequence<byte> buffer = result.Buffer;
+            Memory.Hold(buffer.Length);
             if (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame))
             {
                 IMessage request = Parse(frame);
@@ -181,9 +196,14 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     {
         BytesReceived += frame.Body.Length;
         _context.IsRequestCompressed = frame.IsCompressed;
-        return frame.IsCompressed
-            ? Method.ReadRequest(GrpcEncoding.Decompress(frame.Body, Encoding, MaxBytes).Span, _context)
-            : Method.ReadRequest(frame.Body, _context);
+        if (!frame.IsCompressed)
+        {
+            return Method.ReadRequest(frame.Body, _context);
+        }
+
+        ReadOnlyMemory<byte> body = GrpcEncoding.Decompress(frame.Body, Encoding, MaxBytes);
+        Memory.Hold(body.Length);
+        return Method.ReadRequest(body.Span, _context);
     }
 
     private void Write(IMessage reply, bool compress)

@@ -4,6 +4,7 @@ using System.Globalization;
 using System.Text;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Server;
@@ -18,6 +19,7 @@ internal sealed class HttpServerCall(
 {
     private readonly FormatOptions _formats = replies.OptionsOf(method.Info.Service.Schema);
     private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
+    private readonly RequestMemory.Share _memory = new(host.Memory);
     private ConnectQuery? _connect;
     private MessageFormat? _reader;
     private HttpStreamFormat? _streamFormat;
@@ -137,6 +139,7 @@ internal sealed class HttpServerCall(
     protected override void Release()
     {
         _stream?.Dispose();
+        _memory.Release();
         base.Release();
     }
 
@@ -160,13 +163,14 @@ internal sealed class HttpServerCall(
         {
             return connect.Compression is { Length: > 0 } and not "identity"
                 ? RequestBody.InflateAsync(
-                    new MemoryStream(connect.Message()), connect.Compression, _maxBytes, http.RequestAborted)
+                    new MemoryStream(connect.Message()), connect.Compression, _maxBytes, _memory,
+                    http.RequestAborted)
                 : new(RequestBody.Of(connect.Message()));
         }
 
         return HttpReplies.IsQuery(http.Request)
             ? new(RequestBody.Of(Encoding.UTF8.GetBytes(http.Request.QueryString.Value ?? "")))
-            : RequestBody.ReadAsync(http.Request, _maxBytes, http.RequestAborted);
+            : RequestBody.ReadAsync(http.Request, _maxBytes, _memory, http.RequestAborted);
     }
 
     // What 'curl -d' sends goes out as a form, whatever it is. No name in a form begins so.

@@ -26,16 +26,19 @@ internal sealed class RequestBody : IDisposable
     /// <summary>Reads a body to its end.</summary>
     /// <exception cref="HttpRefusal">Too large, or compressed in a way
     /// that is not known or not right.</exception>
+    /// <exception cref="RpcException">ResourceExhausted where all requests together are too
+    /// large.</exception>
     public static async ValueTask<RequestBody> ReadAsync(
-        HttpRequest request, int maxBytes, CancellationToken cancellation)
+        HttpRequest request, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
     {
         string encoding = request.Headers.ContentEncoding.ToString();
         if (encoding.Length == 0 || encoding.Equals("identity", StringComparison.OrdinalIgnoreCase))
         {
-            return await ReadPlainAsync(request.BodyReader, maxBytes, cancellation).ConfigureAwait(false);
+            return await ReadPlainAsync(request.BodyReader, maxBytes, memory, cancellation).ConfigureAwait(false);
         }
 
-        return await InflateAsync(request.Body, encoding, maxBytes, cancellation).ConfigureAwait(false);
+        return await InflateAsync(request.Body, encoding, maxBytes, memory, cancellation)
+            .ConfigureAwait(false);
     }
 
     /// <summary>Bytes that are there already, as a body.</summary>
@@ -45,7 +48,8 @@ internal sealed class RequestBody : IDisposable
     /// <summary>Reads compressed bytes to their end.</summary>
     /// <inheritdoc cref="ReadAsync"/>
     public static async ValueTask<RequestBody> InflateAsync(
-        Stream compressed, string encoding, int maxBytes, CancellationToken cancellation)
+        Stream compressed, string encoding, int maxBytes, RequestMemory.Share memory,
+        CancellationToken cancellation)
     {
         // Kestrel bounds what comes, this what becomes of it.
         PooledMessageBytes inflated = new(maxBytes, "request");
@@ -57,6 +61,7 @@ internal sealed class RequestBody : IDisposable
                 .ConfigureAwait(false)) > 0)
             {
                 inflated.Advance(read);
+                memory.Hold(inflated.Length);
             }
 
             return new RequestBody(
@@ -67,7 +72,7 @@ internal sealed class RequestBody : IDisposable
             inflated.Dispose();
             throw e switch
             {
-                RpcException => TooLarge(maxBytes),
+                RpcException { ErrorId: RpcErrorIds.MessageTooLarge } => TooLarge(maxBytes),
                 InvalidDataException => new HttpRefusal(
                     StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
                     $"The body is not {encoding}: {e.Message}"),
@@ -83,7 +88,7 @@ internal sealed class RequestBody : IDisposable
     }
 
     private static async ValueTask<RequestBody> ReadPlainAsync(
-        PipeReader reader, int maxBytes, CancellationToken cancellation)
+        PipeReader reader, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
     {
         while (true)
         {
@@ -105,6 +110,7 @@ internal sealed class RequestBody : IDisposable
                 throw TooLarge(maxBytes);
             }
 
+            memory.Hold(result.Buffer.Length);
             if (result.IsCompleted)
             {
                 return new RequestBody(result.Buffer, reader, inflated: null);

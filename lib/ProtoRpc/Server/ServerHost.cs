@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Google.Protobuf;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server.Native;
 using ProtoRpc.Server.Sessions;
@@ -8,30 +9,43 @@ namespace ProtoRpc.Server;
 
 /// <summary>A listening server as its faces see it: services, options, sessions,
 /// and the one place where handlers are run and failures are judged.</summary>
-internal sealed class ServerHost(
-    IReadOnlyList<ServerService> services, RpcServerOptions options, CallMonitor? monitor = null)
+internal sealed class ServerHost
 {
     private readonly long _started = Stopwatch.GetTimestamp();
 
     // Those of endpoints that are closed are forgotten.
     private readonly List<WeakReference<IIntercepted>> _builtIns = [];
-    private readonly SessionTable? _sessions =
-        options.EnableSessions ? new SessionTable(options.Limits) : null;
+    private readonly SessionTable? _sessions;
+
+    public ServerHost(
+        IReadOnlyList<ServerService> services, RpcServerOptions options, CallMonitor? monitor = null)
+    {
+        Services = services;
+        Options = options;
+        Interceptors = options.Interceptors;
+        Monitor = monitor ?? new CallMonitor();
+        Memory = new RequestMemory(options.Limits.MaxMemoryBytes);
+        Transfers = new TransferTable(options.Limits, Memory);
+        _sessions = options.EnableSessions ? new SessionTable(options.Limits) : null;
+    }
 
     /// <summary>The messages that are coming in parts.</summary>
-    public TransferTable Transfers { get; } = new(options.Limits);
+    public TransferTable Transfers { get; }
 
-    public IReadOnlyList<ServerService> Services { get; } = services;
+    /// <summary>The requests that are received and handled.</summary>
+    public RequestMemory Memory { get; }
 
-    public RpcServerOptions Options { get; } = options;
+    public IReadOnlyList<ServerService> Services { get; }
+
+    public RpcServerOptions Options { get; }
 
     /// <summary>What stands around every call now.</summary>
-    public IReadOnlyList<IRpcInterceptor> Interceptors { get; private set; } = options.Interceptors;
+    public IReadOnlyList<IRpcInterceptor> Interceptors { get; private set; }
 
     public TimeSpan Uptime => Stopwatch.GetElapsedTime(_started);
 
     /// <summary>Counts the calls.</summary>
-    public CallMonitor Monitor { get; } = monitor ?? new CallMonitor();
+    public CallMonitor Monitor { get; }
 
     /// <summary>Puts the interceptors around a method of ProtoRpc's own, or a service of such, now and
     /// whenever they are replaced.</summary>

@@ -31,7 +31,7 @@ internal sealed class SpillStream(int memoryBytes) : Stream
 
     public override void Write(ReadOnlySpan<byte> buffer)
     {
-        if (!IsOnDisk && _inner.Position + buffer.Length > memoryBytes)
+        if (_inner is MemoryStream && _inner.Position + buffer.Length > memoryBytes)
         {
             MoveToDisk();
         }
@@ -55,8 +55,14 @@ internal sealed class SpillStream(int memoryBytes) : Stream
         base.Dispose(disposing);
     }
 
-    private void MoveToDisk()
+    /// <summary>Moves what is in memory to a file; nothing where it is there already.</summary>
+    public void MoveToDisk()
     {
+        if (IsOnDisk)
+        {
+            return;
+        }
+
         FileStreamOptions options = new()
         {
             Mode = FileMode.CreateNew,

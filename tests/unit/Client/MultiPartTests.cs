@@ -144,7 +144,7 @@ public static class MultiPartTests
     public static void A_part_that_does_not_follow_ends_the_transfer(
         int position, int total, int sent, int length, string why)
     {
-        using TransferTable table = new(RpcLimits.Default);
+        using TransferTable table = TableOf(RpcLimits.Default);
         table.Accept("a", Part(0, 100, 10, 10));
 
         RpcException error = Assert.Throws<RpcException>(
@@ -158,7 +158,7 @@ public static class MultiPartTests
     [Fact]
     public static void A_last_part_that_comes_too_early_ends_the_transfer()
     {
-        using TransferTable table = new(RpcLimits.Default);
+        using TransferTable table = TableOf(RpcLimits.Default);
 
         RpcException error = Assert.Throws<RpcException>(
             () => table.Accept("a", Part(0, 100, 10, 10, Status.Complete)));
@@ -170,7 +170,7 @@ public static class MultiPartTests
     [Fact]
     public static void A_transfer_of_another_caller_is_not_found()
     {
-        using TransferTable table = new(RpcLimits.Default);
+        using TransferTable table = TableOf(RpcLimits.Default);
         table.Accept("a", Part(0, 100, 10, 10));
 
         Assert.Equal(
@@ -182,7 +182,7 @@ public static class MultiPartTests
     public static void Transfers_that_are_begun_and_left_are_bounded_and_expire()
     {
         RpcLimits limits = new() { TransferIdleTimeout = TimeSpan.FromMilliseconds(20) };
-        using TransferTable table = new(limits);
+        using TransferTable table = TableOf(limits);
         int refused = 0;
         for (int i = 0; i < 1000; i++)
         {
@@ -211,7 +211,7 @@ public static class MultiPartTests
     public static void Callers_that_hold_every_place_leave_one_to_another()
     {
         RpcLimits limits = new();
-        using TransferTable table = new(limits);
+        using TransferTable table = TableOf(limits);
         for (int i = 0; i < limits.MaxTransfers; i++)
         {
             table.Accept($"holder {i % 8}", Part(0, 1000, 10, 10, id: i));
@@ -226,7 +226,7 @@ public static class MultiPartTests
     [Fact]
     public static void Addresses_of_one_holder_have_one_share()
     {
-        using TransferTable table = new(new RpcLimits { MaxTransfersPerCaller = 2 });
+        using TransferTable table = TableOf(new RpcLimits { MaxTransfersPerCaller = 2 });
         table.Accept("a", Part(0, 1000, 10, 10), "network");
         table.Accept("b", Part(0, 1000, 10, 10), "network");
 
@@ -240,7 +240,7 @@ public static class MultiPartTests
     [Fact]
     public static void What_all_callers_announce_is_bounded()
     {
-        using TransferTable table = new(new RpcLimits { MaxTransferBytesOfAll = 2500 });
+        using TransferTable table = TableOf(new RpcLimits { MaxTransferBytesOfAll = 2500 });
         table.Accept("a", Part(0, 1000, 10, 10));
         table.Accept("b", Part(0, 1000, 10, 10));
 
@@ -253,7 +253,7 @@ public static class MultiPartTests
     [Fact]
     public static void Parts_without_bytes_do_not_keep_a_transfer_alive()
     {
-        using TransferTable table = new(
+        using TransferTable table = TableOf(
             new RpcLimits { TransferIdleTimeout = TimeSpan.FromMilliseconds(20) });
         table.Accept("a", Part(0, 100, 10, 10));
 
@@ -283,7 +283,7 @@ public static class MultiPartTests
     public static void A_transfer_that_hardly_moves_is_abandoned(int bytesPerPart, bool abandoned)
     {
         long now = 0;
-        using Transfer transfer = new("a", "a", "m", int.MaxValue, int.MaxValue, () => now);
+        using Transfer transfer = new("a", "a", "m", int.MaxValue, 1_000_000, new(0), () => now);
         for (int i = 0; i < 10; i++)
         {
             now += 50_000;
@@ -306,7 +306,7 @@ public static class MultiPartTests
     public static void A_total_over_the_callers_share_is_refused_at_the_first_part(
         int total, RpcStatusCode expected)
     {
-        using TransferTable table = new(new RpcLimits { MaxTransferBytes = 1000 });
+        using TransferTable table = TableOf(new RpcLimits { MaxTransferBytes = 1000 });
 
         Assert.Equal(
             expected, Assert.Throws<RpcException>(() => table.Accept("a", Part(0, total, 10, 10))).Code);
@@ -315,7 +315,7 @@ public static class MultiPartTests
     [Fact]
     public static void A_transfer_that_is_cancelled_is_forgotten()
     {
-        using TransferTable table = new(RpcLimits.Default);
+        using TransferTable table = TableOf(RpcLimits.Default);
         table.Accept("a", Part(0, 100, 10, 10));
 
         table.Drop("a", Id);
@@ -393,4 +393,6 @@ public static class MultiPartTests
     {
         public void Report(RpcProgress value) => report(value);
     }
+
+    private static TransferTable TableOf(RpcLimits limits) => new(limits, new(limits.MaxMemoryBytes));
 }

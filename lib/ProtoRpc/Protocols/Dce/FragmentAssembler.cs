@@ -14,6 +14,7 @@ internal sealed class FragmentAssembler : IDisposable
 
     private readonly int _maxBytes;
     private readonly int _maxFragments;
+    private readonly RequestMemory.Share? _memory;
     private byte[] _bytes = [];
     private int _length;
     private int _lastLength;
@@ -21,8 +22,10 @@ internal sealed class FragmentAssembler : IDisposable
 
     /// <param name="maxBytes">The largest stub.</param>
     /// <param name="maxFragments">The largest number of fragments.</param>
-    public FragmentAssembler(int maxBytes, int maxFragments)
+    /// <param name="memory">Where the stub counts, besides; null for nowhere.</param>
+    public FragmentAssembler(int maxBytes, int maxFragments, RequestMemory? memory = null)
     {
+        _memory = memory is null ? null : new RequestMemory.Share(memory);
         _maxBytes = maxBytes;
         _maxFragments = maxFragments;
     }
@@ -70,6 +73,11 @@ internal sealed class FragmentAssembler : IDisposable
             return AssemblyState.TooLarge;
         }
 
+        if (_memory?.TryHold(_length + (long)part.Length) == false)
+        {
+            return AssemblyState.NoMemory;
+        }
+
         bool last = header.Flags.HasFlag(PduFlags.Last);
         if (first && last)
         {
@@ -92,6 +100,7 @@ internal sealed class FragmentAssembler : IDisposable
         InProgress = false;
         Stub = default;
         _length = 0;
+        _memory?.Release();
         if (_bytes.Length > KeptSize)
         {
             Dispose();
@@ -104,6 +113,7 @@ internal sealed class FragmentAssembler : IDisposable
         byte[] bytes = _bytes;
         _bytes = [];
         Stub = default;
+        _memory?.Release();
         if (bytes.Length > 0)
         {
             ArrayPool<byte>.Shared.Return(bytes);
@@ -166,4 +176,7 @@ internal enum AssemblyState
 
     /// <summary>The message or its number of fragments is over the limit.</summary>
     TooLarge,
+
+    /// <summary>All messages together have no room for more of it.</summary>
+    NoMemory,
 }

@@ -25,14 +25,17 @@ internal sealed partial class ServerAssociation : IDisposable
     /// <param name="limits">The bounds.</param>
     /// <param name="secondaryAddress">The endpoint as bind_ack names it: a port, or a pipe.</param>
     /// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
-    public ServerAssociation(RpcLimits limits, string secondaryAddress, Func<Guid, bool> isServed)
+    /// <param name="memory">Where requests count; null for nowhere.</param>
+    public ServerAssociation(
+        RpcLimits limits, string secondaryAddress, Func<Guid, bool> isServed, RequestMemory? memory = null)
     {
         _limits = limits;
         _secondaryAddress = secondaryAddress;
         _contexts = new ContextTable(limits.MaxContexts, isServed);
         _assembler = new FragmentAssembler(
             (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix),
-            limits.MaxFragments);
+            limits.MaxFragments,
+            memory);
         Reply = new PooledMessageBytes(
             limits.MaxMessageBytes, "reply", Prefix, ExecStub.ResponseSuffix);
     }
@@ -309,7 +312,7 @@ internal sealed partial class ServerAssociation : IDisposable
         }
 
         AssemblyState state = _assembler.Add(header, call, pdu);
-        if (state == AssemblyState.TooLarge)
+        if (state is AssemblyState.TooLarge or AssemblyState.NoMemory)
         {
             Refused?.Invoke([called], FaultStatus.TooBusy, pdu.Length);
         }
@@ -318,7 +321,7 @@ internal sealed partial class ServerAssociation : IDisposable
         {
             AssemblyState.Incomplete => ServerStep.Receive,
             AssemblyState.Complete => BeginCall(),
-            AssemblyState.TooLarge => CloseWithFault(header.CallId, FaultStatus.TooBusy),
+            AssemblyState.TooLarge or AssemblyState.NoMemory => CloseWithFault(header.CallId, FaultStatus.TooBusy),
             _ => CloseWithFault(header.CallId, FaultStatus.ProtocolError),
         };
     }

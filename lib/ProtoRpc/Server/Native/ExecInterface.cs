@@ -1,3 +1,5 @@
+using ProtoRpc.Protocols;
+
 namespace ProtoRpc.Server.Native;
 
 /// <summary>Handles the calls of one interface. May run on many threads at once; a handler that ends
@@ -32,6 +34,10 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
 
     /// <summary>The RPC system, as of <see cref="CallTarget"/>.</summary>
     public string System { get; init; } = "protorpc";
+
+    /// <summary>Where large requests count. An endpoint takes that of its first interface; null for one of
+    /// the endpoint.</summary>
+    public RequestMemory? Memory { get; init; }
 
     // Counted here and not by endpoint, for the bound is the interface's.
     internal CallGate Gate { get; } = new();

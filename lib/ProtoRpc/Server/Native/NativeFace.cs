@@ -48,6 +48,7 @@ internal sealed class NativeFace : IServerFace
             Monitor = host.Monitor,
             Trace = host.Options.Trace,
             Name = service.Info.FullName,
+            Memory = host.Memory,
         };
         return NativeListener.Serve(
             endpoint,

@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Security;
 using ProtoRpc.Transports;
@@ -47,6 +48,7 @@ internal sealed class NativeListener : IAsyncDisposable
         _certificate = certificate;
         _shown = certificate is null ? null : SslStreamCertificateContext.Create(certificate, chain);
         Limits = limits;
+        Memory = first.Service.Memory ?? new RequestMemory(limits.MaxMemoryBytes);
         _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
         _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
@@ -64,6 +66,8 @@ internal sealed class NativeListener : IAsyncDisposable
     public long AcceptedCount => Interlocked.Read(ref _accepted);
 
     internal RpcLimits Limits { get; }
+
+    internal RequestMemory Memory { get; }
 
     internal string SecondaryAddress => _transport.SecondaryAddress;
 

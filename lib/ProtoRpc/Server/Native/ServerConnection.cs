@@ -30,7 +30,8 @@ internal sealed partial class ServerConnection
     {
         _listener = listener;
         _transport = transport;
-        _association = new ServerAssociation(listener.Limits, listener.SecondaryAddress, listener.IsServed)
+        _association = new ServerAssociation(
+            listener.Limits, listener.SecondaryAddress, listener.IsServed, listener.Memory)
         {
             RefuseBind = refusal,
             Security = new ServerSecurity(listener.PolicyOf, ReadPeer),

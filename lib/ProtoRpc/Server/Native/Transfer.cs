@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
 
@@ -13,6 +14,7 @@ internal sealed class Transfer : IDisposable
     private readonly Lock _gate = new();
     private readonly Func<long> _clock;
     private readonly long _begun;
+    private readonly RequestMemory.Share _memory;
     private long _received;
 
     /// <summary>A message that is coming.</summary>
@@ -21,15 +23,18 @@ internal sealed class Transfer : IDisposable
     /// <param name="method">The method that it is for.</param>
     /// <param name="totalBytes">The bytes that the sender announced.</param>
     /// <param name="memoryBytes">Bytes of it that are kept in memory.</param>
+    /// <param name="memory">Where these count.</param>
     /// <param name="clock">Milliseconds of the system's uptime; null for the system's own.</param>
     public Transfer(
-        string owner, string holder, string method, int totalBytes, int memoryBytes, Func<long>? clock = null)
+        string owner, string holder, string method, int totalBytes, int memoryBytes, RequestMemory memory,
+        Func<long>? clock = null)
     {
         Owner = owner;
         Holder = holder;
         Method = method;
         TotalBytes = totalBytes;
         Body = new SpillStream(memoryBytes);
+        _memory = new RequestMemory.Share(memory);
         _clock = clock ?? (() => Environment.TickCount64);
         _begun = LastPart = _clock();
     }
@@ -86,7 +91,17 @@ internal sealed class Transfer : IDisposable
                     + $"and {TotalBytes - Body.Length} are left");
             }
 
+            if (!Body.IsOnDisk && !_memory.TryHold(Body.Length + payload.Length))
+            {
+                Body.MoveToDisk();
+            }
+
             Body.Write(payload.Span);
+            if (Body.IsOnDisk)
+            {
+                _memory.Release();
+            }
+
             Volatile.Write(ref _received, Body.Length);
             if (payload.Length > 0)
             {
@@ -113,6 +128,7 @@ internal sealed class Transfer : IDisposable
         lock (_gate)
         {
             Body.Dispose();
+            _memory.Release();
         }
     }
 

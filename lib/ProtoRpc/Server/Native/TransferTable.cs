@@ -1,11 +1,12 @@
 using Google.Protobuf;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Server.Native;
 
 /// <summary>The messages that are coming in parts, bounded in number and in bytes,
 /// each caller's apart.</summary>
-internal sealed class TransferTable(RpcLimits limits) : IDisposable
+internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : IDisposable
 {
     private const int TransactionIdBytes = 16;
     private static readonly TimeSpan SweepPeriod = TimeSpan.FromSeconds(1);
@@ -149,7 +150,7 @@ internal sealed class TransferTable(RpcLimits limits) : IDisposable
             RequireRoom(holder, part.TotalBytes);
             MakeRoom(holder, part.TotalBytes, dropped);
             Transfer transfer = new(
-                key.Owner, holder, part.MethodName, part.TotalBytes, limits.TransferMemoryBytes);
+                key.Owner, holder, part.MethodName, part.TotalBytes, limits.TransferMemoryBytes, memory);
             _transfers.Add(key, transfer);
             _sweep ??= new Timer(
                 static table => ((TransferTable)table!).Sweep(), this, SweepPeriod, SweepPeriod);
