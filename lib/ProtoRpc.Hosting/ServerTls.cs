@@ -1,4 +1,3 @@
-using System.Security.Authentication;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using ProtoRpc.Transports;
 
@@ -40,7 +39,7 @@ internal static class ServerTls
             {
                 ServerCertificate = server.Certificate,
                 ServerCertificateChain = server.CertificateChain,
-                SslProtocols = SslProtocols.Tls12 | SslProtocols.Tls13,
+                SslProtocols = TlsVersions.Spoken,
                 ClientCertificateMode = options.Security.ClientCertificate is null
                     ? ClientCertificateMode.NoCertificate
                     : ClientCertificateMode.AllowCertificate,

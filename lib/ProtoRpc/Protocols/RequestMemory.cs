@@ -31,7 +31,7 @@ internal sealed class RequestMemory(long maxBytes)
 
         /// <summary>Holds the bytes of a request that grows.</summary>
         /// <param name="bytes">What it has now.</param>
-        /// <returns>False where there is no room for them; nothing has changed then.</returns>
+        /// <returns>False if they do not fit; then nothing has changed.</returns>
         public bool TryHold(long bytes)
         {
             long more = bytes - _mine;
@@ -52,7 +52,7 @@ internal sealed class RequestMemory(long maxBytes)
         }
 
         /// <summary>Holds the bytes of a request that grows.</summary>
-        /// <exception cref="RpcException">ResourceExhausted where there is no room for them.</exception>
+        /// <exception cref="RpcException">ResourceExhausted if they do not fit.</exception>
         public void Hold(long bytes)
         {
             if (!TryHold(bytes))

@@ -29,7 +29,11 @@ internal sealed class TlsConnection : TransportConnection
     /// <summary>A server's side.</summary>
     public static TlsConnection ForServer(TransportConnection inner, SslStreamCertificateContext certificate)
     {
-        SslServerAuthenticationOptions options = new() { ServerCertificateContext = certificate };
+        SslServerAuthenticationOptions options = new()
+        {
+            ServerCertificateContext = certificate,
+            EnabledSslProtocols = TlsVersions.Spoken,
+        };
         return new TlsConnection(
             inner, stream => stream.AuthenticateAsServer(options), stream =>
                 stream.AuthenticateAsServerAsync(options));

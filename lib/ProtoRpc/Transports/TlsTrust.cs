@@ -20,6 +20,7 @@ internal sealed class TlsTrust
         Options = new SslClientAuthenticationOptions
         {
             TargetHost = tls.ServerName ?? endpoint.Host,
+            EnabledSslProtocols = TlsVersions.Spoken,
             ApplicationProtocols = protocols.Length == 0 ? null : [.. protocols],
             CertificateChainPolicy = ChainPolicy(tls),
             ClientCertificates = tls.ClientCertificate is null ? null : [tls.ClientCertificate],

@@ -1,8 +1,12 @@
 using System.Net;
+using System.Net.Security;
+using System.Net.Sockets;
+using System.Security.Authentication;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Server.Native;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Transports;
 
@@ -23,6 +27,33 @@ public static class TlsTests
             Assert.Equal(bytes, client.Call(bytes));
             Assert.Equal(bytes, await client.CallAsync(bytes));
         }
+    }
+
+    [Theory]
+    [InlineData(SslProtocols.Tls12, true)]
+#pragma warning disable CS0618, SYSLIB0039 // What must be refused.
+    [InlineData(SslProtocols.Tls11, false)]
+    [InlineData(SslProtocols.Tls, false)]
+#pragma warning restore CS0618, SYSLIB0039
+    public static async Task Only_TLS_1_2_and_later_are_spoken(SslProtocols version, bool isSpoken)
+    {
+        await using NativeListener listener = Serve(TestServer.Echo, out _);
+        using TcpClient tcp = new();
+        await tcp.ConnectAsync(IPAddress.Loopback, listener.Endpoint.Port);
+        await using SslStream stream = new(tcp.GetStream(), leaveInnerStreamOpen: false, (_, _, _, _) => true);
+        SslClientAuthenticationOptions options = new()
+        {
+            TargetHost = "localhost",
+            EnabledSslProtocols = version,
+        };
+
+        Exception? error = await Record.ExceptionAsync(
+            () => stream.AuthenticateAsClientAsync(options).WaitAsync(ClientCalls.Patience));
+
+        Assert.Equal(isSpoken, error is null);
+        Assert.Equal(
+            SslProtocols.Tls12 | SslProtocols.Tls13,
+            new TlsTrust(listener.Endpoint, Trusting).Options.EnabledSslProtocols);
     }
 
     [Fact]
