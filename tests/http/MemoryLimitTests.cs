@@ -97,7 +97,8 @@ public static class MemoryLimitTests
                 .StartListening();
         }
 
-        public TaskCompletionSource Waiting { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        public TaskCompletionSource Waiting { get; } =
+            new(TaskCreationOptions.RunContinuationsAsynchronously);
 
         public TaskCompletionSource Go { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 

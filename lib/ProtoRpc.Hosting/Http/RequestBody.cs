@@ -34,7 +34,8 @@ internal sealed class RequestBody : IDisposable
         string encoding = request.Headers.ContentEncoding.ToString();
         if (encoding.Length == 0 || encoding.Equals("identity", StringComparison.OrdinalIgnoreCase))
         {
-            return await ReadPlainAsync(request.BodyReader, maxBytes, memory, cancellation).ConfigureAwait(false);
+            return await ReadPlainAsync(request.BodyReader, maxBytes, memory, cancellation)
+                .ConfigureAwait(false);
         }
 
         return await InflateAsync(request.Body, encoding, maxBytes, memory, cancellation)

@@ -17,7 +17,7 @@ internal sealed class RequestMemory(long maxBytes)
     /// <summary>The refusal of a request for which there is no room.</summary>
     public RpcException Full() => new(
         RpcStatusCode.ResourceExhausted,
-        $"The server is too busy: its running requests may have {maxBytes:N0} bytes together, and do already. "
+        $"The server is too busy: its running requests have the {maxBytes:N0} bytes that they may. "
         + $"Call later, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMemoryBytes)} of the server.")
     {
         ErrorId = RpcErrorIds.ServerBusy,

@@ -9,7 +9,8 @@ internal static partial class NamedTests
     public static void AssertRows(string page, int count)
     {
         string root = Repository.Root;
-        List<Match> rows = [.. Row().Matches(File.ReadAllText(Path.Combine(root, "docs", page))).Cast<Match>()];
+        string text = File.ReadAllText(Path.Combine(root, "docs", page));
+        List<Match> rows = [.. Row().Matches(text).Cast<Match>()];
 
         Assert.Equal(Enumerable.Range(1, count), rows.Select(row => int.Parse(row.Groups["number"].Value)));
         Assert.All(rows, row =>

@@ -10,7 +10,8 @@ public static class RequestMemoryTests
     public static void Small_requests_do_not_count()
     {
         RequestMemory memory = new(1);
-        RequestMemory.Share[] shares = [.. Enumerable.Range(0, 100).Select(_ => new RequestMemory.Share(memory))];
+        RequestMemory.Share[] shares =
+            [.. Enumerable.Range(0, 100).Select(_ => new RequestMemory.Share(memory))];
 
         Assert.All(shares, share => Assert.True(share.TryHold(64 * Kibi)));
         Assert.Equal(0, memory.Held);

@@ -40,7 +40,7 @@ public static class TlsTests
         await using NativeListener listener = Serve(TestServer.Echo, out _);
         using TcpClient tcp = new();
         await tcp.ConnectAsync(IPAddress.Loopback, listener.Endpoint.Port);
-        await using SslStream stream = new(tcp.GetStream(), leaveInnerStreamOpen: false, (_, _, _, _) => true);
+        await using SslStream stream = new(tcp.GetStream(), false, (_, _, _, _) => true);
         SslClientAuthenticationOptions options = new()
         {
             TargetHost = "localhost",

@@ -321,7 +321,8 @@ internal sealed partial class ServerAssociation : IDisposable
         {
             AssemblyState.Incomplete => ServerStep.Receive,
             AssemblyState.Complete => BeginCall(),
-            AssemblyState.TooLarge or AssemblyState.NoMemory => CloseWithFault(header.CallId, FaultStatus.TooBusy),
+            AssemblyState.TooLarge or AssemblyState.NoMemory =>
+                CloseWithFault(header.CallId, FaultStatus.TooBusy),
             _ => CloseWithFault(header.CallId, FaultStatus.ProtocolError),
         };
     }
