@@ -43,7 +43,8 @@ internal sealed record BenchmarkOptions
     public string Describe() => string.Create(
         CultureInfo.InvariantCulture,
         $"Processes: one server, {Clients} clients with {Callers} callers each. Each stack warms up for "
-        + $"{WarmUp.TotalSeconds} s; then come {Rounds} rounds of {Round.TotalSeconds} s, in turns.");
+        + $"{WarmUp.TotalSeconds} s, and until nothing is compiled any more; then come {Rounds} rounds of "
+        + $"{Round.TotalSeconds} s, in turns.");
 
     /// <exception cref="ArgumentException">An option that is not known, lacks its value, or has one that
     /// makes no sense; the message says which.</exception>

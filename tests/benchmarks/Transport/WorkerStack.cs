@@ -17,6 +17,9 @@ internal sealed class WorkerStack : IDisposable
     /// <summary>One of <see cref="CallKind"/>.</summary>
     public string Kind { get; }
 
+    /// <summary>Its processes.</summary>
+    public IEnumerable<Worker> Workers => [_server, .. _clients];
+
     /// <summary>Starts server and clients.</summary>
     /// <param name="kind">One of <see cref="CallKind"/>.</param>
     /// <param name="address">Where the server listens.</param>
