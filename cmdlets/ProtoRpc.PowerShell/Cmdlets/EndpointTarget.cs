@@ -12,8 +12,9 @@ internal sealed record EndpointTarget(
     /// matches.</summary>
     public static IReadOnlyList<EndpointTarget> Find(IEnumerable<string> texts)
     {
-        RpcEndpointRegistry registry = RpcEndpointRegistry.OfUser;
-        Lazy<IReadOnlyList<RpcNamedEndpoint>> all = new(registry.Read);
+        // Most texts are endpoints, and where the names lie is asked of the environment.
+        Lazy<RpcEndpointRegistry> registry = new(static () => RpcEndpointRegistry.OfUser);
+        Lazy<IReadOnlyList<RpcNamedEndpoint>> all = new(() => registry.Value.Read());
         return [.. texts.SelectMany(text => Find(text, registry, all))];
     }
 
@@ -21,7 +22,7 @@ internal sealed record EndpointTarget(
     public RpcEndpoint Require() => Endpoint ?? throw Error!;
 
     private static IEnumerable<EndpointTarget> Find(
-        string text, RpcEndpointRegistry registry, Lazy<IReadOnlyList<RpcNamedEndpoint>> all)
+        string text, Lazy<RpcEndpointRegistry> registry, Lazy<IReadOnlyList<RpcNamedEndpoint>> all)
     {
         if (RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint))
         {
@@ -30,7 +31,7 @@ internal sealed record EndpointTarget(
 
         try
         {
-            return registry.Resolve(text, all)
+            return registry.Value.Resolve(text, all)
                 .Select(named => new EndpointTarget(named.Name, named.Endpoint, named));
         }
         catch (RpcException e)
