@@ -97,6 +97,21 @@ public static class XmlFormatTests
         Assert.Contains("line ", e.Message);
     }
 
+    [Theory]
+    [InlineData("C5")]
+    [InlineData("FF FE 00")]
+    [InlineData("3C 3F 78 6D 6C FF")]
+    public static void Refuses_first_bytes_of_no_encoding(string hex)
+    {
+        byte[] bytes = Convert.FromHexString(hex.Replace(" ", "", StringComparison.Ordinal));
+
+        RpcException e = Assert.Throws<RpcException>(
+            () => MessageFormats.Xml.Read(TestMessages.Type("proto3.Leaf"), bytes.AsMemory()));
+
+        Assert.Equal(("MalformedMessage", "Leaf"), (e.ErrorId, e.FieldPath));
+        Assert.Contains("line 1", e.Message, StringComparison.Ordinal);
+    }
+
     [Fact]
     public static void Refuses_a_bomb_of_entities()
     {

@@ -41,7 +41,7 @@ internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
         ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options)
     {
         using SequenceStream stream = new(input);
-        using XmlReader reader = XmlReader.Create(stream, Reading);
+        using XmlReader reader = XmlMessageReader.Open(stream, Reading, target.Layout.Type);
         new XmlMessageReader(reader, target.Layout.Type, options, input.Length).Read(target);
     }
 }

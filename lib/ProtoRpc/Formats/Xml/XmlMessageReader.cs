@@ -14,12 +14,23 @@ internal sealed class XmlMessageReader(
     private const string Namespaces = "http://www.w3.org/2000/xmlns/";
     private const string XmlNamespace = "http://www.w3.org/XML/1998/namespace";
 
-    private string? _where;
+    protected override string Where => reader is IXmlLineInfo line
+        ? $"line {line.LineNumber}, column {line.LinePosition}"
+        : "an unknown place";
 
-    protected override string Where => _where ??
-        (reader is IXmlLineInfo line
-            ? $"line {line.LineNumber}, column {line.LinePosition}"
-            : "an unknown place");
+    /// <summary>Opens the text, whose first bytes are read at once, to find out their encoding.</summary>
+    /// <exception cref="RpcException">They are of no encoding.</exception>
+    public static XmlReader Open(Stream input, XmlReaderSettings settings, RpcMessageInfo root)
+    {
+        try
+        {
+            return XmlReader.Create(input, settings);
+        }
+        catch (XmlException e)
+        {
+            throw NotXml(root.Name, e);
+        }
+    }
 
     protected override void ReadAll(in MessageTarget target)
     {
@@ -34,10 +45,19 @@ internal sealed class XmlMessageReader(
         }
         catch (XmlException e)
         {
-            _where = $"line {e.LineNumber}, column {e.LinePosition}";
-            throw Malformed($"this is not XML as it is read here: {e.Message}", e);
+            throw NotXml(Path.ToString(), e);
         }
     }
+
+    private static RpcException NotXml(string path, XmlException e) => new(
+        RpcStatusCode.InvalidArgument,
+        $"{path}: this is not XML as it is read here: {e.Message} "
+        + $"(at line {Math.Max(1, e.LineNumber)}, column {Math.Max(1, e.LinePosition)})",
+        e)
+    {
+        ErrorId = RpcErrorIds.MalformedMessage,
+        FieldPath = path,
+    };
 
     /// <summary>Reads from the start of an element to its end.</summary>
     private void ReadContent(in MessageTarget message, int depth)
