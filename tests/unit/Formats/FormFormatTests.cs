@@ -24,6 +24,9 @@ public static class FormFormatTests
         "duration=1.500s&timestamp=2024-02-29T00%3A00%3A00Z&int32_value=3")]
     [InlineData("proto3.Singular", "&&", "")]
     [InlineData("proto3.Optional", "f_string", "f_string=")]
+    [InlineData(
+        "proto3.WellKnown", "string_value=&bytes_value=&field_mask=&int32_value=&duration=",
+        "field_mask=&string_value=&bytes_value=")]
     public static void Writes_what_it_has_read(string type, string form, string expected) =>
         Assert.Equal(expected, MessageFormats.Form.Again(type, form));
 

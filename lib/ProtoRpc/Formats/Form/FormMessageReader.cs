@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Globalization;
 using System.Text;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Form;
 
@@ -64,7 +65,7 @@ internal sealed class FormMessageReader(
                 $"a form cannot hold a {field.Info.TypeName}, only scalars and lists of them. Use JSON.");
         }
         string value = Decode(equals < 0 ? [] : pair[(equals + 1)..]);
-        if (value.Length > 0 || field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes)
+        if (value.Length > 0 || MayBeEmpty(field))
         {
             if (!field.IsRepeated)
             {
@@ -76,6 +77,17 @@ internal sealed class FormMessageReader(
         }
         Path.Pop();
     }
+
+    // A list of no paths is a FieldMask, too.
+    private static bool MayBeEmpty(FieldLayout field) => IsText(field)
+        || (field.IsMessage && field.Message.WellKnown switch
+        {
+            WellKnownType.FieldMask => true,
+            WellKnownType.Wrapper => IsText(field.Message.Fields[0]),
+            _ => false,
+        });
+
+    private static bool IsText(FieldLayout field) => field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
 
     private string Decode(ReadOnlySpan<byte> text)
     {
