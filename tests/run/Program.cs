@@ -11,6 +11,7 @@ ITestSuite[] suites =
     new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj", TimeSpan.FromMinutes(8)),
     new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj", TimeSpan.FromMinutes(5)),
     new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(10)),
+    new FuzzSuite(root, TimeSpan.FromMinutes(8)),
     new TrimmedSuite(root, TimeSpan.FromMinutes(5)),
     new WineSuite(root, TimeSpan.FromMinutes(6)),
     new PesterSuite(root, TimeSpan.FromMinutes(10)),

@@ -1,0 +1,143 @@
+using System.Buffers;
+using System.Text;
+using Google.Protobuf.WellKnownTypes;
+using ProtoRpc.Fuzz.Engine;
+using ProtoRpc.Fuzz.Inputs;
+using ProtoRpc.Protocols.Grpc;
+
+namespace ProtoRpc.Fuzz.Targets;
+
+/// <summary>gRPC's frames, compressed messages, timeouts, texts and binary headers. The first byte
+/// chooses.</summary>
+internal sealed class GrpcTarget : FuzzTarget
+{
+    private const int MaxBytes = 1 << 20;
+
+    public override string Name => "grpc";
+
+    public override string Promise => "frames do not depend on how they arrive; headers are read as written";
+
+    // Of gzip: a few bytes may become a thousand times as many.
+    public override int? BytesPerByte => 4096;
+
+    public override int FixedBytes => 256 * 1024;
+
+    public override IEnumerable<byte[]> Seeds()
+    {
+        byte[] body = "a body that is longer than its prefix"u8.ToArray();
+        byte[] gzip = GrpcEncoding.Compress(body);
+        yield return [0, .. Frame(0, body), .. Frame(0, []), .. Frame(1, gzip)];
+        yield return [0, .. Frame(1, GrpcEncoding.Compress(new byte[100_000]))];
+        yield return [1, .. gzip];
+        yield return [2, .. "100m"u8];
+        yield return [2, .. "99999999H"u8];
+        yield return [3, .. "caf%C3%A9 100%25 %"u8];
+        yield return [4, .. Encoding.ASCII.GetBytes(GrpcBinaryHeader.Encode(body)), .. ",AAA="u8];
+        yield return [5, .. Encoding.ASCII.GetBytes(GrpcStatusDetails.Write(
+            RpcStatusCode.Internal, "text",
+            [new Any { TypeUrl = "type.googleapis.com/google.rpc.ErrorInfo" }])!)];
+    }
+
+    public override IEnumerable<GrowingInput> Growing()
+    {
+        yield return new("frames", n => [0, .. Enumerable.Repeat(Frame(0, [1]), n).SelectMany(b => b)]);
+        yield return new("escapes", n => [3, .. Enumerable.Repeat("%C3"u8.ToArray(), n).SelectMany(b => b)],
+            65_536);
+        yield return new("binary headers", n =>
+            [4, .. Enumerable.Repeat("AA,"u8.ToArray(), n).SelectMany(b => b)], 16_384);
+    }
+
+    public override bool Run(byte[] input, Meter meter)
+    {
+        Tail tail = new(input);
+        int choice = tail.Next(6);
+        byte[] bytes = tail.Rest.ToArray();
+        string text = Encoding.Latin1.GetString(bytes);
+        switch (choice)
+        {
+            case 0:
+                return Frames(bytes, meter);
+            case 1:
+                return Accepts(
+                    () => meter.Measure(() => Decompress(new(bytes))),
+                    RpcStatusCode.Internal, RpcStatusCode.ResourceExhausted);
+            case 2:
+                TimeSpan? timeout = GrpcTimeout.Parse(text);
+                Require(
+                    timeout is not { } t || t < TimeSpan.FromTicks(TimeSpan.TicksPerMicrosecond)
+                        || GrpcTimeout.Parse(GrpcTimeout.Format(t)) >= t
+                            || t > TimeSpan.FromHours(99_999_999),
+                    "a timeout does not become shorter");
+                return timeout is not null;
+            case 3:
+                string decoded = meter.Measure(() => GrpcMessageText.Decode(text));
+                Require(
+                    GrpcMessageText.Decode(GrpcMessageText.Encode(decoded)) == decoded,
+                        "a text is read as written");
+                Require(GrpcMessageText.Encode(decoded, 100).Length <= 103, "a text is cut off");
+                return true;
+            case 4:
+                IReadOnlyList<byte[]>? values = meter.Measure(() => GrpcBinaryHeader.Decode(text));
+                Require(
+                    values is null || values.All(value =>
+                        GrpcBinaryHeader.Decode(GrpcBinaryHeader.Encode(value))![0].AsSpan().SequenceEqual(
+                            value)),
+                    "a binary header is read as written");
+                return values is not null;
+            default:
+                return meter.Measure(() => GrpcStatusDetails.Read(text)).Count > 0;
+        }
+    }
+
+    private static bool Frames(byte[] bytes, Meter meter)
+    {
+        List<string>? whole = null;
+        List<string>? pieces = null;
+        string wholeEnd = End(() => whole = meter.Measure(() => Split(new ReadOnlySequence<byte>(bytes))));
+        string piecesEnd = End(() => pieces = Split(Segments.Of(bytes, 3)));
+        Require(
+            wholeEnd == piecesEnd && (whole ?? []).SequenceEqual(pieces ?? []),
+            "the same frames in one piece and in many");
+        return whole?.Count > 0;
+    }
+
+    private static string End(Action read)
+    {
+        string end = "";
+        try
+        {
+            read();
+        }
+        catch (RpcException e) when (e.Code is RpcStatusCode.Internal or RpcStatusCode.ResourceExhausted)
+        {
+            end = e.Message;
+        }
+
+        return end;
+    }
+
+    private static List<string> Split(ReadOnlySequence<byte> buffer)
+    {
+        List<string> frames = [];
+        while (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame))
+        {
+            frames.Add($"{frame.Body.Length}");
+            if (frame.IsCompressed)
+            {
+                frames.Add($"{Decompress(frame.Body).Length}");
+            }
+        }
+
+        return frames;
+    }
+
+    private static ReadOnlyMemory<byte> Decompress(ReadOnlySequence<byte> body) =>
+        GrpcEncoding.Decompress(body, GrpcEncoding.Gzip, MaxBytes);
+
+    private static byte[] Frame(byte flag, byte[] body)
+    {
+        byte[] prefix = new byte[GrpcFraming.PrefixLength];
+        GrpcFraming.WritePrefix(prefix, flag == 1, body.Length);
+        return [.. prefix, .. body];
+    }
+}

@@ -1,0 +1,57 @@
+using ProtoRpc.Fuzz.Engine;
+
+namespace ProtoRpc.Fuzz.Targets;
+
+/// <summary>The targets that there are; a new one is a class and a row here.</summary>
+internal static class TargetTable
+{
+    private static readonly KeyValuePair<string, Func<FuzzTarget>>[] Rows =
+    [
+        Row("pdu-server", static () => new ServerPduTarget()),
+        Row("pdu-client", static () => new ClientPduTarget()),
+        Row("trailer", static () => new SecuredPduTarget()),
+        Row("ndr", static () => new NdrTarget()),
+        Row("native-header", static () => new NativeHeaderTarget()),
+        Row("ntlm", static () => new NtlmTarget()),
+        Row("spnego", static () => new SpnegoTarget()),
+        Row("grpc", static () => new GrpcTarget()),
+        Row("http-stream", static () => new HttpStreamTarget()),
+        Row("descriptors", static () => new DescriptorTarget()),
+        Row("objects", static () => new ObjectTarget()),
+        Row("terminal", static () => new TerminalTarget()),
+        Row("binary", static () => new BinaryTarget()),
+        Row("formats", static () => new CrossFormatTarget()),
+        Row("json", static () => new FormatTarget(
+            MessageFormats.Json, "{", "}", "[", "]", "\\u0000", "\\ud800", "\"@type\":",
+                "\"1970-01-01T00:00:00Z\"",
+            "\"1.5s\"", "\"a,b\"", "{\"value\":", "\"NaN\"", "\"-0\"", "1e3", "0.0", "\"type.googleapis.com/",
+                "//")
+        { Shapes = FormatShapes.Json }),
+        Row("xml", static () => new FormatTarget(
+            MessageFormats.Xml, "<", ">", "</", "/>", "<root>", "</root>", "<item>", "</item>", "<key>",
+                "</key>",
+            "<value>", "</value>", "&lt;", "&#0;", "&#xD;", "&x;", "<![CDATA[", "]]>", "<!--", "-->",
+                "<?xml version=\"1.0\"?>",
+            "<!DOCTYPE a [<!ENTITY x 'y'>]>", "xmlns=\"u\"", "xml:space=\"preserve\"", "xsi:nil=\"true\"")
+        { Shapes = FormatShapes.Xml }),
+        Row("form", static () => new FormatTarget(
+            MessageFormats.Form, "&", "=", "%41", "+", "%", ";", "[]", "[0]")
+        { Shapes = FormatShapes.Form }),
+        Row("text", static () => new FormatTarget(
+            MessageFormats.Text, "{", "}", "<", ">", "[", "]", "\\x", "\\777", "\\u", "\\U0010FFFF", "0x1",
+                "01", "-",
+            "inf", "nan", "1.5f", "# c\n", "[type.googleapis.com/", "key:", "value:", "'", "\"")
+        { Shapes = FormatShapes.Text }),
+        Row("endpoint", static () => new EndpointTarget()),
+    ];
+
+    /// <summary>The names.</summary>
+    public static IReadOnlyList<string> Names { get; } = [.. Rows.Select(row => row.Key)];
+
+    /// <summary>The targets of these names; all when there are none.</summary>
+    public static IEnumerable<FuzzTarget> Make(IReadOnlyCollection<string> names) =>
+        Rows.Where(row => names.Count == 0 || names.Contains(row.Key)).Select(row => row.Value());
+
+    private static KeyValuePair<string, Func<FuzzTarget>> Row(string name, Func<FuzzTarget> make) =>
+        new(name, make);
+}
