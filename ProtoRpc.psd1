@@ -1,10 +1,11 @@
+# The version and the addresses here are those of all packages: Directory.Build.props reads them.
 @{
     RootModule = 'ProtoRpc.psm1'
     ModuleVersion = '0.1.0'
     GUID = '5c0f2c0e-6f0a-4b53-9e0e-7f3d3b9a41c6'
     Author = 'ProtoRpc contributors'
     CompanyName = 'ProtoRpc contributors'
-    Copyright = '(c) ProtoRpc contributors. MIT licence.'
+    Copyright = '(c) ProtoRpc contributors. MIT license. THIRD-PARTY-NOTICES.txt has the licenses of the software in it.'
     Description = 'Protocol Buffers RPC without code generation: load a schema, start listeners whose methods are script blocks, call services with hashtables.'
     PowerShellVersion = '7.6'
     CompatiblePSEditions = @('Core')
@@ -63,6 +64,10 @@
     PrivateData = @{
         PSData = @{
             Tags = @('protobuf', 'rpc', 'dcerpc', 'grpc', 'ipc', 'PSEdition_Core', 'Windows', 'Linux', 'MacOS')
+            ProjectUri = 'https://github.com/protorpc/protorpc'
+            LicenseUri = 'https://github.com/protorpc/protorpc/blob/main/LICENSE'
+            IconUri = 'https://raw.githubusercontent.com/protorpc/protorpc/main/docs/icon.png'
+            ReleaseNotes = 'https://github.com/protorpc/protorpc/blob/main/CHANGELOG.md'
         }
     }
 }

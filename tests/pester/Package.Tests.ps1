@@ -1,37 +1,106 @@
 . (Join-Path $PSScriptRoot common.ps1)
 
-# What a project of lib packs: the names of the archive's files.
+# The packages: those that the suite 'pack' made in this run, or packed here.
 BeforeAll {
-    function Get-PackageFile([string] $Project) {
-        $output = dotnet pack (Join-Path $RepositoryRoot lib $Project) -c Debug --no-build --nologo -o $TestDrive 2>&1
+    $Script:packed = $env:PROTORPC_PACKAGES
+    if (-not $packed) {
+        $Script:packed = Join-Path $TestDrive packed
+        $output = dotnet run --project (Join-Path $RepositoryRoot tests run) -- pack --out $packed --archive none 2>&1
         $LASTEXITCODE | Should -Be 0 -Because "$output"
-        $archive = [IO.Compression.ZipFile]::OpenRead((Get-Item (Join-Path $TestDrive "$Project.0*.nupkg")).FullName)
+    }
+
+    $Script:manifest = Import-PowerShellDataFile (Join-Path $RepositoryRoot ProtoRpc.psd1)
+    $label = $manifest.PrivateData.PSData.Prerelease
+    $Script:version = $manifest.ModuleVersion + ($label ? "-$label" : '')
+    $Script:moduleFolder = Join-Path $packed ProtoRpc $manifest.ModuleVersion
+
+    # The files of a package by their names, with their texts.
+    function Get-PackageText([string] $Path) {
+        $texts = @{}
+        $archive = [IO.Compression.ZipFile]::OpenRead((Join-Path $packed $Path))
         try {
-            $archive.Entries.FullName
+            foreach ($entry in $archive.Entries) {
+                $reader = [IO.StreamReader]::new($entry.Open())
+                $texts[$entry.FullName] = $entry.Length -lt 2MB ? $reader.ReadToEnd() : ''
+                $reader.Dispose()
+            }
         }
         finally {
             $archive.Dispose()
         }
+        $texts
+    }
+
+    # Unpacks the package of the module into a folder of modules.
+    function Install-Unpacked([string] $Folder) {
+        $target = Join-Path $Folder ProtoRpc $manifest.ModuleVersion
+        [IO.Compression.ZipFile]::ExtractToDirectory((Join-Path $packed gallery "ProtoRpc.$version.nupkg"), $target)
+        # As Install-PSResource leaves out what only a package needs.
+        Remove-Item -LiteralPath (Join-Path $target '[Content_Types].xml'), (Join-Path $target ProtoRpc.nuspec)
+        Remove-Item -LiteralPath (Join-Path $target _rels) -Recurse -Force
     }
 }
 
-Describe 'The package of the core library' {
+Describe 'The package of <_>' -ForEach 'ProtoRpc', 'ProtoRpc.Shared', 'ProtoRpc.Hosting', 'ProtoRpc.Compiler', 'ProtoRpc.Tool' {
     BeforeAll {
-        $entries = Get-PackageFile ProtoRpc
+        $name = $_
+        $texts = Get-PackageText "packages/$name.$version.nupkg"
+        $nuspec = ([xml] $texts["$name.nuspec"]).package.metadata
     }
 
-    It 'brings <_>' -ForEach 'lib/net10.0/ProtoRpc.dll', 'LICENSE', 'THIRD-PARTY-NOTICES.txt' {
-        $entries | Should -Contain $_
+    It 'has the license, the notices, a page and an icon' {
+        'LICENSE', 'THIRD-PARTY-NOTICES.txt', 'README.md', 'icon.png' | Should -BeIn $texts.Keys
+        $nuspec.readme | Should -Be README.md
+        $nuspec.icon | Should -Be icon.png
+        $nuspec.license.'#text' | Should -Be MIT
+    }
+
+    It 'has a page, a description and tags of its own' {
+        $texts['README.md'] | Should -BeLike "# $(($name -replace '^ProtoRpc.Tool$', 'protorpc'))*"
+        $nuspec.description | Should -Not -BeLike '*for PowerShell and .NET*'
+        $nuspec.tags | Should -BeLike 'protobuf rpc *'
+    }
+
+    It 'has the version and the addresses of the manifest' {
+        $nuspec.version | Should -Be $version
+        $nuspec.projectUrl | Should -Be $manifest.PrivateData.PSData.ProjectUri
+        $nuspec.repository.url | Should -Be $manifest.PrivateData.PSData.ProjectUri
+        $nuspec.releaseNotes | Should -Be $manifest.PrivateData.PSData.ReleaseNotes
+    }
+}
+
+Describe 'The library <_>' -ForEach 'ProtoRpc', 'ProtoRpc.Shared', 'ProtoRpc.Hosting' {
+    BeforeAll {
+        $name = $_
+        $texts = Get-PackageText "packages/$name.$version.nupkg"
+        $symbols = Get-PackageText "packages/$name.$version.snupkg"
+    }
+
+    It 'has the assembly and its documentation, and its symbols in a package of their own' {
+        "lib/net10.0/$name.dll", "lib/net10.0/$name.xml" | Should -BeIn $texts.Keys
+        $texts.Keys -like '*.pdb' | Should -BeNullOrEmpty
+        "lib/net10.0/$name.pdb" | Should -BeIn $symbols.Keys
+    }
+
+    It 'documents the types that other assemblies can use, and no others' {
+        $members = ([xml] $texts["lib/net10.0/$name.xml"]).doc.members.member.name
+        $documented = $members -like 'T:*' -replace '^T:'
+        $lines = Get-Content (Join-Path $RepositoryRoot tests unit Architecture PublicApi "$name.txt")
+        $public = $lines -match '^[^ (]+ : ' -replace ' : .*' -replace '\+', '.'
+
+        $documented.Count | Should -BeGreaterThan 3
+        $documented | Where-Object { $_ -notin $public } | Should -BeNullOrEmpty
+        $members -like 'M:*' | Should -Not -BeNullOrEmpty
     }
 
     It 'brings no protoc and no .proto files, which only those need who load such files' {
-        $entries -match '(^|/)protoc|\.proto$|\.targets$' | Should -BeNullOrEmpty
+        $texts.Keys -match '(^|/)protoc|\.proto$|\.targets$' | Should -BeNullOrEmpty
     }
 }
 
 Describe 'The package of the compiler' {
     BeforeAll {
-        $entries = Get-PackageFile ProtoRpc.Compiler
+        $texts = Get-PackageText "packages/ProtoRpc.Compiler.$version.nupkg"
     }
 
     It 'brings <_>' -ForEach @(
@@ -45,15 +114,13 @@ Describe 'The package of the compiler' {
         'files/protos/google/protobuf/csharp_options.proto'
         'files/protos/csharp_rpc_messages.proto'
         'files/protos/google/protobuf/csharp_rpc_messages.proto'
-        'LICENSE'
-        'THIRD-PARTY-NOTICES.txt'
     ) {
-        $entries | Should -Contain $_
+        $_ | Should -BeIn $texts.Keys
     }
 
     It 'brings no code and none of the sample files' {
-        $entries -like 'lib/*' | Should -BeNullOrEmpty
-        $entries -match '(sample|search|order|benchmark)\.proto$' | Should -BeNullOrEmpty
+        $texts.Keys -like 'lib/*' | Should -BeNullOrEmpty
+        $texts.Keys -match '(sample|search|order|benchmark)\.proto$' | Should -BeNullOrEmpty
     }
 
     It 'puts its files into the folders where the library looks for them' {
@@ -67,28 +134,168 @@ Describe 'The package of the compiler' {
 }
 
 Describe 'The package of the tool' {
-    It 'brings the notices of what it contains' {
-        $output = dotnet pack (Join-Path $RepositoryRoot lib ProtoRpc.Tool) -c Debug --no-build --nologo -o $TestDrive 2>&1
+    It 'installs from its folder as a dotnet tool, lists a schema and says hello' {
+        $tools = Join-Path $TestDrive tools
+        $config = Join-Path $TestDrive nuget.config
+        Set-Content $config "<configuration><packageSources><clear /><add key='packed' value='$packed/packages' /></packageSources></configuration>"
+
+        $output = dotnet tool install ProtoRpc.Tool --tool-path $tools --configfile $config --no-cache 2>&1
         $LASTEXITCODE | Should -Be 0 -Because "$output"
-        $archive = [IO.Compression.ZipFile]::OpenRead((Get-Item (Join-Path $TestDrive ProtoRpc.Tool.*.nupkg)).FullName)
+        $protorpc = (Get-Command (Join-Path $tools protorpc)).Source
+        & $protorpc list --schema (Join-Path $RepositoryRoot protos sample.proto) | Select-Object -First 1 | Should -Be 'Sample.MyService'
+        Push-Location $TestDrive
         try {
-            $archive.Entries.FullName | Should -Contain 'LICENSE'
-            $reader = [IO.StreamReader]::new($archive.GetEntry('THIRD-PARTY-NOTICES.txt').Open())
-            $reader.ReadToEnd() | Should -BeLike '*System.CommandLine*MIT License*'
+            & $protorpc demo | Should -Contain 'anonymous says: Hello via TCP!'
         }
         finally {
-            $archive.Dispose()
+            Pop-Location
         }
+    }
+
+    It 'brings the notices of what it contains, and no documentation of libraries' {
+        $texts = Get-PackageText "packages/ProtoRpc.Tool.$version.nupkg"
+
+        $texts['THIRD-PARTY-NOTICES.txt'] | Should -BeLike '*System.CommandLine*MIT License*'
+        $texts.Keys -like '*.xml' | Should -BeIn 'tools/net10.0/any/DotnetToolSettings.xml', '[Content_Types].xml'
+    }
+}
+
+Describe 'The archive of the tool' {
+    It 'runs where there is no .NET' {
+        $system = $IsWindows ? 'win' : $IsMacOS ? 'osx' : 'linux'
+        $processor = [Runtime.InteropServices.RuntimeInformation]::OSArchitecture.ToString().ToLowerInvariant()
+        $archive = Get-ChildItem (Join-Path $packed archives) -Filter "*-$system-$processor.*" -ErrorAction Ignore
+        if (-not $archive) {
+            Set-ItResult -Skipped -Because "the suite 'pack' makes it"
+        }
+
+        $folder = (New-Item -ItemType Directory (Join-Path $TestDrive archive)).FullName
+        tar -xf $archive[0].FullName -C $folder
+        $LASTEXITCODE | Should -Be 0
+        $protorpc = (Get-Item (Join-Path $folder protorpc-* protorpc*)).FullName
+        $start = [Diagnostics.ProcessStartInfo]::new($protorpc, @('list', '--schema', (Join-Path $RepositoryRoot protos sample.proto)))
+        $start.Environment['DOTNET_ROOT'] = $start.Environment['DOTNET_ROOT_X64'] = Join-Path $TestDrive nothing
+        $start.RedirectStandardOutput = $true
+        $process = [Diagnostics.Process]::Start($start)
+        $process.StandardOutput.ReadLine() | Should -Be 'Sample.MyService'
+        $null = $process.StandardOutput.ReadToEnd()
+        $process.WaitForExit()
+        $process.ExitCode | Should -Be 0
+        (Get-ChildItem (Join-Path (Split-Path $protorpc) protoc)).Name | Should -HaveCount 2 -Because 'there is one protoc, and the imports'
+    }
+}
+
+Describe 'The sums and the bill of materials' {
+    It 'name each package with its hash' {
+        $lines = Get-Content (Join-Path $packed SHA256SUMS)
+
+        $lines.Count | Should -BeGreaterThan 9
+        foreach ($line in $lines) {
+            $hash, $file = $line -split '  ', 2
+            (Get-FileHash (Join-Path $packed $file)).Hash | Should -Be $hash -Because $file
+        }
+        Get-ChildItem (Join-Path $packed packages), (Join-Path $packed gallery) -File | ForEach-Object {
+            $lines -like "*  $($_.Directory.Name)/$($_.Name)" | Should -HaveCount 1
+        }
+    }
+
+    It 'list what the module contains' {
+        $bill = Get-Content (Join-Path $packed "ProtoRpc-$version.spdx.json") -Raw | ConvertFrom-Json
+
+        $bill.spdxVersion | Should -Be 'SPDX-2.3'
+        $module = $bill.packages | Where-Object packageFileName -EQ "gallery/ProtoRpc.$version.nupkg"
+        $module.checksums[0].checksumValue | Should -Be (Get-FileHash (Join-Path $packed $module.packageFileName)).Hash
+        $contents = ($bill.relationships | Where-Object spdxElementId -EQ $module.SPDXID).relatedSpdxElement
+        $names = ($bill.packages | Where-Object SPDXID -In $contents).name
+        $names | Should -Contain 'Google.Protobuf'
+        $names | Should -Contain 'Grpc.Tools'
+        ($bill.packages | Where-Object name -EQ 'Google.Protobuf').externalRefs[0].referenceLocator | Should -BeLike 'pkg:nuget/Google.Protobuf@*'
+        # Every relation has two ends.
+        $bill.relationships.relatedSpdxElement + $bill.relationships.spdxElementId | ForEach-Object {
+            $_ | Should -BeIn ($bill.packages.SPDXID + 'SPDXRef-DOCUMENT')
+        }
+    }
+}
+
+Describe 'The package of the module' {
+    BeforeAll {
+        $texts = Get-PackageText "gallery/ProtoRpc.$version.nupkg"
+        $nuspec = ([xml] $texts['ProtoRpc.nuspec']).package.metadata
+    }
+
+    It 'has the nuspec of Publish-PSResource' {
+        $nuspec.id | Should -Be ProtoRpc
+        $nuspec.version | Should -Be $version
+        $nuspec.requireLicenseAcceptance | Should -Be 'false'
+        $nuspec.licenseUrl, $nuspec.projectUrl | Should -Not -BeNullOrEmpty
+        $tags = -split $nuspec.tags
+        'PSModule', 'PSEdition_Core', 'PSIncludes_Cmdlet', 'PSCmdlet_Invoke-RpcMethod', 'PSCommand_Invoke-RpcMethod' | Should -BeIn $tags
+        ($tags -like 'PSCmdlet_*').Count | Should -Be $manifest.CmdletsToExport.Count
+        # What the Gallery takes.
+        $nuspec.tags.Length | Should -BeLessThan 4000
+    }
+
+    It 'has the files of the folder' {
+        $files = Get-ChildItem $moduleFolder -Recurse -File | ForEach-Object {
+            [IO.Path]::GetRelativePath($moduleFolder, $_.FullName).Replace('\', '/')
+        }
+
+        $texts.Keys | Where-Object { $_ -notin 'ProtoRpc.nuspec', '_rels/.rels', '[Content_Types].xml' } |
+            Sort-Object | Should -Be ($files | Sort-Object)
+    }
+
+    It 'names the type of each of its files' {
+        $types = ([xml] $texts['[Content_Types].xml']).Types
+        foreach ($name in $texts.Keys -ne '[Content_Types].xml') {
+            $end = [IO.Path]::GetExtension($name).TrimStart('.')
+            $end ? $types.Default.Extension -contains $end : $types.Override.PartName -contains "/$name" | Should -BeTrue -Because $name
+        }
+    }
+
+    It 'installs from a folder repository' {
+        if (-not (Get-Command Install-PSResource -ErrorAction Ignore)) {
+            Set-ItResult -Skipped -Because 'there is no Microsoft.PowerShell.PSResourceGet'
+        }
+
+        $result = Invoke-Pwsh @"
+Register-PSResourceRepository packed '$packed/gallery' -Trusted
+try {
+    Save-PSResource ProtoRpc -Repository packed -Path '$TestDrive/saved' -IncludeXml:`$false
+}
+finally {
+    Unregister-PSResourceRepository packed
+}
+Import-Module '$TestDrive/saved/ProtoRpc'
+(Get-RpcService -Schema '$RepositoryRoot/protos/sample.proto').FullName
+"@
+
+        $result.Error | Should -BeNullOrEmpty
+        $result.Output.Trim() | Should -Be 'Sample.MyService'
+    }
+
+    It 'is called by its name where its unpacked contents are the only module' {
+        $modules = Join-Path $TestDrive only
+        Install-Unpacked $modules
+
+        $result = Invoke-Pwsh @"
+`$env:PSModulePath = '$modules'
+`$module = Get-Module ProtoRpc -ListAvailable
+`$module.Version.ToString()
+(Get-RpcService -Schema '$RepositoryRoot/protos/sample.proto').FullName
+(Get-Module ProtoRpc).ModuleBase
+"@
+
+        $result.Error | Should -BeNullOrEmpty
+        $result.Output.Trim() -split '\r?\n' | Should -Be @(
+            $manifest.ModuleVersion, 'Sample.MyService', (Join-Path $modules ProtoRpc $manifest.ModuleVersion))
     }
 }
 
 Describe 'The module folder' {
     BeforeAll {
-        $Script:version = (Import-PowerShellDataFile (Join-Path $RepositoryRoot ProtoRpc.psd1)).ModuleVersion
-        $Script:folder = Join-Path $TestDrive modules ProtoRpc $version
-        $output = dotnet build (Join-Path $RepositoryRoot cmdlets ProtoRpc.PowerShell) -t:PackModule -c Debug --no-restore --nologo -v q "-p:ModuleOut=$folder/" 2>&1
-        $Script:exitCode = $LASTEXITCODE
-        $Script:output = "$output"
+        $Script:folder = Join-Path $TestDrive modules ProtoRpc $manifest.ModuleVersion
+        $null = New-Item -ItemType Directory (Split-Path $folder)
+        Copy-Item $moduleFolder $folder -Recurse
         # Imports the module, serves a method and calls it; the schema is compiled by protoc.
         $Script:session = @"
 `$ErrorActionPreference = 'Stop'
@@ -102,10 +309,6 @@ Import-Module '$folder/ProtoRpc.psd1'
 Stop-RpcListener `$listener
 "@
         Copy-Item (Join-Path $TestProtos greeter.proto) $TestDrive
-    }
-
-    It 'is made' {
-        $exitCode | Should -Be 0 -Because $output
     }
 
     It 'has <_>' -ForEach @(

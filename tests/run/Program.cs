@@ -1,14 +1,22 @@
 using ProtoRpc.TestRun;
+using ProtoRpc.TestRun.Packing;
 using ProtoRpc.Tool.Processes;
 
 const int Failed = 1;
 const int Misused = 2;
 
 string root = FindRoot();
+if (args is [PackOptions.Verb, .. string[] packing])
+{
+    return await PackAsync(root, packing);
+}
+
 ITestSuite[] suites =
 [
     new StyleSuite(root, TimeSpan.FromMinutes(5)),
+    new PackSuite(root),
     new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj", TimeSpan.FromMinutes(8)),
+    new PackedToolSuite(root, TimeSpan.FromMinutes(4)),
     new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj", TimeSpan.FromMinutes(5)),
     new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(10)),
     new FuzzSuite(root, TimeSpan.FromMinutes(8)),
@@ -74,6 +82,25 @@ static async Task<string?> BuildAsync(string root)
     return build.Succeeded ? null
         : build.TimedOut ? $"did not end in {limit.TotalMinutes} minutes\n{build.Text}"
         : build.Text;
+}
+
+static async Task<int> PackAsync(string root, string[] arguments)
+{
+    try
+    {
+        await new Packer(root, PackOptions.Parse(arguments), Console.Out).RunAsync();
+        return 0;
+    }
+    catch (ArgumentException e)
+    {
+        Console.Error.WriteLine(e.Message);
+        return Misused;
+    }
+    catch (PackFailure e)
+    {
+        Console.Error.WriteLine(e.Message);
+        return Failed;
+    }
 }
 
 static string FindRoot()

@@ -3,7 +3,13 @@ using ProtoRpc.Tool.Processes;
 namespace ProtoRpc.TestRun;
 
 /// <summary>The xunit tests of one project, already built.</summary>
-internal sealed class XunitSuite(string name, string root, string project, TimeSpan limit) : ITestSuite
+/// <param name="name">The name of the suite.</param>
+/// <param name="root">The repository.</param>
+/// <param name="project">The project, or the assembly that it built.</param>
+/// <param name="limit">When to end the tests.</param>
+/// <param name="always">Part of the names of all tests that belong to the suite, or null for all.</param>
+internal sealed class XunitSuite(
+    string name, string root, string project, TimeSpan limit, string? always = null) : ITestSuite
 {
     public string Name => name;
 
@@ -17,15 +23,20 @@ internal sealed class XunitSuite(string name, string root, string project, TimeS
             string report = Path.Combine(folder.FullName, $"{name}.trx");
             List<string> arguments =
             [
-                "test", Path.Combine(root, project), "--no-build", "--nologo",
+                "test", Path.Combine(root, project),
+                .. project.EndsWith(".dll", StringComparison.Ordinal)
+                    ? Array.Empty<string>()
+                    : ["--no-build", "--nologo"],
                 "--logger", $"trx;LogFileName={name}.trx", "--logger", "console;verbosity=quiet",
                 "--results-directory", folder.FullName,
                 // A hang names the test that hung, instead of running into the limit of the whole suite.
                 "--blame-hang-timeout", "2m", "--blame-hang-dump-type", "none",
             ];
-            if (filter is not null)
+            string[] parts = [.. new[] { always, filter }.OfType<string>()];
+            if (parts.Length > 0)
             {
-                arguments.AddRange(["--filter", $"FullyQualifiedName~{filter}"]);
+                arguments.AddRange(
+                    ["--filter", string.Join('&', parts.Select(part => $"FullyQualifiedName~{part}"))]);
             }
 
             ChildProcess.Result run = await ChildProcess.RunAsync("dotnet", arguments, root, limit);

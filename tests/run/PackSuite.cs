@@ -1,0 +1,130 @@
+using ProtoRpc.TestRun.Packing;
+using ProtoRpc.Tool.Processes;
+
+namespace ProtoRpc.TestRun;
+
+/// <summary>Packs two copies of the repository in different folders and compares the bytes. The suites that
+/// run later test what it packed.</summary>
+internal sealed class PackSuite(string root) : ITestSuite
+{
+    /// <summary>The variable that names the folder of packages, for the suites that run later.</summary>
+    public const string PackagesVariable = "PROTORPC_PACKAGES";
+
+    // tests/pester/common.ps1 imports the module that it names.
+    private const string ModuleVariable = "PROTORPC_MODULE";
+
+    private static readonly TimeSpan GitLimit = TimeSpan.FromMinutes(1);
+
+    public string Name => "pack";
+
+    public bool Exists => true;
+
+    public async Task<SuiteResult> RunAsync(string? filter)
+    {
+        if (filter is not null)
+        {
+            return SuiteResult.Empty(Name);
+        }
+
+        // Below the repository, where the tests that run from there find its files.
+        string kept = Path.Combine(root, "artifacts", "packed");
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-tests-");
+        try
+        {
+            string one = await CopyAsync(Path.Combine(folder.FullName, "one"));
+            string two = await CopyAsync(Path.Combine(folder.FullName, "another-folder", "two"));
+            string again = Path.Combine(folder.FullName, "again");
+            await PackAsync(one, new PackOptions(kept, [PackOptions.ThisPlatform], Tag: null));
+            await PackAsync(two, new PackOptions(again, [], Tag: null));
+
+            Environment.SetEnvironmentVariable(PackagesVariable, kept);
+            Environment.SetEnvironmentVariable(
+                ModuleVariable,
+                Directory.GetFiles(Path.Combine(kept, "ProtoRpc"), "ProtoRpc.psd1", SearchOption.AllDirectories)[0]);
+            return Compare(Name, kept, again);
+        }
+        catch (PackFailure e)
+        {
+            return SuiteResult.Empty(Name).WithFailure("pack: the packages", e.Message);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    /// <summary>Compares the files that both folders should have. The bill of materials, the sums and archives
+    /// name what only one of them packed.</summary>
+    internal static SuiteResult Compare(string suite, string one, string other)
+    {
+        string[] files =
+        [
+            .. Under(one).Concat(Under(other)).Distinct().Order(StringComparer.Ordinal)
+                .Where(name => name.Contains('/') && !name.StartsWith("archives/", StringComparison.Ordinal)),
+        ];
+        if (files.Length == 0)
+        {
+            return SuiteResult.Empty(suite).WithFailure($"{suite}: the packages", "Nothing was packed.");
+        }
+
+        string[] different = [.. files.Where(name => !AreEqual(Path.Combine(one, name), Path.Combine(other, name)))];
+        return different.Aggregate(
+            SuiteResult.Empty(suite) with { Counts = new TestCounts(files.Length - different.Length, 0, 0) },
+            (result, name) => result.WithFailure(
+                $"{suite}: {name}", "Packing the same files in two folders gave different bytes."));
+    }
+
+    private static IEnumerable<string> Under(string folder) =>
+        Directory.EnumerateFiles(folder, "*", SearchOption.AllDirectories)
+            .Select(file => Path.GetRelativePath(folder, file).Replace('\\', '/'));
+
+    private static bool AreEqual(string one, string other) =>
+        File.Exists(one) && File.Exists(other) && Checksums.Of(one) == Checksums.Of(other);
+
+    private static async Task PackAsync(string copy, PackOptions options)
+    {
+        using StringWriter log = new();
+        await new Packer(copy, options, log).RunAsync();
+        foreach (string line in log.ToString().Split('\n'))
+        {
+            if (line.StartsWith("SKIPPED", StringComparison.Ordinal))
+            {
+                Console.WriteLine($"  {line}");
+            }
+        }
+    }
+
+    // A clone, with the files as they are now: also those that are not committed.
+    private async Task<string> CopyAsync(string target)
+    {
+        ChildProcess.Result clone = await ChildProcess.RunAsync(
+            "git", ["clone", "--quiet", "--no-checkout", root, target], root, GitLimit);
+        ChildProcess.Result files = await ChildProcess.RunAsync(
+            "git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], root, GitLimit);
+        if (!clone.Succeeded || !files.Succeeded)
+        {
+            throw new PackFailure($"The repository cannot be cloned: {clone.Text}\n{files.Text}");
+        }
+
+        // A remote as a public clone has it, so that symbols point to sources.
+        await ChildProcess.RunAsync(
+            "git",
+            [
+                "remote", "set-url", "origin",
+                ModuleManifest.Read(Path.Combine(root, "ProtoRpc.psd1")).Value("ProjectUri"),
+            ],
+            target, GitLimit);
+        foreach (string name in files.Text.Split('\0', StringSplitOptions.RemoveEmptyEntries))
+        {
+            string source = Path.Combine(root, name);
+            if (File.Exists(source))
+            {
+                string copy = Path.Combine(target, name);
+                Directory.CreateDirectory(Path.GetDirectoryName(copy)!);
+                File.Copy(source, copy, overwrite: true);
+            }
+        }
+
+        return target;
+    }
+}

@@ -1,0 +1,82 @@
+using System.IO.Compression;
+using ProtoRpc.TestRun.Packing;
+
+namespace ProtoRpc.TestRun;
+
+/// <summary>The tests of the tool, against the assemblies and files of its package instead of those that were
+/// built beside the tests.</summary>
+internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
+{
+    // Where a package of a dotnet tool has its program.
+    private const string ToolFolder = "tools/net10.0/any/";
+
+    private static readonly string[] Projects = ["ProtoRpc.Tests", "ProtoRpc.Http.Tests"];
+
+    public string Name => "tool";
+
+    // After a run of the suite that packs.
+    public bool Exists => Packages is not null;
+
+    private static string? Packages => Environment.GetEnvironmentVariable(PackSuite.PackagesVariable);
+
+    public async Task<SuiteResult> RunAsync(string? filter)
+    {
+        if (Packages is not { } packages)
+        {
+            return SuiteResult.Skipped(
+                Name, filter is null ? 1 : 0, "there is no package of the tool; add '--suite pack' before");
+        }
+
+        string version = ModuleManifest.Read(Path.Combine(root, "ProtoRpc.psd1")).Version;
+        string package = Path.Combine(packages, "packages", $"ProtoRpc.Tool.{version}.nupkg");
+        SuiteResult sum = SuiteResult.Empty(Name);
+        foreach (string project in Projects)
+        {
+            SuiteResult result = await RunAsync(project, package, filter);
+            sum = new SuiteResult(
+                Name, sum.Counts + result.Counts, [.. sum.Failures, .. result.Failures],
+                [.. sum.Skips, .. result.Skips]);
+        }
+
+        return sum;
+    }
+
+    private async Task<SuiteResult> RunAsync(string project, string package, string? filter)
+    {
+        // Below the repository, where the tests find its files.
+        string folder = Path.Combine(root, "artifacts", "packed", "tests", project);
+        try
+        {
+            Copy(Path.Combine(root, "artifacts", "bin", project, "debug"), folder);
+            Unpack(package, folder);
+            string assembly = Path.Combine(folder, $"{project}.dll");
+            return await new XunitSuite($"{Name}: {project}", root, assembly, limit, ".Tool.").RunAsync(filter);
+        }
+        finally
+        {
+            Directory.Delete(folder, recursive: true);
+        }
+    }
+
+    private static void Copy(string folder, string target)
+    {
+        foreach (string file in Directory.EnumerateFiles(folder, "*", SearchOption.AllDirectories))
+        {
+            string copy = Path.Combine(target, Path.GetRelativePath(folder, file));
+            Directory.CreateDirectory(Path.GetDirectoryName(copy)!);
+            File.Copy(file, copy, overwrite: true);
+        }
+    }
+
+    private static void Unpack(string package, string folder)
+    {
+        using ZipArchive archive = ZipFile.OpenRead(package);
+        foreach (ZipArchiveEntry entry in archive.Entries
+            .Where(entry => entry.FullName.StartsWith(ToolFolder, StringComparison.Ordinal)))
+        {
+            string target = Path.Combine(folder, entry.FullName[ToolFolder.Length..]);
+            Directory.CreateDirectory(Path.GetDirectoryName(target)!);
+            entry.ExtractToFile(target, overwrite: true);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+using ProtoRpc.Tool.Processes;
+
+namespace ProtoRpc.TestRun.Packing;
+
+/// <summary>Builds for packages: always from nothing and in a folder of its own, so that nothing of an earlier
+/// build gets in.</summary>
+/// <param name="root">The repository.</param>
+/// <param name="time">The time of the files in packages.</param>
+internal sealed class PackBuild(string root, DateTimeOffset time)
+{
+    private static readonly TimeSpan Limit = TimeSpan.FromMinutes(10);
+
+    private readonly string _folder = Path.Combine(root, "artifacts", "pack");
+
+    /// <summary>The folder of the built module.</summary>
+    public string ModuleBinaries => Path.Combine(_folder, "module");
+
+    /// <summary>The file of a built project.</summary>
+    public string FileOf(string project, string extension) =>
+        Path.Combine(_folder, "bin", project, "release", project + extension);
+
+    /// <summary>The list of packages that a project was restored with.</summary>
+    public string AssetsOf(string project) => Path.Combine(_folder, "obj", project, "project.assets.json");
+
+    /// <summary>Forgets earlier builds.</summary>
+    public void Clean()
+    {
+        if (Directory.Exists(_folder))
+        {
+            Directory.Delete(_folder, recursive: true);
+        }
+    }
+
+    /// <summary>Runs dotnet.</summary>
+    /// <returns>The codes and texts of restoring that failed; null if all went well.</returns>
+    /// <exception cref="PackFailure">Anything else failed.</exception>
+    public async Task<string?> RunAsync(string verb, string project, params string[] options)
+    {
+        ChildProcess.Result run = await ChildProcess.RunAsync(
+            "dotnet",
+            [
+                verb, project, "-c", "Release", "--nologo", "-v", "q",
+                "-p:ContinuousIntegrationBuild=true", $"-p:ArtifactsPath={_folder}",
+                $"-p:ModuleBin={ModuleBinaries}/", $"-p:DeterministicTimestamp={time.ToUnixTimeSeconds()}",
+                .. options,
+            ],
+            root, Limit);
+        return run.Succeeded ? null
+            : TrimmedSuite.MissingTool(run.Lines) is { } missing ? missing.Trim()
+            : throw new PackFailure(
+                $"'dotnet {verb} {project}' "
+                + (run.TimedOut ? $"did not end in {Limit.TotalMinutes} minutes" : $"ended with {run.ExitCode}")
+                + $".\n{run.Text}");
+    }
+}

@@ -1,0 +1,61 @@
+using System.Runtime.InteropServices;
+
+namespace ProtoRpc.TestRun.Packing;
+
+/// <summary>What the command line of <c>pack</c> asks for.</summary>
+/// <param name="Output">The folder that the packages are written to, or null for <c>out</c>.</param>
+/// <param name="Platforms">The runtime identifiers of the archives.</param>
+/// <param name="Tag">The tag that is published, or null; it must be that of the version.</param>
+internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platforms, string? Tag)
+{
+    public const string Verb = "pack";
+
+    private const string Usage =
+        "dotnet run --project tests/run -- pack [--out FOLDER] [--archive PLATFORM|none]... [--tag vVERSION]";
+
+    private const string None = "none";
+
+    /// <summary>The platforms for which a self-contained archive of the tool is made.</summary>
+    public static readonly IReadOnlyList<string> AllPlatforms =
+        ["linux-x64", "linux-arm64", "win-x64", "osx-arm64"];
+
+    /// <summary>The platform that this program runs on.</summary>
+    public static string ThisPlatform =>
+        (OperatingSystem.IsWindows() ? "win" : OperatingSystem.IsMacOS() ? "osx" : "linux")
+        + (RuntimeInformation.OSArchitecture == Architecture.Arm64 ? "-arm64" : "-x64");
+
+    /// <exception cref="ArgumentException">The arguments are not understood; the message has the usage.
+    /// </exception>
+    public static PackOptions Parse(IReadOnlyList<string> arguments)
+    {
+        string? output = null;
+        string? tag = null;
+        List<string> platforms = [];
+        for (int i = 0; i < arguments.Count; i += 2)
+        {
+            string value = i + 1 < arguments.Count && arguments[i + 1].Length > 0
+                ? arguments[i + 1]
+                : throw new ArgumentException($"'{arguments[i]}' lacks its value. Usage: {Usage}");
+            switch (arguments[i])
+            {
+                case "--out":
+                    output = Path.GetFullPath(value);
+                    break;
+                case "--tag":
+                    tag = value;
+                    break;
+                case "--archive" when value == None || AllPlatforms.Contains(value):
+                    platforms.Add(value);
+                    break;
+                case "--archive":
+                    throw new ArgumentException(
+                        $"There is no archive for '{value}'. Use {string.Join(", ", AllPlatforms)} or {None}.");
+                default:
+                    throw new ArgumentException($"'{arguments[i]}' is not understood. Usage: {Usage}");
+            }
+        }
+
+        return new PackOptions(
+            output, platforms.Count == 0 ? AllPlatforms : [.. platforms.Where(p => p != None).Distinct()], tag);
+    }
+}

@@ -1,0 +1,110 @@
+namespace ProtoRpc.TestRun.Packing;
+
+/// <summary>Makes the module, the packages and the archives of a repository.</summary>
+/// <param name="root">The repository.</param>
+/// <param name="options">What to make.</param>
+/// <param name="log">Gets a line for each step.</param>
+internal sealed class Packer(string root, PackOptions options, TextWriter log)
+{
+    private const string Tool = "ProtoRpc.Tool";
+
+    private static readonly string[] Libraries = ["ProtoRpc.Shared", "ProtoRpc", "ProtoRpc.Hosting"];
+
+    // No library: only files.
+    private const string Compiler = "ProtoRpc.Compiler";
+
+    private readonly string _output = options.Output ?? Path.Combine(root, "out");
+    private readonly List<PackedArtifact> _made = [];
+
+    /// <summary>Makes all that the options ask for.</summary>
+    /// <exception cref="PackFailure">A step failed.</exception>
+    public async Task RunAsync()
+    {
+        ModuleManifest manifest = ModuleManifest.Read(Path.Combine(root, "ProtoRpc.psd1"));
+        SourceCommit commit = await SourceCommit.OfAsync(root);
+        commit.Check(manifest, options.Tag);
+        PackBuild build = new(root, commit.Time);
+        string packages = Fresh("packages");
+        string gallery = Fresh("gallery");
+
+        log.WriteLine($"Building ProtoRpc {manifest.Version} ...");
+        build.Clean();
+        Require(await build.RunAsync("build", $"lib/{Tool}"));
+        foreach (string library in Libraries)
+        {
+            PublicDocumentation.Keep(build.FileOf(library, ".xml"), build.FileOf(library, ".dll"));
+        }
+
+        log.WriteLine("Packing the module ...");
+        string folder = Path.Combine(_output, "ProtoRpc", manifest.ModuleVersion);
+        ModuleFolder.Make(root, build.ModuleBinaries, folder);
+        string package = Path.Combine(gallery, $"ProtoRpc.{manifest.Version}.nupkg");
+        ModulePackage.Write(package, folder, manifest, commit.Time);
+        IReadOnlyList<ShippedPackage> compiler = ShippedPackages.Read(build.AssetsOf(Compiler));
+        Add(package, [.. ShippedPackages.Read(build.AssetsOf("ProtoRpc.PowerShell")), .. compiler], true);
+
+        foreach (string project in (string[])[.. Libraries, Compiler, Tool])
+        {
+            log.WriteLine($"Packing {project} ...");
+            Require(await build.RunAsync("pack", $"lib/{project}", "--no-build", "-o", packages));
+            IReadOnlyList<ShippedPackage> used = ShippedPackages.Read(build.AssetsOf(project));
+            Add(
+                Path.Combine(packages, $"{project}.{manifest.Version}.nupkg"),
+                project == Compiler ? compiler
+                : project == Tool ? [.. used, .. compiler]
+                : [.. used.Where(p => !compiler.Contains(p))],
+                hasThem: project is Tool or Compiler);
+        }
+
+        ToolArchive archive = new(root, build, manifest.Version, commit.Time);
+        string archives = Fresh("archives");
+        foreach (string platform in options.Platforms)
+        {
+            log.WriteLine($"Packing the tool for {platform} ...");
+            (PackedArtifact? made, string? missing) = await archive.MakeAsync(archives, platform, compiler);
+            if (made is null)
+            {
+                log.WriteLine($"SKIPPED: there is no archive for {platform}: {missing}");
+            }
+            else
+            {
+                _made.Add(made);
+            }
+        }
+
+        string bill = Path.Combine(_output, $"ProtoRpc-{manifest.Version}.spdx.json");
+        File.WriteAllText(bill, SpdxDocument.Make(_output, manifest, commit.Id, commit.Time, _made));
+        string[] files =
+            [bill, .. _made.Select(made => made.File), .. Directory.EnumerateFiles(packages, "*.snupkg")];
+        Checksums.Write(_output, files);
+        foreach (string file in files)
+        {
+            log.WriteLine($"{new FileInfo(file).Length,12:N0} {Path.GetRelativePath(_output, file)}");
+        }
+
+        log.WriteLine($"The packages are in {_output}");
+    }
+
+    // What an earlier run left must not be taken for a part of this one.
+    private string Fresh(string name)
+    {
+        string folder = Path.Combine(_output, name);
+        if (Directory.Exists(folder))
+        {
+            Directory.Delete(folder, recursive: true);
+        }
+
+        return Directory.CreateDirectory(folder).FullName;
+    }
+
+    private void Add(string file, IReadOnlyList<ShippedPackage> packages, bool hasThem) =>
+        _made.Add(new PackedArtifact(file, [.. packages.Distinct()], hasThem));
+
+    private static void Require(string? missing)
+    {
+        if (missing is not null)
+        {
+            throw new PackFailure($"A package cannot be restored: {missing}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+using System.Text.Json;
+using System.Xml.Linq;
+
+namespace ProtoRpc.TestRun.Packing;
+
+/// <summary>The NuGet packages whose files a project ships, as the restored project lists them.</summary>
+internal static class ShippedPackages
+{
+    // Its protoc is in ProtoRpc.Compiler, although no assembly of it is referenced.
+    private const string ProtocPackage = "Grpc.Tools";
+
+    /// <summary>Reads a project.assets.json.</summary>
+    public static IReadOnlyList<ShippedPackage> Read(string assetsFile)
+    {
+        using JsonDocument document = JsonDocument.Parse(File.ReadAllBytes(assetsFile));
+        JsonElement root = document.RootElement;
+        string[] folders = [.. root.GetProperty("packageFolders").EnumerateObject().Select(f => f.Name)];
+        JsonElement libraries = root.GetProperty("libraries");
+        return
+        [
+            .. root.GetProperty("targets").EnumerateObject()
+                .SelectMany(target => target.Value.EnumerateObject())
+                .Where(IsShipped)
+                .Select(library => library.Name)
+                .Distinct()
+                .Select(name => Of(name, libraries.GetProperty(name), folders)),
+            .. Runtimes(root).Distinct(),
+        ];
+    }
+
+    private static bool IsShipped(JsonProperty library) =>
+        library.Value.GetProperty("type").GetString() == "package"
+        && (library.Name.StartsWith($"{ProtocPackage}/", StringComparison.Ordinal)
+            || (library.Value.TryGetProperty("runtime", out JsonElement files)
+                && files.EnumerateObject().Any(file => !file.Name.EndsWith("/_._", StringComparison.Ordinal))));
+
+    private static ShippedPackage Of(string name, JsonElement library, string[] folders)
+    {
+        string path = library.GetProperty("path").GetString()!;
+        string hash = Convert.ToHexStringLower(
+            Convert.FromBase64String(library.GetProperty("sha512").GetString()!));
+        string? folder = folders.Select(f => Path.Combine(f, path)).FirstOrDefault(Directory.Exists);
+        string[] parts = name.Split('/');
+        return new ShippedPackage(parts[0], parts[1], hash, folder is null ? null : LicenseOf(folder));
+    }
+
+    // The runtime of a self-contained program is downloaded without being a reference.
+    private static IEnumerable<ShippedPackage> Runtimes(JsonElement root) =>
+        from framework in root.GetProperty("project").GetProperty("frameworks").EnumerateObject()
+        where framework.Value.TryGetProperty("downloadDependencies", out _)
+        from item in framework.Value.GetProperty("downloadDependencies").EnumerateArray()
+        let name = item.GetProperty("name").GetString()!
+        where name.Contains(".Runtime.", StringComparison.Ordinal)
+        let version = item.GetProperty("version").GetString()!.Trim('[', ']').Split(',')[0]
+        select new ShippedPackage(name, version, null, "MIT");
+
+    private static string? LicenseOf(string folder)
+    {
+        string? nuspec = Directory.EnumerateFiles(folder, "*.nuspec").FirstOrDefault();
+        XElement? license = nuspec is null ? null
+            : XDocument.Load(nuspec).Descendants().FirstOrDefault(element => element.Name.LocalName == "license");
+        return license?.Attribute("type")?.Value == "expression" ? license.Value : null;
+    }
+}
