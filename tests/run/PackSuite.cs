@@ -40,7 +40,8 @@ internal sealed class PackSuite(string root) : ITestSuite
             Environment.SetEnvironmentVariable(PackagesVariable, kept);
             Environment.SetEnvironmentVariable(
                 ModuleVariable,
-                Directory.GetFiles(Path.Combine(kept, "ProtoRpc"), "ProtoRpc.psd1", SearchOption.AllDirectories)[0]);
+                Directory.GetFiles(
+                    Path.Combine(kept, "ProtoRpc"), "ProtoRpc.psd1", SearchOption.AllDirectories)[0]);
             return Compare(Name, kept, again);
         }
         catch (PackFailure e)
@@ -53,8 +54,8 @@ internal sealed class PackSuite(string root) : ITestSuite
         }
     }
 
-    /// <summary>Compares the files that both folders should have. The bill of materials, the sums and archives
-    /// name what only one of them packed.</summary>
+    /// <summary>Compares the files that both folders should have. The bill of materials, the sums and
+    /// archives name what only one of them packed.</summary>
     internal static SuiteResult Compare(string suite, string one, string other)
     {
         string[] files =
@@ -67,7 +68,8 @@ internal sealed class PackSuite(string root) : ITestSuite
             return SuiteResult.Empty(suite).WithFailure($"{suite}: the packages", "Nothing was packed.");
         }
 
-        string[] different = [.. files.Where(name => !AreEqual(Path.Combine(one, name), Path.Combine(other, name)))];
+        string[] different =
+            [.. files.Where(name => !AreEqual(Path.Combine(one, name), Path.Combine(other, name)))];
         return different.Aggregate(
             SuiteResult.Empty(suite) with { Counts = new TestCounts(files.Length - different.Length, 0, 0) },
             (result, name) => result.WithFailure(

@@ -50,7 +50,8 @@ internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
             Copy(Path.Combine(root, "artifacts", "bin", project, "debug"), folder);
             Unpack(package, folder);
             string assembly = Path.Combine(folder, $"{project}.dll");
-            return await new XunitSuite($"{Name}: {project}", root, assembly, limit, ".Tool.").RunAsync(filter);
+            return await new XunitSuite($"{Name}: {project}", root, assembly, limit, ".Tool.")
+                .RunAsync(filter);
         }
         finally
         {

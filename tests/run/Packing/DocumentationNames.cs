@@ -17,7 +17,8 @@ internal sealed class DocumentationNames : ISignatureTypeProvider<string, object
             : $"{Of(reader, reader.GetTypeDefinition(outer))}.{name}";
     }
 
-    public string GetTypeFromDefinition(MetadataReader reader, TypeDefinitionHandle handle, byte rawTypeKind) =>
+    public string GetTypeFromDefinition(
+        MetadataReader reader, TypeDefinitionHandle handle, byte rawTypeKind) =>
         Of(reader, reader.GetTypeDefinition(handle));
 
     public string GetTypeFromReference(MetadataReader reader, TypeReferenceHandle handle, byte rawTypeKind)

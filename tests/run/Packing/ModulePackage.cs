@@ -87,5 +87,6 @@ internal static class ModulePackage
     private static PackedEntry Xml(string name, XElement root) => new(
         name,
         Encoding.UTF8.GetBytes(
-            $"""<?xml version="1.0" encoding="utf-8"?>{'\n'}{root.ToString().ReplaceLineEndings("\n")}{'\n'}"""));
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
+            + root.ToString().ReplaceLineEndings("\n") + "\n"));
 }

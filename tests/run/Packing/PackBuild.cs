@@ -2,8 +2,8 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun.Packing;
 
-/// <summary>Builds for packages: always from nothing and in a folder of its own, so that nothing of an earlier
-/// build gets in.</summary>
+/// <summary>Builds for packages: always from nothing and in a folder of its own, so that nothing of an
+/// earlier build gets in.</summary>
 /// <param name="root">The repository.</param>
 /// <param name="time">The time of the files in packages.</param>
 internal sealed class PackBuild(string root, DateTimeOffset time)
@@ -49,7 +49,9 @@ internal sealed class PackBuild(string root, DateTimeOffset time)
             : TrimmedSuite.MissingTool(run.Lines) is { } missing ? missing.Trim()
             : throw new PackFailure(
                 $"'dotnet {verb} {project}' "
-                + (run.TimedOut ? $"did not end in {Limit.TotalMinutes} minutes" : $"ended with {run.ExitCode}")
+                + (run.TimedOut
+                    ? $"did not end in {Limit.TotalMinutes} minutes"
+                    : $"ended with {run.ExitCode}")
                 + $".\n{run.Text}");
     }
 }

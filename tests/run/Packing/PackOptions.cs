@@ -49,13 +49,16 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
                     break;
                 case "--archive":
                     throw new ArgumentException(
-                        $"There is no archive for '{value}'. Use {string.Join(", ", AllPlatforms)} or {None}.");
+                        $"There is no archive for '{value}'. "
+                        + $"Use {string.Join(", ", AllPlatforms)} or {None}.");
                 default:
                     throw new ArgumentException($"'{arguments[i]}' is not understood. Usage: {Usage}");
             }
         }
 
         return new PackOptions(
-            output, platforms.Count == 0 ? AllPlatforms : [.. platforms.Where(p => p != None).Distinct()], tag);
+            output,
+            platforms.Count == 0 ? AllPlatforms : [.. platforms.Where(p => p != None).Distinct()],
+            tag);
     }
 }

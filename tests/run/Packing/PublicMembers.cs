@@ -84,7 +84,9 @@ internal static class PublicMembers
         {
             case TypeAttributes.Public:
                 return true;
-            case TypeAttributes.NestedPublic or TypeAttributes.NestedFamily or TypeAttributes.NestedFamORAssem:
+            case TypeAttributes.NestedPublic
+                or TypeAttributes.NestedFamily
+                or TypeAttributes.NestedFamORAssem:
                 return IsVisible(reader, reader.GetTypeDefinition(type.GetDeclaringType()));
             default:
                 return false;

@@ -32,7 +32,8 @@ internal static class ShippedPackages
         library.Value.GetProperty("type").GetString() == "package"
         && (library.Name.StartsWith($"{ProtocPackage}/", StringComparison.Ordinal)
             || (library.Value.TryGetProperty("runtime", out JsonElement files)
-                && files.EnumerateObject().Any(file => !file.Name.EndsWith("/_._", StringComparison.Ordinal))));
+                && files.EnumerateObject()
+                    .Any(file => !file.Name.EndsWith("/_._", StringComparison.Ordinal))));
 
     private static ShippedPackage Of(string name, JsonElement library, string[] folders)
     {
@@ -58,7 +59,8 @@ internal static class ShippedPackages
     {
         string? nuspec = Directory.EnumerateFiles(folder, "*.nuspec").FirstOrDefault();
         XElement? license = nuspec is null ? null
-            : XDocument.Load(nuspec).Descendants().FirstOrDefault(element => element.Name.LocalName == "license");
+            : XDocument.Load(nuspec).Descendants()
+                .FirstOrDefault(element => element.Name.LocalName == "license");
         return license?.Attribute("type")?.Value == "expression" ? license.Value : null;
     }
 }

@@ -4,7 +4,7 @@ using System.Text.Json.Nodes;
 
 namespace ProtoRpc.TestRun.Packing;
 
-/// <summary>A bill of materials in the format SPDX 2.3: each package and archive, and what is in it.</summary>
+/// <summary>A bill of materials in the format SPDX 2.3: each package and archive, and its contents.</summary>
 internal static class SpdxDocument
 {
     private const string DocumentId = "SPDXRef-DOCUMENT";
@@ -54,11 +54,13 @@ internal static class SpdxDocument
             ["dataLicense"] = "CC0-1.0",
             ["SPDXID"] = DocumentId,
             ["name"] = $"ProtoRpc-{source.Version}",
-            ["documentNamespace"] = $"{source.Value("ProjectUri")}/spdx/{source.Version}/{commit ?? "unknown"}",
+            ["documentNamespace"] =
+                $"{source.Value("ProjectUri")}/spdx/{source.Version}/{commit ?? "unknown"}",
             ["creationInfo"] = new JsonObject
             {
                 ["created"] = time.UtcDateTime.ToString("yyyy-MM-dd'T'HH:mm:ss'Z'"),
-                ["creators"] = new JsonArray($"Organization: {source.Value("CompanyName")}", "Tool: tests/run pack"),
+                ["creators"] = new JsonArray(
+                    $"Organization: {source.Value("CompanyName")}", "Tool: tests/run pack"),
             },
             ["packages"] = packages,
             ["relationships"] = relations,

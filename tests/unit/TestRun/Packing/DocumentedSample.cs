@@ -1,5 +1,3 @@
-#pragma warning disable CA1051, CA1822, CA1823, CS0067, CS0414, IDE0051, IDE0052, IDE0060, IDE0044, CA1034, CA1000, CA1044, CA2225
-
 namespace ProtoRpc.Tests.TestRun.Packing;
 
 /// <summary>Members whose documentation ids are not simple.</summary>

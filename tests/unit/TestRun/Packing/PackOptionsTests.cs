@@ -26,7 +26,8 @@ public static class PackOptionsTests
     }
 
     [Fact]
-    public static void None_makes_no_archive() => Assert.Empty(PackOptions.Parse(["--archive", "none"]).Platforms);
+    public static void None_makes_no_archive() =>
+        Assert.Empty(PackOptions.Parse(["--archive", "none"]).Platforms);
 
     [Theory]
     [InlineData("--out")]

@@ -50,5 +50,6 @@ public static class SourceCommitTests
     public static void Changes_that_are_not_committed_are_refused() =>
         Assert.Throws<PackFailure>(() => (At(null) with { IsClean = false }).Check(Manifest, "v1.2.3-beta1"));
 
-    private static SourceCommit At(string? origin) => new("c0ffee", DateTimeOffset.UnixEpoch, origin, IsClean: true);
+    private static SourceCommit At(string? origin) =>
+        new("c0ffee", DateTimeOffset.UnixEpoch, origin, IsClean: true);
 }
