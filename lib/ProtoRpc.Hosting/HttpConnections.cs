@@ -45,7 +45,7 @@ internal sealed class HttpConnections : IDisposable
         HttpConnection entry = new(connection);
         if (!TryAdmit(entry))
         {
-            entry.Abort("The listener has as many connections as it takes.");
+            entry.Abort("The listener has reached its limit of connections.");
             return;
         }
 

@@ -24,10 +24,10 @@ internal static class ServerTls
             && !options.AllowUnencrypted)
         {
             throw Refused(
-                endpoint, "it can be reached from other machines, and everybody on the way could read along",
+                endpoint, "other machines can reach it, and its traffic would be readable on the network",
                 RpcErrorIds.UnencryptedEndpoint,
-                $"Use {endpoint.Kind.SchemeWith(tls: true)}:// with a certificate, or 127.0.0.1, or allow it "
-                + "expressly.");
+                $"Use {endpoint.Kind.SchemeWith(tls: true)}:// with a certificate, or 127.0.0.1, or allow "
+                + "unencrypted traffic.");
         }
     }
 

@@ -35,6 +35,6 @@ internal static class HostNames
         host = written[1..^1];
         return Uri.CheckHostName(host) == UriHostNameType.IPv6 && !host.StartsWith('[')
             ? null
-            : $"'{written}' is no IPv6 address";
+            : $"'{written}' is not an IPv6 address";
     }
 }

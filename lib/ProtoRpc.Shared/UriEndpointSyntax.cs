@@ -62,7 +62,7 @@ internal static class UriEndpointSyntax
         int port = kind.DefaultPort;
         string host = "";
         problem = !takesPath && path != "/" ? $"'{path}' after the port is not understood"
-            : authority.Contains('@') ? "user names are not part of an endpoint; use -Credential"
+            : authority.Contains('@') ? "user names are not part of an endpoint; give a credential instead"
             : colon < 0 && !kind.HasDefaultPort ? "the port is missing"
             : colon >= 0 && !RpcEndpoint.TryReadPort(digits, out port) ? $"'{digits}' is not a port number"
             : HostNames.FindBracketProblem(written, out host);

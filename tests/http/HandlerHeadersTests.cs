@@ -45,6 +45,6 @@ public static class HandlerHeadersTests
 
         Assert.Equal(HttpStatusCode.InternalServerError, response.StatusCode);
         Assert.Contains(
-            "belongs to the protocol", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+            "the protocol reserves", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
     }
 }

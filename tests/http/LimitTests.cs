@@ -99,7 +99,7 @@ public static class LimitTests
         Assert.Equal(HttpStatusCode.GatewayTimeout, without);
         Assert.Equal("4", WordsServer.Find(grpc, "grpc-status"));
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
-        Assert.Contains("within the 0.3 s that its server gives it", error.Message, StringComparison.Ordinal);
+        Assert.Contains("within the server's HandlerTimeout of 0.3 s", error.Message);
     }
 
     [Fact]

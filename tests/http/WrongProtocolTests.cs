@@ -88,7 +88,7 @@ public sealed class WrongProtocolTests : IDisposable
 
         Assert.Equal("CertificateNotTrusted", error.ErrorId);
         Assert.Contains("CN=localhost", error.Message, StringComparison.Ordinal);
-        Assert.Contains("-CACertificate", error.Message, StringComparison.Ordinal);
+        Assert.Contains("RpcTlsOptions.CaCertificates", error.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("UntrustedRoot", error.Message, StringComparison.Ordinal);
     }
 

@@ -36,7 +36,7 @@ public static class GssNtlmTests
         RpcException e = await Assert.ThrowsAsync<RpcException>(() => LetInAsync(peer, ours));
 
         Assert.Equal("AuthenticationFailed", e.ErrorId);
-        Assert.Contains(@"'CORP\bob' is no account of this server, or the password is wrong", e.Message);
+        Assert.Contains(@"'CORP\bob' is unknown to this server, or the password is wrong", e.Message);
     }
 
     [PeerFact(Peer.GssNtlm)]

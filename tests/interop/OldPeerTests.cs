@@ -39,7 +39,8 @@ public static class OldPeerTests
         string reply = Convert.ToHexStringLower(await client.SendAsync(Convert.FromHexString(Request)));
 
         // The id, success = false, an exception that has a message and nothing else.
-        const string text = "The call failed on the server. Its record has the reason under the id ";
+        const string text = "The call failed on the server. The server's log has the reason "
+            + "under the correlation id ";
         string length = Convert.ToHexStringLower([(byte)(text.Length + 19), 0x2a, (byte)(text.Length + 17)]);
         Assert.Contains(
             $"3210a0a1a2a3a4a5a6a7a8a9aaabacadaeaf380042{length}"
@@ -239,7 +240,7 @@ public static class OldPeerTests
             () => old.Client.Invoke(ShopSchema.Send, ShopSchema.Text("quiet")));
 
         Assert.Equal(RpcStatusCode.Unknown, error.Code);
-        Assert.Contains("tells no more", error.Message);
+        Assert.Contains("the server sent no message", error.Message);
     }
 
     [PeerFact(Peer.Impacket)]

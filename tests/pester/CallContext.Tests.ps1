@@ -73,6 +73,6 @@ Describe 'The call context' {
         $null = Invoke-RpcMethod Do -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
 
         $errors[0].Exception.Code | Should -Be 'Internal'
-        $errors[0].Exception.Message | Should -BeLike '*wrong call context*visits*'
+        $errors[0].Exception.Message | Should -BeLike '*invalid call context*visits*'
     }
 }

@@ -141,7 +141,7 @@ Describe 'Connect-RpcEndpoint' {
             { Connect-RpcEndpoint $Endpoint -Schema $listener.Schema `
                 -Service demo.Greeter @parameter -ErrorAction Stop } |
                 Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                    -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
+                    -ExpectedMessage "-$Name does not apply to '*', only to *$For*"
         }
 
         It 'refuses -<Name> for an interface of the raw layer' -ForEach @(
@@ -170,7 +170,7 @@ Describe 'Connect-RpcEndpoint' {
         It 'refuses a mechanism where the kernel says who calls' {
             { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
                 -Authentication Self -Mechanism Kerberos -ErrorAction Stop } |
-                Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*kernel*'
+                Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*operating system*'
         }
 
         It 'refuses Brotli at a gRPC endpoint' {

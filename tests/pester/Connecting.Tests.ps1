@@ -157,8 +157,8 @@ Describe 'Connecting' {
                 Group-Object { $_ -is [Management.Automation.VerboseRecord] } | ForEach-Object { , $_.Group }
 
             $rpc.Count | Should -Be 4
-            $notes.Message -match '^-Token means nothing to .*ncacn_ip_tcp' | Should -HaveCount 1
-            $notes.Message -match '^-SkipCertificateCheck means nothing' | Should -HaveCount 3
+            $notes.Message -match '^-Token does not apply to .*ncacn_ip_tcp' | Should -HaveCount 1
+            $notes.Message -match '^-SkipCertificateCheck does not apply' | Should -HaveCount 3
             $replies = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc[0..2]
             $replies.Count | Should -Be 3
         }

@@ -95,7 +95,7 @@ Describe 'ConvertTo-RpcRecord' {
             Should -Throw -ErrorId 'UnknownMessageType,*' -ExpectedMessage '*-Type*'
     }
 
-    It 'says which columns differ in nothing but case' {
+    It 'names the columns that differ only in case' {
         { ConvertTo-RpcRecord rows.Twins @{ } -Schema $schema -ErrorAction Stop } |
             Should -Throw -ErrorId 'AmbiguousColumn,*' -ExpectedMessage "*'name' and 'Name'*-Format Json*"
     }

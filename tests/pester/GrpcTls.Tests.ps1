@@ -63,6 +63,8 @@ Describe 'gRPC endpoints with TLS' {
     It 'are refused by another name, and by an authority that is not asked for' {
         { Connect-RpcEndpoint @to -ErrorAction Stop } |
             Should -Throw -ErrorId 'CertificateNotTrusted,*' -ExpectedMessage '*another name (CN=rpc.test)*'
+        Connect-RpcEndpoint @to -ErrorAction SilentlyContinue -ErrorVariable shown
+        "$shown" | Should -BeLike '*Set -CACertificate*or -ServerName*with -SkipCertificateCheck.*'
         { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ServerName rpc.test -ErrorAction Stop } |
             Should -Throw -ErrorId 'CertificateNotTrusted,*'
         { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ServerName rpc.test `

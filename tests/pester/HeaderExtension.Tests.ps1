@@ -88,10 +88,10 @@ Describe 'extensions of the native headers' {
             Should -Throw -ErrorId 'UnknownField,*' -ExpectedMessage "*'tenant'*``[demo.extended.tenant``]*"
         { Invoke-RpcMethod Do -Connection $rpc -Extension @{ method_name = 'Other' } -ErrorAction Stop } |
             Should -Throw -ErrorId 'InvalidExtension,*' `
-                -ExpectedMessage "*'method_name'*belongs to the protocol*"
+                -ExpectedMessage "*'method_name'*is reserved for the protocol*"
         { Invoke-RpcMethod Do -Connection $rpc -Extension @{ '[demo.extended.taken]' = 1 } -EA Stop } |
             Should -Throw -ErrorId 'InvalidExtension,*' `
-                -ExpectedMessage '*41001*belongs to the protocol*'
+                -ExpectedMessage '*41001*is reserved for the protocol*'
     }
 
     It 'of a handler that are wrong are told' {
@@ -108,7 +108,7 @@ Describe 'extensions of the native headers' {
         Invoke-RpcMethod Do -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable set
         Invoke-RpcMethod Do @{ text = 'x' } -Connection $rpc -EA SilentlyContinue -ErrorVariable thrown
 
-        "$($set[0])" | Should -BeLike "Internal: *'success'*belongs to the protocol*"
+        "$($set[0])" | Should -BeLike "Internal: *'success'*is reserved for the protocol*"
         "$($thrown[0])" | Should -BeLike "Internal: *'later' cannot be sent: *'retry'*"
     }
 

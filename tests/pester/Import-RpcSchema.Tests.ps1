@@ -95,7 +95,7 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
         It 'names the version of <Version>, what is needed and what to do' -ForEach @(
             @{ Version = '3.21.12'; Says = 'Missing value for flag: '; Shown = 'is version 3.21.12' }
             @{ Version = '22.0'; Says = 'Unknown flag: '; Shown = 'is version 22.0' }
-            @{ Version = ''; Says = 'Unknown flag: '; Shown = 'does not tell its version' }
+            @{ Version = ''; Says = 'Unknown flag: '; Shown = 'does not report its version' }
             @{ Version = "`e[31m3.5"; Says = 'Unknown flag: '; Shown = 'is version ' }
         ) {
             Set-Content $old "#!/bin/sh
@@ -108,7 +108,7 @@ exit 1"
 
             $failed[0].FullyQualifiedErrorId | Should -BeLike 'ProtocTooOld,*'
             $text = "$($failed[0])"
-            $text | Should -BeLike "*$old' $Shown*too old*does not know the option --retain_options*protoc 25.0*variable PROTOC*"
+            $text | Should -BeLike "*$old' $Shown*too old*does not support the option --retain_options*protoc 25.0*variable PROTOC*"
             $text | Should -Not -Match "`e"
         }
 

@@ -96,6 +96,6 @@ service Talk {
         $parameter = @{ $Name = $Value }
 
         { Connect-RpcEndpoint "inproc://$name" -Schema $proto @parameter -ErrorAction Stop } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name means nothing to 'inproc://*"
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name does not apply to 'inproc://*"
     }
 }

@@ -42,7 +42,7 @@ Describe 'The arguments of Start-RpcListener' {
     $native = 'native endpoints'
     $password = [securestring]::new()
 
-    It 'refuses -<Name>, which means nothing to its endpoints' -ForEach @(
+    It 'rejects -<Name>, which does not apply to its endpoints' -ForEach @(
         @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'http://127.0.0.1:0/'; For = $takesOne }
         @{ Name = 'Certificate'; Value = 'server.pfx'; Endpoint = 'tcp://127.0.0.1:0', $local; For = $takesOne }
         @{ Name = 'CertificatePassword'; Value = $password; Endpoint = $local; For = "tcp://, $secured" }
@@ -61,17 +61,17 @@ Describe 'The arguments of Start-RpcListener' {
     ) {
         { Start-TestListener { } -Endpoint $Endpoint -With @{ $Name = $Value } } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                -ExpectedMessage "-$Name means nothing to '*'. It is for *$For*"
+                -ExpectedMessage "-$Name does not apply to '*', only to *$For*"
     }
 
-    It 'refuses -<Name>, which means nothing without <Needs>' -ForEach @(
+    It 'rejects -<Name> without <Needs>' -ForEach @(
         @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Needs = '-Authentication' }
         @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Needs = '-Certificate' }
         @{ Name = 'Tls'; Value = $true; Needs = '-Certificate' }
     ) {
         { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With @{ $Name = $Value } } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                -ExpectedMessage "-$Name means nothing without $Needs*"
+                -ExpectedMessage "-$Name requires $Needs*"
     }
 
     It 'refuses -Tls where no endpoint asks for it' {

@@ -291,7 +291,7 @@ Describe 'Measure-RpcEndpoint' {
             }
         }
 
-        It 'means nothing where a connection is open already' {
+        It 'does not apply to an open connection' {
             { $rpc | Measure-RpcEndpoint Say -Count 5 -SkipCertificateCheck -ErrorAction Stop } | Should -Throw
         }
     }

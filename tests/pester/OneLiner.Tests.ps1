@@ -144,7 +144,7 @@ Describe 'Invoke-RpcMethod -Endpoint' {
             Should -Throw -ErrorId 'InvalidEndpoint,*'
     }
 
-    It 'refuses a parameter that means nothing to the endpoint' {
+    It 'rejects a parameter that does not apply to the endpoint' {
         { Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter -Format Json -ErrorAction Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*'
     }

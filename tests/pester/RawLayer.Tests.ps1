@@ -143,7 +143,7 @@ Describe 'The raw layer' {
         $null = $listener | Receive-RpcListener -ErrorVariable shown -ErrorAction SilentlyContinue
 
         $errors[0].Exception.NativeStatus | Should -Be 2147500037u
-        "$shown" | Should -BeLike "A filter of interface $id passed something else on than bytes*"
+        "$shown" | Should -BeLike "A filter of interface $id passed on a value that is not bytes*"
     }
 
     It 'is for those whom -Authorization names' {
@@ -160,7 +160,7 @@ Describe 'The raw layer' {
     It 'refuses a parameter that its endpoints do not have' {
         { Start-Raw { } -With @{ Certificate = 'server.pfx' } } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                -ExpectedMessage '-Certificate means nothing to *tcp://*'
+                -ExpectedMessage '-Certificate does not apply to *tcp://*'
     }
 
     It 'says how to connect when bytes and messages are mixed up' {
@@ -182,6 +182,6 @@ Describe 'The raw layer' {
 
     It 'is not there on HTTP' {
         { Start-RpcListener 'http://127.0.0.1:0/' -InterfaceId $id -RawHandler { } } |
-            Should -Throw -ErrorId 'RpcStatus.Unimplemented,*' -ExpectedMessage '*raw layer*'
+            Should -Throw -ErrorId 'RpcStatus.Unimplemented,*' -ExpectedMessage '*Raw calls work on*'
     }
 }

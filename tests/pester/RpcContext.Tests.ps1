@@ -61,12 +61,12 @@ Describe '$RpcContext' {
             $null = Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
 
             $errors[0].Exception.Code | Should -Be 'Unimplemented'
-            $errors[0].Exception.Message | Should -BeLike '*only Windows*'
+            $errors[0].Exception.Message | Should -BeLike '*only on Windows*'
         }
 
         It 'says so when the listener starts, for every call' -Skip:$IsWindows {
             { Start-TestListener { } -With @{ Impersonate = $true } } |
-                Should -Throw -ErrorId 'ImpersonationNotSupported,*' -ExpectedMessage '*Windows alone*'
+                Should -Throw -ErrorId 'ImpersonationNotSupported,*' -ExpectedMessage '*only on Windows*'
             Get-RpcListener | Should -BeNullOrEmpty
         }
 

@@ -78,7 +78,7 @@ Describe 'Handlers that are short' {
 
     It 'fail as in their worker' {
         (Get-Failure throw).Exception.Message | Should -Be 'thrown'
-        (Get-Failure exit).Exception.Message | Should -BeLike "*left by 'exit'*"
+        (Get-Failure exit).Exception.Message | Should -BeLike "*ended with 'exit'*"
         (Invoke-RpcMethod SayHello -Connection $rpc).text | Should -Be 'served'
     }
 

@@ -101,7 +101,7 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
                 throw misfit;
             }
 
-            WriteVerbose($"{misfit.Message} It is ignored for this one of several endpoints.");
+            WriteVerbose($"{misfit.Message} It is ignored for this endpoint.");
             ignored.Add(name);
         }
 

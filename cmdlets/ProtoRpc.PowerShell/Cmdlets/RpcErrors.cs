@@ -23,12 +23,14 @@ internal static class RpcErrors
             exception.Extensions = HeaderExtensionMap.ToDictionary(extensions);
         }
 
+        // What a server answered is its text, and is not reworded.
         string text = exception.Endpoint is null ? exception.Message : TextOf(exception);
-        string told = row is null ? text : $"Row {row.Number}: {text}";
+        string worded = exception.IsAnswer ? text : ParameterWording.Of(text);
+        string shown = row is null ? worded : $"Row {row.Number}: {worded}";
         if (row is not null && exception is { FieldPath: not null, Endpoint: null })
         {
-            // The message could not be made; whoever reads the exception is to see the row, too.
-            exception = new(exception.Code, told, exception)
+            // The message could not be made: the text of the exception names the row also.
+            exception = new(exception.Code, shown, exception)
             {
                 ErrorId = exception.ErrorId,
                 FieldPath = exception.FieldPath,
@@ -38,9 +40,9 @@ internal static class RpcErrors
         ErrorRecord record = new(
             exception, exception.ErrorId, CategoryOf(exception.Code),
             row?.Input ?? target ?? exception.MethodName);
-        if (row is not null || exception.Endpoint is not null)
+        if (row is not null || exception.Endpoint is not null || worded != text)
         {
-            record.ErrorDetails = new(told);
+            record.ErrorDetails = new(shown);
         }
 
         return record;

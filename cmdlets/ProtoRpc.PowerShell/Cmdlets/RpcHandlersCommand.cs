@@ -30,7 +30,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         {
             throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                "-Impersonate works on Windows alone: no other system lets a thread act as another user. "
+                "-Impersonate works only on Windows, where a thread can act as another user. "
                 + "Check what callers may do with -Authorization, or with $RpcContext.User in the handler.")
             {
                 ErrorId = RpcErrorIds.ImpersonationNotSupported,

@@ -36,7 +36,7 @@ internal sealed class SecretReader
         {
             SecureString secure => secure,
             string text => new NetworkCredential("", text).SecurePassword,
-            _ => throw WrongType(reference, secret, "a PSCredential, a SecureString or a text"),
+            _ => throw WrongType(reference, secret, "a PSCredential, a SecureString or a string"),
         };
         return named.UserName is { } user
             ? new PSCredential(user, password).GetNetworkCredential()
@@ -59,7 +59,7 @@ internal sealed class SecretReader
             string text => text,
             SecureString secret => new NetworkCredential("", secret).Password,
             PSCredential credential => credential.GetNetworkCredential().Password,
-            object other => throw WrongType(reference, other, "a SecureString or a text"),
+            object other => throw WrongType(reference, other, "a SecureString or a string"),
         };
     }
 

@@ -9,7 +9,7 @@ public sealed class DisableRpcCompletionCommand : RpcCmdlet
 {
     protected override void Process()
     {
-        if (ShouldProcess("TabExpansion2", "Restore the function that was there before"))
+        if (ShouldProcess("TabExpansion2", "Restore the previous function"))
         {
             new TabExpansion(this, RunspaceStore.Current.Completion).Disable();
         }

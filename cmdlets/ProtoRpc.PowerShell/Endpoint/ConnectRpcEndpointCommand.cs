@@ -64,8 +64,9 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         {
             Fail(new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "-Reflection asks the server for its schema, and with -Lazy nothing is asked. Leave one of "
-                + "them out; a lazy connection to a gRPC endpoint without -Schema asks with its first call.")
+                "-Reflection reads the schema while connecting, and -Lazy does not connect yet. Remove one "
+                + "of them. Without -Schema, a lazy connection to a gRPC endpoint reads the schema with its "
+                + "first call.")
             {
                 ErrorId = RpcErrorIds.ParameterNotSupported,
             });
@@ -160,7 +161,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "-LoadBalancing is for connections with a schema; bytes go to the interface of one endpoint.")
+                "-LoadBalancing requires -Schema. A raw connection uses one endpoint.")
             {
                 ErrorId = RpcErrorIds.LoadBalancingNotSupported,
             };

@@ -70,14 +70,14 @@ public sealed partial class MeasureRpcEndpointCommand
         if (RandomMessage && IsGiven(nameof(Message)))
         {
             throw Invalid(
-                "Calls send -Message, or random messages with -RandomMessage. Leave one of them out.");
+                "-Message and -RandomMessage cannot be used together. Remove one of them.");
         }
 
         foreach (string parameter in new[] { nameof(Seed), nameof(MaxMessageSize) })
         {
             if (!RandomMessage && IsGiven(parameter))
             {
-                throw Invalid($"-{parameter} is for random messages. Give -RandomMessage, too.");
+                throw Invalid($"-{parameter} requires -RandomMessage.");
             }
         }
 
@@ -85,8 +85,8 @@ public sealed partial class MeasureRpcEndpointCommand
             && (!method.IsClientStreaming || Unwrap(Message) is ScriptBlock or ICollection { Count: 0 }))
         {
             throw Invalid(
-                "-StreamLength is for methods that take a stream, with random messages or messages of a "
-                + "list: it is how many of them a call sends.");
+                "-StreamLength is the number of messages that a call sends. It requires a method with a "
+                + "request stream, and -RandomMessage or a list as -Message.");
         }
     }
 

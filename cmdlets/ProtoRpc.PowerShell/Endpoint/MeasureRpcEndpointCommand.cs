@@ -169,7 +169,7 @@ public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                $"'{client.Endpoint}' is called without a schema, and servers on such endpoints do not tell "
+                $"'{client.Endpoint}' needs a schema, because servers on such endpoints do not publish "
                 + "theirs. Give -Schema.")
             {
                 ErrorId = RpcErrorIds.NoSchema,

@@ -101,7 +101,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         if (Service is not null && result is { Health: "", Services.Count: 0 })
         {
             WriteWarning(
-                $"'{result.Endpoint}' answers, but does not say which services it has, so '{Service}' may "
+                $"'{result.Endpoint}' answers, but does not list its services, so '{Service}' may "
                 + "be missing.");
         }
 

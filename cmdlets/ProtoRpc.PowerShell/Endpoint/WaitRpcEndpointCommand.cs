@@ -89,7 +89,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
 
             endpoint.Last = new RpcException(
                 RpcStatusCode.Unavailable,
-                $"'{endpoint.Name}' answers, and says that it is {result.Health}.");
+                $"'{endpoint.Name}' answers, but its health is {result.Health}.");
         }
         catch (RpcException e) when (IsTemporary(e))
         {
@@ -132,7 +132,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
     private RpcException NotReady(PendingEndpoint endpoint) => new(
         RpcStatusCode.DeadlineExceeded,
         $"'{endpoint.Name}' was not ready within {Timeout.TotalSeconds:0.###} s. {endpoint.Last?.Message} "
-        + "Give it longer (-Timeout), or see why it does not start.",
+        + "Increase -Timeout, or check why the service does not start.",
         endpoint.Last)
     {
         ErrorId = RpcErrorIds.EndpointNotReady,

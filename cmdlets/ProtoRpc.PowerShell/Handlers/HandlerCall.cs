@@ -17,7 +17,7 @@ internal abstract class HandlerCall(RpcPeerContext context, ScriptSource script)
     public RpcException GivenUp() => Context.Clock.Aborted.IsCancellationRequested
         ? new RpcException(
             RpcStatusCode.Cancelled,
-            "The handler was stopped before it ended: the listener stops, or the call was given up.")
+            "The handler was stopped before it ended: the listener is stopping, or the call was cancelled.")
         : Context.Clock.Late();
 
     /// <summary>Runs the script on a worker's thread, and ends the call.</summary>

@@ -94,7 +94,7 @@ internal sealed class HandlerEnvironment
                 RpcStatusCode.InvalidArgument,
                 $"{what} was made by GetNewClosure() and uses its variables "
                 + $"({string.Join(", ", kept.Select(variable => $"${variable.Name}"))}), which only "
-                + "handlers and filters can. Leave GetNewClosure() out, and write $using: before "
+                + "handlers and filters can do. Remove GetNewClosure(), and write $using: before "
                 + "their names.")
             {
                 ErrorId = RpcErrorIds.ClosureNotSupported,

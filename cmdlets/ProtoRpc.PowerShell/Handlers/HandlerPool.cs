@@ -303,7 +303,7 @@ internal sealed partial class HandlerPool : IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"The server is too busy: {_queue.Count} calls wait for its {_maxWorkers} workers already.")
+                $"The server is too busy: {_queue.Count} calls already wait for its {_maxWorkers} workers.")
             {
                 ErrorId = RpcErrorIds.ServerBusy,
             };
@@ -381,12 +381,12 @@ internal sealed partial class HandlerPool : IDisposable
     private string Warning(string what)
     {
         string rest = _stuck.Count <= _maxStuck
-            ? $"another worker takes its place. {_stuck.Count} of at most {_maxStuck} such workers run."
-            : $"no other takes its place, for {_stuck.Count} such workers run and the limit "
+            ? $"A new worker replaces it. {_stuck.Count} of at most {_maxStuck} workers are stuck."
+            : $"It is not replaced, because {_stuck.Count} workers are stuck and the limit "
                 + $"MaxStuckWorkers is {_maxStuck}. {WorkersAllowed} of {_maxWorkers} workers are left.";
-        return $"A handler of {what} was stopped and still runs after {StopTimeout.TotalSeconds:0} "
-            + $"seconds: it calls .NET code that the shell cannot stop. Its worker is written off; {rest} "
-            + "Give such code a timeout, or $RpcContext.CancellationToken.";
+        return $"A handler of {what} was stopped but still runs after {StopTimeout.TotalSeconds:0} "
+            + $"seconds, because it calls .NET code that PowerShell cannot stop. Its worker is stuck. {rest} "
+            + "Call that code with a timeout, or with $RpcContext.CancellationToken.";
     }
 
     private RpcException AllStuck() => new(

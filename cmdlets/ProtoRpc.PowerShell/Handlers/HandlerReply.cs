@@ -34,8 +34,8 @@ internal static class HandlerReply
         if (count > 1)
         {
             throw Wrong(
-                method, $"wrote {count} objects, and the reply is one. Pipe to Out-Null, or assign to $null, "
-                + "what is not the reply.", inner: null);
+                method, $"wrote {count} objects, but a reply is one object. Pipe other output to Out-Null, "
+                + "or assign it to $null.", inner: null);
         }
 
         return Of(method, reply);
@@ -97,7 +97,7 @@ internal static class HandlerReply
             throw new RpcException(
                 RpcStatusCode.Internal,
                 $"The handler of interface {interfaceId} did not write bytes: {e.Message} Write one byte[], "
-                + "or pipe to Out-Null what is not the reply.",
+                + "and pipe other output to Out-Null.",
                 e)
             {
                 ErrorId = RpcErrorIds.WrongReply,
@@ -116,7 +116,7 @@ internal static class HandlerReply
         {
             return new RpcException(
                 RpcStatusCode.Unknown,
-                $"The handler left by '{WordOf(exception)}', which answers no call. Use return, or throw.",
+                $"The handler ended with '{WordOf(exception)}', which returns no reply. Use return or throw.",
                 exception)
             {
                 ErrorId = RpcErrorIds.HandlerLeft,

@@ -72,8 +72,8 @@ internal sealed class HttpEndpoints : IDisposable
             changes.Add((
                 _checks.GetValueOrDefault(type) ?? throw new RpcException(
                     RpcStatusCode.FailedPrecondition,
-                    $"The listener was started without -{type}Check on an HTTP or gRPC endpoint, so there is "
-                    + $"none to replace. Stop it, and start it with -{type}Check.")
+                    $"The listener has no -{type}Check to replace. Stop it, and start it with -{type}Check "
+                    + "on an HTTP or gRPC endpoint.")
                 {
                     ErrorId = RpcErrorIds.NoSuchCheck,
                 },

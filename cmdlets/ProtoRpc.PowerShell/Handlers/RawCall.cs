@@ -51,7 +51,7 @@ internal sealed class RawCall(
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"A filter of interface {_context.InterfaceId} passed something else on than bytes: "
+                $"A filter of interface {_context.InterfaceId} passed on a value that is not bytes: "
                 + e.Message,
                 e)
             {

@@ -124,7 +124,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The handler of {Method.FullName} left a wrong call context: {e.Message}", e)
+                $"The handler of {Method.FullName} set an invalid call context: {e.Message}", e)
             {
                 ErrorId = RpcErrorIds.WrongCallContext,
             };
@@ -157,7 +157,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The handler of {Method.FullName} left wrong {nameof(ResponseExtensions)}: {e.Message}", e)
+                $"The handler of {Method.FullName} set invalid {nameof(ResponseExtensions)}: {e.Message}", e)
             {
                 ErrorId = RpcErrorIds.InvalidExtension,
             };
@@ -185,7 +185,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         catch (RpcException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The handler of {Method.FullName} left wrong {name}: {e.Message}", e)
+                RpcStatusCode.Internal, $"The handler of {Method.FullName} set invalid {name}: {e.Message}",
+                e)
             {
                 ErrorId = RpcErrorIds.InvalidHeader,
             };

@@ -23,7 +23,7 @@ public sealed class NtlmAccountSource
         {
             if (!Is(key, NameKey) && !Is(key, HashKey))
             {
-                throw Invalid($"'{key}' is not one of its keys");
+                throw Invalid($"'{key}' is not a known key");
             }
         }
 
@@ -59,7 +59,7 @@ public sealed class NtlmAccountSource
 
     private static RpcException Invalid(string what) => new(
         RpcStatusCode.InvalidArgument,
-        $"An NTLM account is a credential, or a hashtable of {NameKey} and {HashKey}; here, {what}.")
+        $"An NTLM account is a credential, or a hashtable with {NameKey} and {HashKey}: {what}.")
     {
         ErrorId = RpcErrorIds.InvalidNtlmAccount,
     };

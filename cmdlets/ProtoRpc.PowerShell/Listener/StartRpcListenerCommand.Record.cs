@@ -47,7 +47,7 @@ public sealed partial class StartRpcListenerCommand
         foreach (string mask in recorder.FindUnknownMasks(_services))
         {
             WriteWarning(
-                $"-Mask '{mask}' is the name of no field of the services' messages. It only masks keys of "
+                $"-Mask '{mask}' matches no field of the services' messages. It only masks keys of "
                 + "maps and Struct.");
         }
     }

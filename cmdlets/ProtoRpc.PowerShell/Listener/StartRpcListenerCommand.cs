@@ -222,9 +222,9 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-{(Record is null ? nameof(Mask) : nameof(Record))} needs a schema: a record has messages "
-                + "with their fields, and a raw listener has bytes. Give -Handler and -Schema, or list the "
-                + "calls without their contents by -AccessLog.")
+                $"-{(Record is null ? nameof(Mask) : nameof(Record))} requires a schema to record the fields "
+                + "of messages, and a raw listener has none. Give -Handler and -Schema, or use -AccessLog "
+                + "to log calls without their contents.")
             {
                 ErrorId = RpcErrorIds.ParameterNotSupported,
             };

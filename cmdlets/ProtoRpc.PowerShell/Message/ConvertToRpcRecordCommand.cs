@@ -19,7 +19,7 @@ public sealed class ConvertToRpcRecordCommand : RpcConvertObjectCommand
                     RpcStatusCode.InvalidArgument,
                     $"A record of {message.Type.FullName} cannot have the columns '{other.Name}' and "
                     + $"'{name}', which "
-                    + "differ in nothing but case. Use ConvertTo-RpcMessage -Format Json.")
+                    + "differ only in case. Use ConvertTo-RpcMessage -Format Json.")
                 {
                     ErrorId = RpcErrorIds.AmbiguousColumn,
                 };

@@ -53,8 +53,8 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
             ? found
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The message type of {Describe(InputObject)} is not known, for it is not a reply of "
-                + "this schema. Give -Type, the full name of a message.")
+                $"The message type of {Describe(InputObject)} is unknown, because it is not a reply of "
+                + "this schema. Give the full name of the message with -Type.")
             {
                 ErrorId = RpcErrorIds.UnknownMessageType,
             };

@@ -172,10 +172,10 @@ public sealed partial class InvokeRpcMethodCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "Calls at the same time have no common headers, trailers, extensions or stream of requests. "
-                + "Leave out -ThrottleLimit, -AsJob, -PassThruResult and all but one connection or endpoint, "
-                + "or -ResponseHeadersVariable, -TrailersVariable and -ResponseExtensionsVariable; "
-                + "the messages of a stream can be given as a list with -Message.")
+                "Parallel calls cannot share response headers, trailers, extensions or a request stream. "
+                + "Remove -ThrottleLimit, -AsJob, -PassThruResult and all but one connection or endpoint, "
+                + "or -ResponseHeadersVariable, -TrailersVariable and -ResponseExtensionsVariable. "
+                + "Give the messages of a request stream as a list with -Message.")
             {
                 ErrorId = RpcErrorIds.NotForManyCalls,
             };

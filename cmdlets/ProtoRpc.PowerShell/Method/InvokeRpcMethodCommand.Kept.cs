@@ -34,7 +34,7 @@ public sealed partial class InvokeRpcMethodCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "A connection of the pipeline is called, or an -Endpoint. Leave one of them out.")
+                "A connection from the pipeline and -Endpoint cannot be used together. Remove one of them.")
             {
                 ErrorId = RpcErrorIds.ParameterNotSupported,
             };
@@ -178,7 +178,7 @@ public sealed partial class InvokeRpcMethodCommand
 
     private static RpcException NoSchemaOf(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition,
-        $"'{endpoint}' is called without a schema, and servers on such endpoints do not tell theirs. "
+        $"'{endpoint}' needs a schema, because servers on such endpoints do not publish theirs. "
         + "Give -Schema.")
     {
         ErrorId = RpcErrorIds.NoSchema,

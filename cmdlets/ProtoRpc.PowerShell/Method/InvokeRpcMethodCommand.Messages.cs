@@ -28,7 +28,7 @@ public sealed partial class InvokeRpcMethodCommand
         ? _messageFile ??= new FileInfo(ResolveFile(MessagePath!))
         : throw new RpcException(
             RpcStatusCode.InvalidArgument,
-            "The message is the file of -MessagePath, or that of -Message or the pipeline. Give one of them.")
+            "-MessagePath cannot be used with -Message or with messages from the pipeline. Give one of them.")
         {
             ErrorId = RpcErrorIds.ParameterNotSupported,
         };
@@ -69,9 +69,9 @@ public sealed partial class InvokeRpcMethodCommand
         {
             _warnedOfSchema = true;
             warn(
-                $"The schema does not match the one of '{endpoint}': the field {field.FullName} came as "
-                + $"another type than {field.TypeName}, and is left empty. Use the server's .proto files; "
-                + "Test-RpcEndpoint -Schema compares where the server tells its schema.");
+                $"The schema does not match that of '{endpoint}': the field {field.FullName} was not sent as "
+                + $"{field.TypeName} and is left empty. Use the server's .proto files. If the server has "
+                + "reflection, Test-RpcEndpoint -Schema lists the differences.");
         }
     }
 }

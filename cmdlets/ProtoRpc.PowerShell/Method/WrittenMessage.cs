@@ -45,8 +45,8 @@ internal static class WrittenMessage
             IEnumerable<string> endings = MessageFormats.All.SelectMany(known => known.FileExtensions);
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The format of '{file.FullName}' is not known by its ending; {string.Join(", ", endings)} "
-                + "are. Give -MessageFormat.")
+                $"The ending of '{file.FullName}' is not one of {string.Join(", ", endings)}. "
+                + "Give its format with -MessageFormat.")
             {
                 ErrorId = RpcErrorIds.WrongFileEnding,
             };

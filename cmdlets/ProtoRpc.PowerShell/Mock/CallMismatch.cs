@@ -52,7 +52,7 @@ internal sealed class CallMismatch(RpcMethodInfo method, int times, bool isExact
 
         if (Dropped > 0)
         {
-            text.Append($"\nThe mock forgot {Dropped} older calls, which are not counted.");
+            text.Append($"\nThe mock dropped {Dropped} older calls, which are not counted.");
         }
 
         return text.ToString();

@@ -52,7 +52,7 @@ internal sealed class MockReplyValue(HandlerValue handlers)
         IMessage message => message,
         IDictionary fields => fields,
         null or string or char or bool or ValueType => throw HandlerValue.Invalid(
-            $"A reply of '{method.Name}' is no message: '{value}'. Write {method.Name} = @{{ ... }} for a "
+            $"A reply of '{method.Name}' is not a message: '{value}'. Write {method.Name} = @{{ ... }} for a "
             + $"reply, {method.Name} = @{{ ... }}, @{{ ... }} for one reply after the other, "
             + $"{method.Name} = {{ ... }} to run a script, or "
             + $"{method.Name} = [ProtoRpc.RpcException]::new('Unavailable', 'down') to fail."),
@@ -71,7 +71,7 @@ internal sealed class MockReplyValue(HandlerValue handlers)
         if (rpc.Details.FirstOrDefault(detail => detail is not IMessage) is { } other)
         {
             throw HandlerValue.Invalid(
-                $"A detail of the failure of '{method.Name}' is no message: '{other}'. Write a hashtable "
+                $"A detail of the failure of '{method.Name}' is not a message: '{other}'. Write a hashtable "
                 + "with the full name of a type of the schema or of google.rpc, "
                 + "@{ '@type' = 'google.rpc.RetryInfo'; ... }.");
         }

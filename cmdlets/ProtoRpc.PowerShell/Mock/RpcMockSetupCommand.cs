@@ -34,7 +34,7 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-Latency {Latency} is no time after which a call is answered; the longest is "
+                $"-Latency {Latency} is out of range; the longest latency is "
                 + $"{TimeSpan.FromMilliseconds(int.MaxValue).TotalDays:0} days.")
             {
                 ErrorId = RpcErrorIds.InvalidHandler,
@@ -48,7 +48,7 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
             RpcMethodInfo method = mock.FindMethod(LanguagePrimitives.ConvertTo<string>(entry.Key));
             if (replies.Exists(other => other.Method == method.FullName))
             {
-                throw HandlerValue.Invalid($"{method.FullName} is there twice in -Reply.");
+                throw HandlerValue.Invalid($"-Reply has {method.FullName} twice.");
             }
 
             replies.Add((method.FullName, values.ToReplies(method, entry.Value)));

@@ -107,7 +107,7 @@ internal static class HeaderMapping
     private static string PairOf(PSCredential user) => user.UserName.Contains(':')
         ? throw new RpcException(
             RpcStatusCode.InvalidArgument,
-            $"The user name '{user.UserName}' has a colon, which ends it in a header.")
+            $"The user name '{user.UserName}' contains a colon, which ends a user name in a header.")
         {
             ErrorId = RpcErrorIds.InvalidHeader,
         }
@@ -116,9 +116,9 @@ internal static class HeaderMapping
     // As text it would be the name of its type, and in the logs of a server a secret that is none.
     private static RpcException NotSendable(string name, string type) => new(
         RpcStatusCode.InvalidArgument,
-        $"The header '{name}' cannot be sent: its value is a {type}. A SecureString goes under names "
-        + "that carry secrets (Authorization, X-Api-Key, ...), a PSCredential under Authorization; "
-        + "make a text of it for other names.")
+        $"The header '{name}' cannot be sent: its value is a {type}. Use a SecureString only for "
+        + "headers with secrets (Authorization, X-Api-Key, ...), and a PSCredential only for "
+        + "Authorization. Convert the value to a string for other headers.")
     {
         ErrorId = RpcErrorIds.InvalidHeader,
     };

@@ -89,7 +89,7 @@ internal static class EndpointParameters
         string endpoints = Join([.. uses.Select(use => $"'{use.Endpoint}'")]);
         string others = Join([.. groups.Select(group => group.Name)]);
         return new RpcException(
-            RpcStatusCode.InvalidArgument, $"-{name} means nothing to {endpoints}. It is for {others}.")
+            RpcStatusCode.InvalidArgument, $"-{name} does not apply to {endpoints}, only to {others}.")
         {
             ErrorId = RpcErrorIds.ParameterNotSupported,
             Endpoint = uses[0].Endpoint,
@@ -127,7 +127,7 @@ internal static class EndpointParameters
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-{name} means nothing to an anonymous caller of '{endpoint}'. "
+                $"-{name} requires authentication, and calls to '{endpoint}' are anonymous. "
                 + "Give -Credential, or -Authentication Self.")
             {
                 ErrorId = RpcErrorIds.ParameterNotSupported,
@@ -147,7 +147,7 @@ internal static class EndpointParameters
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-{name} means nothing without {missing}. Give both, or none.")
+                $"-{name} requires {missing}. Give both or neither.")
             {
                 ErrorId = RpcErrorIds.ParameterNotSupported,
             };

@@ -9,7 +9,7 @@ internal sealed class NoConnectionAttribute : ArgumentTransformationAttribute
     public override object Transform(EngineIntrinsics engineIntrinsics, object inputData) =>
         inputData is RpcConnection or PSObject { BaseObject: RpcConnection }
             ? throw new ArgumentTransformationMetadataException(
-                "An open connection takes no parameters of connecting. Give them to Connect-RpcEndpoint, "
-                + "or ping an -Endpoint.")
+                "Connection parameters do not apply to an open connection. Give them to Connect-RpcEndpoint, "
+                + "or use -Endpoint.")
             : inputData;
 }

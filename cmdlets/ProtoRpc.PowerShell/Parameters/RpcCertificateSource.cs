@@ -202,7 +202,7 @@ public sealed class RpcCertificateSource
         }
         catch (CryptographicException e) when (e.HResult == WrongPassword)
         {
-            throw Invalid("it needs a password, or another one", e);
+            throw Invalid("its password is missing or wrong", e);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or CryptographicException)
         {

@@ -116,7 +116,7 @@ public class RpcListener
     /// <exception cref="RpcException">FailedPrecondition: it serves bytes.</exception>
     internal RpcServer Server => _services ?? throw new RpcException(
         RpcStatusCode.FailedPrecondition,
-        $"The {this} is one of the raw layer, which cannot be changed. Stop it, and start another.")
+        $"The {this} is a raw listener, which cannot be changed. Stop it, and start another.")
     {
         ErrorId = RpcErrorIds.RawListener,
     };

@@ -147,7 +147,7 @@ internal sealed class RunspaceStore
             _ => throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
                 $"There are {open.Count} open connections ({string.Join(", ", open.Take(5))}). "
-                + "Say which with -Connection, or pipe it in.")
+                + "Choose one with -Connection, or pipe it in.")
             {
                 ErrorId = RpcErrorIds.AmbiguousConnection,
             },

@@ -112,7 +112,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-{name} means nothing to the file '{path}'. It is for -Endpoint, and for paths that are "
+                $"-{name} does not apply to the file '{path}', only to -Endpoint and to paths that are "
                 + "endpoints or http:// addresses.")
             {
                 ErrorId = RpcErrorIds.ParameterNotSupported,

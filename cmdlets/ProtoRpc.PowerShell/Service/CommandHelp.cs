@@ -12,14 +12,14 @@ internal sealed class CommandHelp(StringBuilder script, TextBudget budget)
 
     private static readonly (string Name, string Help)[] OwnParameters =
     [
-        ("InputObject", "The request, as a hashtable or an object. Properties that no field has are left "
-            + "out; an unknown key of a hashtable is an error."),
+        ("InputObject", "The request, as a hashtable or an object. Properties without a field of their name "
+            + "are ignored; an unknown key of a hashtable is an error."),
         ("Connection", "The connections to call over. Several are called at the same time. The default is "
             + "the connection of the module, or the only open one."),
         ("Deadline", "How long the call may take: seconds or a TimeSpan."),
         ("Header", "Headers of the call, as a hashtable."),
         ("AsHashtable", "Returns ordered hashtables instead of objects."),
-        ("ThrottleLimit", "Calls of several pipeline objects at the same time, at most so many."),
+        ("ThrottleLimit", "How many calls for pipeline objects run in parallel."),
         ("AsJob", "Runs the calls in the background, and returns a job."),
     ];
 

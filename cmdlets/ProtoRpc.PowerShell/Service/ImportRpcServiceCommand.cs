@@ -134,7 +134,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
 
     private static RpcException NoSchema(RpcConnection connection) => new(
         RpcStatusCode.FailedPrecondition,
-        $"'{connection}' does not say what it offers. Give the service's .proto files with -Schema.")
+        $"'{connection}' does not publish its schema. Give the service's .proto files with -Schema.")
     {
         ErrorId = RpcErrorIds.NoSchema,
         Endpoint = connection.Endpoint,
@@ -178,7 +178,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
             WriteWarning(
                 $"{others.Count} commands of the service are not imported, because commands with their names "
                 + $"exist: {shown}{(others.Count > 10 ? ", ..." : "")}. Use -Prefix to give them other "
-                + "names, or -Force to import them all the same.");
+                + "names, or -Force to import them anyway.");
         }
 
         return new(others.Select(command => command.Name), StringComparer.OrdinalIgnoreCase);
@@ -202,8 +202,8 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-{name} is for -Endpoint: a connection that is open takes no parameters of connecting. "
-                + "Give them to Connect-RpcEndpoint, or use -Endpoint.")
+                $"-{name} does not apply to an open connection. "
+                + "Give it to Connect-RpcEndpoint, or use -Endpoint.")
             {
                 ErrorId = RpcErrorIds.ParameterNotSupported,
             };

@@ -31,7 +31,7 @@ internal static class CertificateFile
 
         IConfigurationSection path = section.GetSection("Path");
         string file = PathOf(path, folder)
-            ?? throw SectionReader.Invalid(path.Path, "it is missing, and names the file of the certificate");
+            ?? throw SectionReader.Invalid(path.Path, "it is missing; set it to the file of the certificate");
         string? password = SectionReader.TextOf(section.GetSection("Password"));
         IConfigurationSection keyPath = section.GetSection("KeyPath");
         try
@@ -43,7 +43,8 @@ internal static class CertificateFile
                     : OfPfx(file, password);
             return read.Certificate.HasPrivateKey
                 ? read
-                : throw SectionReader.Invalid(path.Path, $"'{file}' has no private key; name it by KeyPath");
+                : throw SectionReader.Invalid(
+                    path.Path, $"'{file}' has no private key; set KeyPath to the file of the key");
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException
             or CryptographicException or ArgumentException)

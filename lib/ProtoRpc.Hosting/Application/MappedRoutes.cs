@@ -18,7 +18,7 @@ internal static class MappedRoutes
         if (endpoints.DataSources.OfType<MapMark>().Any())
         {
             throw new InvalidOperationException(
-                "These routes have a server already. Map one server at a place, and further ones "
+                "These routes already have a server. Map other servers "
                 + "under a prefix or a host: app.MapGroup(\"/v2\").MapProtoRpc() or "
                 + "app.MapGroup(\"\").RequireHost(\"v2.example.com\").MapProtoRpc().");
         }

@@ -42,11 +42,11 @@ internal static class SectionReader
     public static string[] ListOf(IConfigurationSection section) => section.Value is { Length: > 0 } only
         ? [only]
         : [.. section.GetChildren().Select(child => child.Value
-            ?? throw Invalid(child.Path, "it is a section; write a text"))];
+            ?? throw Invalid(child.Path, "it is a section; write a single value"))];
 
     /// <summary>The text of a key.</summary>
     public static string? TextOf(IConfigurationSection section) => section.GetChildren().Any()
-        ? throw Invalid(section.Path, "it is a section; write a text")
+        ? throw Invalid(section.Path, "it is a section; write a single value")
         : section.Value;
 
     /// <summary>Reads a time where there is one.</summary>

@@ -35,9 +35,9 @@ internal static class ServiceBinder
             failures.Add(
                 $"{method.FullName}: "
                 + (named.Length == 0 ? "the class has no public method of that name"
-                    : fitting.Length > 1 ? "several methods of the class fit"
-                    : $"'{MethodShape.Write(named[0])}' does not fit")
-                + $". Write '{shape}'; context and token may be left out.");
+                    : fitting.Length > 1 ? "several methods of the class match"
+                    : $"'{MethodShape.Write(named[0])}' does not match")
+                + $". Write '{shape}'; context and token are optional.");
         }
 
         return failures.Count == 0

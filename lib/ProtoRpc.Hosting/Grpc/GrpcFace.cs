@@ -77,9 +77,9 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                $"Cannot listen on '{endpoint}': callers must prove who they are, "
-                + "and gRPC knows neither NTLM nor Kerberos. "
-                + "Check passwords, tokens or certificates there, or let anonymous callers in.")
+                $"Cannot listen on '{endpoint}': the listener requires authentication, "
+                + "and gRPC supports neither NTLM nor Kerberos. "
+                + "Check passwords, tokens or certificates instead, or allow anonymous callers.")
             {
                 ErrorId = RpcErrorIds.NoProofOnGrpc,
                 Endpoint = endpoint,

@@ -36,7 +36,7 @@ internal static class GrpcRequest
             GrpcEncoding.Gzip => encoding,
             _ => throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                $"Messages compressed with '{encoding}' are not understood; "
+                $"The message encoding '{encoding}' is not supported; "
                 + $"use one of {GrpcEncoding.Accepted}.")
             {
                 ErrorId = RpcErrorIds.UnknownGrpcEncoding,

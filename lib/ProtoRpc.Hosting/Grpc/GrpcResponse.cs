@@ -165,8 +165,8 @@ internal class GrpcResponse(HttpContext http)
             {
                 throw new RpcException(
                     RpcStatusCode.Internal,
-                    $"The handler set the {what} '{name}', whose name belongs to the protocol. "
-                    + "Use another one.")
+                    $"The handler set the {what} '{name}', which the protocol reserves. "
+                    + "Use another name.")
                 {
                     ErrorId = RpcErrorIds.InvalidHeader,
                 };

@@ -47,7 +47,7 @@ internal sealed class GrpcRoutes
             ? service.Get(path[(slash + 1)..])
             : throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                $"There is no service at '{path}'. There are: "
+                $"There is no service at '{path}'. The services are: "
                 + $"{string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}.");
     }
 }

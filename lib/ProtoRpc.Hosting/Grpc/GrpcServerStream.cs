@@ -129,7 +129,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
             FlushResult flushed = await _output.FlushAsync(_cancellation).ConfigureAwait(false);
             if (flushed.IsCompleted || flushed.IsCanceled)
             {
-                throw new OperationCanceledException("The caller is gone.");
+                throw new OperationCanceledException("The caller disconnected.");
             }
         }
         finally
@@ -150,7 +150,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
             ?? throw GrpcDefects.BadFrame("the request ends before its message");
         return await ReadFrameAsync().ConfigureAwait(false) is null
             ? only
-            : throw GrpcDefects.BadFrame("a method that takes one message was sent more");
+            : throw GrpcDefects.BadFrame("the method takes one message, and the caller sent more");
     }
 
     private async ValueTask<IMessage?> ReadFrameAsync()

@@ -69,7 +69,7 @@ internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
                 text[..end], bytes.AsSpan(length), out _, out int written);
             if (status != OperationStatus.Done)
             {
-                throw GrpcDefects.BadFrame("the body is not base64, as its media type says");
+                throw GrpcDefects.BadFrame("the body is not base64, although its media type says so");
             }
 
             length += written;

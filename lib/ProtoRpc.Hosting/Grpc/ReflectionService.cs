@@ -89,7 +89,7 @@ internal sealed class ReflectionService
             case ServerReflectionRequest.MessageRequestOneofCase.AllExtensionNumbersOfType:
                 return Numbers(request.AllExtensionNumbersOfType);
             default:
-                return Error(RpcStatusCode.InvalidArgument, "The request asks for nothing.");
+                return Error(RpcStatusCode.InvalidArgument, "The request is empty.");
         }
     }
 

@@ -58,7 +58,7 @@ internal sealed class BrowserPolicy
             throw new HttpRefusal(
                 StatusCodes.Status403Forbidden,
                 RpcStatusCode.PermissionDenied,
-                $"Pages of '{page}' may not call this listener; it names the origins that may.");
+                $"Pages of '{page}' are not among the allowed origins of this listener.");
         }
 
         IHeaderDictionary headers = http.Response.Headers;

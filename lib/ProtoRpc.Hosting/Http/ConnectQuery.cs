@@ -24,13 +24,13 @@ internal sealed class ConnectQuery
             if (!_parts.TryAdd(
                 pair.DecodeName().ToString(), WebUtility.UrlDecodeToBytes(value, 0, value.Length)!))
             {
-                throw Wrong($"'{pair.DecodeName()}' stands there twice.");
+                throw Wrong($"'{pair.DecodeName()}' occurs twice.");
             }
         }
 
         if (TextOf("connect") is not Version)
         {
-            throw Wrong($"connect is '{TextOf("connect")}'; this listener knows {Version}.");
+            throw Wrong($"connect is '{TextOf("connect")}'; this listener supports {Version}.");
         }
 
         string encoding = TextOf("encoding")
@@ -38,7 +38,7 @@ internal sealed class ConnectQuery
         Format = MessageFormats.All.FirstOrDefault(format => format.Row.ConnectName == encoding)
             ?? throw new HttpRefusal(
                 StatusCodes.Status415UnsupportedMediaType, RpcStatusCode.InvalidArgument,
-                $"The encoding '{encoding}' is not known; use json or proto.");
+                $"The encoding '{encoding}' is not supported; use json or proto.");
     }
 
     /// <summary>How the request is written, and the reply shall be.</summary>
@@ -70,7 +70,7 @@ internal sealed class ConnectQuery
             ?? throw Wrong("message is missing; an empty message is 'message='.");
         return TextOf("base64") is not "1" ? message
             : Base64Text.TryDecode(Encoding.Latin1.GetString(message), out byte[] bytes) ? bytes
-            : throw Wrong("message is not base64, which base64=1 says.");
+            : throw Wrong("message is not base64, although base64=1 is set.");
     }
 
     private static HttpRefusal Wrong(string what) => new(

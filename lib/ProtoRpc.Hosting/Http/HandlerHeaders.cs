@@ -43,8 +43,8 @@ internal static class HandlerHeaders
             {
                 throw new RpcException(
                     RpcStatusCode.Internal,
-                    $"The handler set the header '{name}', whose name belongs to the protocol. Use "
-                    + "another one.")
+                    $"The handler set the header '{name}', which the protocol reserves. Use "
+                    + "another name.")
                 {
                     ErrorId = RpcErrorIds.InvalidHeader,
                 };

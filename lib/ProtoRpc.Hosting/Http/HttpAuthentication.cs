@@ -47,7 +47,7 @@ internal sealed class HttpAuthentication
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                $"'{endpoint}' would take passwords and tokens in clear over the network. "
+                $"'{endpoint}' would receive passwords and tokens unencrypted over the network. "
                 + "Use TLS with a certificate.")
             {
                 ErrorId = RpcErrorIds.UnencryptedEndpoint,
@@ -107,7 +107,7 @@ internal sealed class HttpAuthentication
         RpcStatusCode.Unauthenticated,
         presented
             ? "The user, password, token or certificate that came with the call is not accepted."
-            : $"'{_endpoint}' wants to know who calls.");
+            : $"'{_endpoint}' requires authentication.");
 
     private async ValueTask<(bool Presented, IIdentity? User)> IdentifyAsync(HttpContext http)
     {

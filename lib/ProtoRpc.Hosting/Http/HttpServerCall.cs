@@ -154,7 +154,7 @@ internal sealed class HttpServerCall(
         return string.IsNullOrEmpty(mediaType)
             ? null
             : MediaTypes.ReaderOf(mediaType)
-                ?? throw Unsupported($"The media type '{mediaType}' is not known");
+                ?? throw Unsupported($"The media type '{mediaType}' is not supported");
     }
 
     private ValueTask<RequestBody> ReadBodyAsync()
@@ -209,7 +209,7 @@ internal sealed class HttpServerCall(
     private static HttpRefusal NotAcceptable(string known) => new(
         StatusCodes.Status406NotAcceptable,
         RpcStatusCode.InvalidArgument,
-        $"None of the media types in Accept can be written; there are {known}.");
+        $"None of the media types in Accept is supported; use one of {known}.");
 
     private static DateTimeOffset? DeadlineOf(HttpRequest request)
     {

@@ -156,7 +156,7 @@ internal sealed class HttpService
                 ? $"{method} calls only methods with idempotency_level = NO_SIDE_EFFECTS here, which "
                     + $"'{route.Method!.Info.FullName}' does not have. Use POST, or allow GET on the "
                     + "listener (AllowGet)."
-                : $"{method} is not understood here; use one of {allow}.");
+                : $"{method} is not supported here; use one of {allow}.");
     }
 
     // A link or image of any page makes a browser send a GET, often without a word on where it comes from.

@@ -126,7 +126,7 @@ internal sealed class RequestBody : IDisposable
         ?? throw new HttpRefusal(
             StatusCodes.Status415UnsupportedMediaType,
             RpcStatusCode.Unimplemented,
-            $"The content encoding '{encoding}' is not known; use gzip, br or none.");
+            $"The content encoding '{encoding}' is not supported; use gzip, br or none.");
 
     private static HttpRefusal TooLarge(int maxBytes) => new(
         StatusCodes.Status413PayloadTooLarge,

@@ -51,7 +51,7 @@ internal static class ClientAuthorization
         {
             throw ClientSecurityErrors.NotSendable(
                 endpoint,
-                "the headers have an Authorization already. Leave it out, or the token or credential");
+                "the headers already contain Authorization. Remove it, or the token or credential");
         }
 
         RpcMetadata headers = new();
@@ -86,7 +86,7 @@ internal static class ClientAuthorization
         ? token
         : throw ClientSecurityErrors.NotSendable(
             endpoint,
-            "the token has a space, or a character beyond ASCII. Give the token alone, without 'Bearer'");
+            "the token contains a space or a non-ASCII character. Give the token alone, without 'Bearer'");
 
     // RFC 7617: the user's name ends at the first colon.
     private static string BasicOf(RpcEndpoint endpoint, NetworkCredential credential)

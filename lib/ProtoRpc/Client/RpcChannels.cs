@@ -43,7 +43,7 @@ internal static class RpcChannels
             ?.Create(endpoint, service, options)
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"No part of this client reaches {endpoint.Transport} endpoints.")
+            $"This client does not support {endpoint.Transport} endpoints.")
         {
             Endpoint = endpoint,
         };

@@ -51,7 +51,7 @@ public sealed partial class RpcClient
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A ping asks by a {method.RequestType.FullName}, not by a {request.Descriptor.FullName}.");
+                $"A ping sends a {method.RequestType.FullName}, not a {request.Descriptor.FullName}.");
         }
 
         try

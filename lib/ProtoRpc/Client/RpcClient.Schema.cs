@@ -261,9 +261,9 @@ public sealed partial class RpcClient
 
     private RpcException NotDeclared(string name, MessageDescriptor message) => new(
         RpcStatusCode.FailedPrecondition,
-        $"The method '{name}' is not known: the client of '{Endpoint}' has no schema, and the file of "
-        + $"{message.FullName}, '{message.File.Name}', declares no service. Give {nameof(Connect)} a schema, "
-        + $"as {nameof(RpcSchema)}.{nameof(RpcSchema.FromDescriptors)} makes it of the generated file that "
+        $"The method '{name}' is unknown: the client of '{Endpoint}' has no schema, and the file of "
+        + $"{message.FullName}, '{message.File.Name}', declares no service. Give {nameof(Connect)} a schema; "
+        + $"{nameof(RpcSchema)}.{nameof(RpcSchema.FromDescriptors)} makes one from the generated file that "
         + "declares the service.")
     {
         Endpoint = Endpoint,
@@ -273,5 +273,5 @@ public sealed partial class RpcClient
         ?? throw new RpcException(
             RpcStatusCode.FailedPrecondition,
             $"The connection to {Endpoint} has no schema to look names up in. Give {nameof(Connect)} one, or "
-            + $"call {nameof(FetchSchema)} where the server tells its own.");
+            + $"call {nameof(FetchSchema)} if the server publishes its schema.");
 }

@@ -284,7 +284,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
                 $"The request has {length:N0} bytes; the limit is {_limits.MaxMessageBytes:N0}. "
-                + "The raw layer sends nothing in parts: "
+                + "Raw calls are not sent in parts: "
                 + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
             {
                 ErrorId = RpcErrorIds.MessageTooLarge,
@@ -304,7 +304,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 
         throw new RpcException(
             RpcStatusCode.InvalidArgument,
-            $"A call of the raw layer carries its bytes only. Leave out {nameof(RpcCallOptions.Headers)}, "
+            $"A raw call carries only its bytes. Leave out {nameof(RpcCallOptions.Headers)}, "
             + $"{nameof(RpcCallOptions.Extensions)}, {nameof(RpcCallOptions.Compression)} and "
             + $"{nameof(RpcCallOptions.Progress)}.")
         {

@@ -32,9 +32,9 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     public RpcMethodInfo Method => _parts.Method;
 
     /// <summary>The reply that was read last.</summary>
-    /// <exception cref="InvalidOperationException">No reply was read yet.</exception>
+    /// <exception cref="InvalidOperationException">No reply has been read yet.</exception>
     public TReply Current =>
-        _current ?? throw new InvalidOperationException("No reply was read yet.");
+        _current ?? throw new InvalidOperationException("No reply has been read yet.");
 
     /// <summary>Sends a request; waits while the server does not take it.</summary>
     /// <param name="request">The request.</param>

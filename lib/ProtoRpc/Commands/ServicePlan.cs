@@ -108,15 +108,15 @@ internal sealed class ServicePlan
         ? new(
             RpcStatusCode.NotFound,
             services.Count == 0
-                ? "The schema has no service to make commands of."
-                : $"{string.Join(", ", services.Take(5))}: there is no method to make a command of.")
+                ? "The schema has no services to make commands for."
+                : $"{string.Join(", ", services.Take(5))}: there are no methods to make commands for.")
         {
             ErrorId = RpcErrorIds.NoMethods,
         }
         : new(
             RpcStatusCode.InvalidArgument,
             $"There are {count:N0} methods, and a module has at most {MaxCommands:N0} commands. Choose "
-            + "services with -Service.")
+            + "fewer services.")
         {
             ErrorId = RpcErrorIds.TooManyMethods,
         };

@@ -24,8 +24,8 @@ internal static class EndpointEntry
             {
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    "An environment variable holds a password only. Give the name of the user as well "
-                    + "(-UserName).")
+                    "An environment variable holds only the password. Set "
+                    + $"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)} also.")
                 {
                     ErrorId = RpcErrorIds.InvalidCredential,
                 };
@@ -50,7 +50,7 @@ internal static class EndpointEntry
     {
         try
         {
-            Reader reader = new(node as JsonObject ?? throw new FormatException("it is no object"));
+            Reader reader = new(node as JsonObject ?? throw new FormatException("it is not an object"));
             RpcNamedEndpoint endpoint = new(
                 name, RpcEndpoint.Parse(reader.Text("endpoint") ?? throw new FormatException(
                     "'endpoint' is missing")))
@@ -133,7 +133,7 @@ internal static class EndpointEntry
     {
         public string? Text(string key) => entry[key] is not { } node ? null
             : node is JsonValue value && value.TryGetValue(out string? text) ? text
-            : throw new FormatException($"'{key}' is no text");
+            : throw new FormatException($"'{key}' is not a string");
 
         public string[] Texts(string key) => entry[key] switch
         {
@@ -141,7 +141,7 @@ internal static class EndpointEntry
             JsonArray list => [.. list.Select(item => item is JsonValue value
                 && value.TryGetValue(out string? text)
                     ? text
-                    : throw new FormatException($"'{key}' is no list of texts"))],
+                    : throw new FormatException($"'{key}' is not a list of strings"))],
             _ => [Text(key)!],
         };
 
@@ -149,7 +149,8 @@ internal static class EndpointEntry
             where T : struct =>
             entry[key] is not { } node ? null
             : node is JsonValue value && value.TryGetValue(out T result) ? result
-            : throw new FormatException($"'{key}' is no {(typeof(T) == typeof(bool) ? "bool" : "number")}");
+            : throw new FormatException(
+                $"'{key}' is not a {(typeof(T) == typeof(bool) ? "bool" : "number")}");
 
         public T? Name<T>(string key)
             where T : struct, Enum =>
@@ -157,6 +158,6 @@ internal static class EndpointEntry
             : Enum.TryParse(text, ignoreCase: true, out T value) && Enum.IsDefined(value)
                 && !char.IsAsciiDigit(text[0]) ? value
             : throw new FormatException(
-                $"'{key}' is none of {string.Join(", ", Enum.GetNames<T>())}");
+                $"'{key}' is not one of {string.Join(", ", Enum.GetNames<T>())}");
     }
 }

@@ -25,7 +25,7 @@ internal static class EndpointFileSafety
             throw new RpcException(
                 RpcStatusCode.PermissionDenied,
                 TerminalText.Neutralize(
-                    $"The file of named endpoints '{path}' is not used: {fault}, and could lead your calls "
+                    $"The file of named endpoints '{path}' is not used: {fault} and send your calls "
                     + "and credentials to another server. Let only your account write to it "
                     + $"({(OperatingSystem.IsWindows() ? "icacls" : "chmod go-w")}), and check its content."))
             {

@@ -97,7 +97,7 @@ public sealed class RpcEndpointRegistry(string path)
             {
                 throw new RpcException(
                     RpcStatusCode.AlreadyExists,
-                    $"An endpoint of the name '{endpoint.Name}' is registered already in '{Path}'.")
+                    $"'{Path}' already has an endpoint with the name '{endpoint.Name}'.")
                 {
                     ErrorId = RpcErrorIds.EndpointNameTaken,
                 };
@@ -130,7 +130,7 @@ public sealed class RpcEndpointRegistry(string path)
         catch (RpcException e)
         {
             return RpcNamedEndpoint.MayBeName(text)
-                ? new(e.Code, $"{e.Message} Nor is it a registered name. {Known(text)}", e)
+                ? new(e.Code, $"{e.Message} It is not a registered name either. {Known(text)}", e)
                 {
                     ErrorId = e.ErrorId,
                 }

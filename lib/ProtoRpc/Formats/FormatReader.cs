@@ -92,7 +92,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     {
         if (!seen.Add(field.Index))
         {
-            throw Invalid("the field is there twice. Leave one of them out.");
+            throw Invalid("the field occurs twice. Remove one of them.");
         }
     }
 
@@ -103,8 +103,8 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         {
             throw Error(
                 RpcErrorIds.OneofConflict,
-                $"the oneof '{field.Info.Oneof!.Name}' takes one of its fields, and '{other.Info.Name}' is " +
-                "set, too. Leave one of them out.");
+                $"only one field of the oneof '{field.Info.Oneof!.Name}' can be set, and " +
+                $"'{other.Info.Name}' is also set. Remove one of them.");
         }
     }
 
@@ -124,7 +124,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         _budget.TakeEntry();
         if (!message.StoreEntry(field, key, value, replaces: false))
         {
-            throw Invalid("the key is there twice. Leave one of them out.");
+            throw Invalid("the key occurs twice. Remove one of them.");
         }
     }
 

@@ -96,7 +96,8 @@ internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views,
         }
         catch (RpcException e)
         {
-            throw Error(e.ErrorId, $"the bytes in the Any are not of its type '{typeUrl}': {e.Message}", e);
+            throw Error(
+                e.ErrorId, $"the bytes in the Any are not a message of its type '{typeUrl}': {e.Message}", e);
         }
     }
 }

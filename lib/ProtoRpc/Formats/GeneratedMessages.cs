@@ -79,7 +79,7 @@ internal static class GeneratedMessages
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A {read.Type.FullName} as the schema has it does not fit into the class "
+                $"The {read.Type.FullName} of the schema does not fit into the class "
                 + $"{target.GetType().FullName}: {e.Message}", e)
             {
                 ErrorId = RpcErrorIds.MalformedMessage,

@@ -30,8 +30,8 @@ internal static class WellKnownText
             ? WellKnownTime.TextOfTimestamp(seconds, nanos)
             : WellKnownTime.TextOfDuration(seconds, nanos);
         problem = text is null
-            ? $"{seconds} s, {nanos} ns is no {(isTime ? "time from year 1 to 9999" : "duration of at most " +
-                $"{WellKnownTime.MaxDurationSeconds} s, with one sign")}."
+            ? $"{seconds} s, {nanos} ns is not a {(isTime ? "time from year 1 to 9999" : "duration up to "
+                + $"{WellKnownTime.MaxDurationSeconds} s, with one sign")}."
             : null;
         return text is not null;
     }
@@ -48,7 +48,7 @@ internal static class WellKnownText
                 List<string> paths = [];
                 if (!FieldMaskText.TryRead(text, paths))
                 {
-                    return "is no list of paths such as 'user.displayName,photo'.";
+                    return "is not a list of paths such as 'user.displayName,photo'.";
                 }
                 foreach (string path in paths)
                 {
@@ -60,13 +60,14 @@ internal static class WellKnownText
                 if (text.AsSpan().ContainsAny("tz ") ||
                     !WellKnownTime.TryParseTimestamp(text, out seconds, out nanos))
                 {
-                    return "is no time such as '2024-02-29T12:30:00.5Z', from year 1 to 9999.";
+                    return "is not a time such as '2024-02-29T12:30:00.5Z', from year 1 to 9999.";
                 }
                 break;
             default:
                 if (text.EndsWith('S') || !WellKnownTime.TryParseDuration(text, out seconds, out nanos))
                 {
-                    return $"is no duration such as '1.5s', of at most {WellKnownTime.MaxDurationSeconds} s.";
+                    return "is not a duration such as '1.5s', of at most "
+                        + $"{WellKnownTime.MaxDurationSeconds} s.";
                 }
                 break;
         }

@@ -22,7 +22,7 @@ internal static class ForwardedFailure
         RpcException { ErrorId: not RpcErrorIds.ClientClosed } failure => OnTheWay(
             failure.Code, failure.Message, failure, client, method, failure.MayHaveExecuted),
         _ => OnTheWay(
-            RpcStatusCode.Unavailable, "its connection was closed here. Start the gateway again.", error,
+            RpcStatusCode.Unavailable, "the gateway closed its connection. Start the gateway again.", error,
             client, method, mayHaveExecuted: true),
     };
 

@@ -157,8 +157,8 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"{method.FullName} is another method in the schema of the connection to "
-                + $"'{client.Endpoint}': its messages or streams differ. Use one schema for both.")
+                $"The schema of the connection to '{client.Endpoint}' declares {method.FullName} with other "
+                + "messages or streams. Use one schema for the gateway and the connection.")
             {
                 ErrorId = RpcErrorIds.InvalidHandler,
                 Endpoint = client.Endpoint,
@@ -169,7 +169,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
 
     private RpcException Refusal(RpcMethodInfo method) => new(
         RpcStatusCode.Unimplemented,
-        $"{method.FullName} streams, and the gateway's connection to '{client.Endpoint}' cannot carry that. "
+        $"{method.FullName} streams, but the gateway's connection to '{client.Endpoint}' cannot. "
         + $"Connect to a {EndpointKinds.SchemesWith(EndpointFeatures.RequestStreams)} "
         + "endpoint of the service.")
     {

@@ -94,7 +94,7 @@ public static class RpcGateway
     {
         RpcSchema schema = client.Schema ?? throw new RpcException(
             RpcStatusCode.FailedPrecondition,
-            $"The connection to '{client.Endpoint}' has no schema, so its services are not known. "
+            $"The connection to '{client.Endpoint}' has no schema, so its services are unknown. "
             + "Connect with a schema.")
         {
             ErrorId = RpcErrorIds.NoSchema,

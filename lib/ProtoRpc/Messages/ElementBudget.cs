@@ -44,10 +44,10 @@ internal struct ElementBudget(RpcMessageInfo type, int limit)
 
     private readonly RpcException TooMany() => new(
         RpcStatusCode.ResourceExhausted,
-        $"The bytes are refused as a message {type.FullName}: it has more "
+        $"The message {type.FullName} is rejected: it has more "
         + $"than {Math.Max(_forBytes, limit):N0} "
-        + "elements, which are the messages in it with all their fields, set or not, and entries of "
-        + "maps. Raise RpcLimits.MaxMessageElements on this side.")
+        + "elements. Each message in it counts with all its fields, and each entry of a map. "
+        + "Raise RpcLimits.MaxMessageElements on this side.")
     {
         ErrorId = RpcErrorIds.TooManyElements,
     };

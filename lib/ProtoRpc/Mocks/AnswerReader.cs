@@ -12,7 +12,7 @@ internal sealed class AnswerReader(MessageMapper mapper)
     /// <summary>The answers, in the order of the calls that get them.</summary>
     /// <exception cref="RpcException">InvalidArgument: one does not fit the method, and why.</exception>
     public MockAnswers Read(RpcMethodInfo method, IReadOnlyList<object> replies) => replies.Count == 0
-        ? throw Invalid($"{method.FullName} was given no reply. Give one, or leave the method out.")
+        ? throw Invalid($"{method.FullName} has no reply. Give one, or remove the method.")
         : new AnswersInOrder([.. replies.Select((reply, index) => ReadOne(method, reply, index))]);
 
     private MockAnswer ReadOne(RpcMethodInfo method, object reply, int index) => reply switch
@@ -20,8 +20,8 @@ internal sealed class AnswerReader(MessageMapper mapper)
         Exception failure => new GivenAnswer([], failure),
         RpcMethodHandler handler => new HandlerAnswer(handler.Bind(method)),
         null or string or ValueType => throw Invalid(
-            $"Reply {index + 1} of {method.FullName} is no message: {reply ?? "null"}. Give an object with "
-            + "the fields of the reply, an exception, or a handler."),
+            $"Reply {index + 1} of {method.FullName} is not a message: {reply ?? "null"}. Give an object "
+            + "with the fields of the reply, an exception, or a handler."),
         IEnumerable list and not (IDictionary or IMessage) => ReadStream(method, list, index),
         _ => new GivenAnswer([CannedReplies.Encode(method, reply, mapper, Name(index))], failure: null),
     };
@@ -31,7 +31,7 @@ internal sealed class AnswerReader(MessageMapper mapper)
         if (!method.IsServerStreaming)
         {
             throw Invalid(
-                $"Reply {index + 1} of {method.FullName} is a list, and the method sends one message.");
+                $"Reply {index + 1} of {method.FullName} is a list, but the method sends one message.");
         }
 
         List<IMessage> messages = [];

@@ -46,7 +46,7 @@ internal sealed class ReplayLine(
         {
             throw Bad(
                 0,
-                $"the call ended with OK, and has {replies.Count} replies; {method.FullName} sends one.");
+                $"the call ended with OK and has {replies.Count} replies, but {method.FullName} sends one.");
         }
 
         List<IMessage> answer = failure is not null && !method.IsServerStreaming ? [] : [.. replies];
@@ -71,13 +71,13 @@ internal sealed class ReplayLine(
                 reader.Skip();
                 if (!_members.TryAdd(name, (start, (int)reader.BytesConsumed)))
                 {
-                    throw Bad(start, $"'{name}' is there twice.");
+                    throw Bad(start, $"'{name}' occurs twice.");
                 }
             }
 
             if (reader.Read())
             {
-                throw Bad((int)reader.TokenStartIndex, "there is more after the end of the object.");
+                throw Bad((int)reader.TokenStartIndex, "there is text after the end of the object.");
             }
         }
         catch (JsonException e)
@@ -93,7 +93,7 @@ internal sealed class ReplayLine(
     private RpcMethodInfo FindMethod()
     {
         string name = ReadText(RecordNames.Method)
-            ?? throw Bad(0, $"there is no '{RecordNames.Method}'.");
+            ?? throw Bad(0, $"'{RecordNames.Method}' is missing.");
         return methods.FirstOrDefault(method => method.FullName == name)
             ?? throw Bad(
                 _members[RecordNames.Method].Start,
@@ -102,10 +102,11 @@ internal sealed class ReplayLine(
 
     private RpcException? ReadFailure(RpcMethodInfo method)
     {
-        string status = ReadText(RecordNames.Status) ?? throw Bad(0, $"there is no '{RecordNames.Status}'.");
+        string status = ReadText(RecordNames.Status) ?? throw Bad(0, $"'{RecordNames.Status}' is missing.");
         if (!Enum.TryParse(status, out RpcStatusCode code) || code.ToString() != status)
         {
-            throw Bad(_members[RecordNames.Status].Start, $"'{status}' is no status, as OK or NotFound.");
+            throw Bad(
+                _members[RecordNames.Status].Start, $"'{status}' is not a status such as OK or NotFound.");
         }
 
         return code == RpcStatusCode.OK
@@ -136,7 +137,7 @@ internal sealed class ReplayLine(
 
             throw Bad(
                 _members[RecordNames.Details].Start,
-                "a detail is no object with '@type', the full name of a known message, and 'value'.");
+                "a detail is not an object with '@type', the full name of a known message, and 'value'.");
         }
 
         return details;
@@ -145,7 +146,7 @@ internal sealed class ReplayLine(
     private List<string> ReadMask() => [.. Elements(RecordNames.Mask).Select(name =>
         name.ValueKind == JsonValueKind.String && name.GetString() is { Length: > 0 } text
             ? text
-            : throw Bad(_members[RecordNames.Mask].Start, "a mask is no text."))];
+            : throw Bad(_members[RecordNames.Mask].Start, "a mask is not a string."))];
 
     private IEnumerable<JsonElement> Elements(string name)
     {
@@ -157,7 +158,7 @@ internal sealed class ReplayLine(
         JsonElement list = ElementAt(place);
         return list.ValueKind == JsonValueKind.Array
             ? list.EnumerateArray()
-            : throw Bad(place.Start, $"'{name}' is no list.");
+            : throw Bad(place.Start, $"'{name}' is not a list.");
     }
 
     private List<DynamicMessage> ReadMessages(RpcMessageInfo type, string one, string many)
@@ -254,7 +255,7 @@ internal sealed class ReplayLine(
         JsonElement value = ElementAt(place);
         return value.ValueKind == JsonValueKind.String
             ? value.GetString()
-            : throw Bad(place.Start, $"'{name}' is no text.");
+            : throw Bad(place.Start, $"'{name}' is not a string.");
     }
 
     private RpcException Bad(int offset, string why, Exception? inner = null) => new(

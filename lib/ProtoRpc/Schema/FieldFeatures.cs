@@ -39,10 +39,10 @@ internal sealed record FieldFeatures(
             "proto3" => Proto3,
             "editions" when (int)file.Edition is >= Edition2023 and <= LastKnownEdition => Editions,
             "editions" => throw SchemaError.Invalid(
-                $"'{file.Name}' uses edition {(int)file.Edition}, which is not known here; 2023 and "
+                $"'{file.Name}' uses edition {(int)file.Edition}, which is not supported; 2023 and "
                 + "2024 are."),
             _ => throw SchemaError.Invalid(
-                $"'{file.Name}' has the syntax '{file.Syntax}'; proto2, proto3 and editions are known."),
+                $"'{file.Name}' has the syntax '{file.Syntax}'; proto2, proto3 and editions are supported."),
         };
         return defaults.With(file.Options?.Features);
     }

@@ -56,7 +56,7 @@ internal sealed class SchemaComparison
                 != (other.IsClientStreaming, other.IsServerStreaming))
             {
                 _differences.Add(
-                    $"{method.FullName} streams otherwise: '{method.Signature}' here, "
+                    $"{method.FullName} streams differently: '{method.Signature}' here, "
                     + $"'{other.Signature}' on the server.");
             }
 

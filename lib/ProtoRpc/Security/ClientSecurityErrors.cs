@@ -37,7 +37,7 @@ internal static class ClientSecurityErrors
 
     public static RpcException Readable(RpcEndpoint endpoint, string what) => new(
         RpcStatusCode.InvalidArgument,
-        $"{what} would go to '{endpoint}' in clear, and others on the network could read it. "
+        $"{what} would be sent to '{endpoint}' unencrypted, readable on the network. "
         + $"Use TLS ({endpoint.Kind.SchemeWith(tls: true)}://), or an endpoint of this machine.")
     {
         ErrorId = RpcErrorIds.UnencryptedEndpoint,
@@ -55,7 +55,7 @@ internal static class ClientSecurityErrors
 
     public static RpcException NothingToCall(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition,
-        $"Who calls is proved to a service, and none of '{endpoint}' is known. Give a schema.")
+        $"Authentication needs a service, and none is known for '{endpoint}'. Give a schema.")
     {
         ErrorId = RpcErrorIds.NoSchema,
         Endpoint = endpoint,
@@ -63,8 +63,8 @@ internal static class ClientSecurityErrors
 
     public static RpcException KernelKnows(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
-        $"'{endpoint}' learns from the kernel who this account is, and not by NTLM or Kerberos. "
-        + "Leave the mechanism and the service principal name out, or authenticate as User with a "
+        $"'{endpoint}' identifies this account by the operating system, not by NTLM or Kerberos. "
+        + "Leave out the mechanism and the service principal name, or authenticate as User with a "
         + "credential.")
     {
         ErrorId = RpcErrorIds.InvalidSecurity,
@@ -73,8 +73,8 @@ internal static class ClientSecurityErrors
 
     public static RpcException NotOverHttp(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
-        $"HTTP agrees with '{endpoint}' on Kerberos by Negotiate, and has no name for Kerberos alone. "
-        + "Use Negotiate.")
+        $"'{endpoint}' does not support Kerberos alone, because HTTP has no scheme for it. "
+        + "Use Negotiate, which selects Kerberos.")
     {
         ErrorId = RpcErrorIds.InvalidSecurity,
         Endpoint = endpoint,
@@ -83,9 +83,9 @@ internal static class ClientSecurityErrors
     public static RpcException NoMechanisms(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
         endpoint.IsGrpc
-            ? $"gRPC knows neither NTLM nor Kerberos, and so not the own account: '{endpoint}' takes a user "
-                + "with a password, a bearer token, or a client certificate."
-            : $"'{endpoint}' has neither NTLM nor Kerberos. Leave the mechanism out.")
+            ? "gRPC supports neither NTLM nor Kerberos, which authentication as Self needs. Give "
+                + $"'{endpoint}' a user with a password, a bearer token, or a client certificate."
+                : $"'{endpoint}' supports neither NTLM nor Kerberos. Leave out the mechanism.")
     {
         ErrorId = RpcErrorIds.AuthenticationNotSupported,
         Endpoint = endpoint,
@@ -93,8 +93,8 @@ internal static class ClientSecurityErrors
 
     public static RpcException NoPasswords(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
-        $"'{endpoint}' takes no user with a password: the server is told by the system who calls. Leave the "
-        + "credential out.")
+        $"'{endpoint}' does not support passwords: the operating system identifies the caller. "
+        + "Leave out the credential.")
     {
         ErrorId = RpcErrorIds.AuthenticationNotSupported,
         Endpoint = endpoint,
@@ -102,7 +102,7 @@ internal static class ClientSecurityErrors
 
     public static RpcException NoOwnIdentity(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
-        $"Nothing on this system can prove the own account to '{endpoint}'. "
+        $"This system cannot authenticate its own account to '{endpoint}'. "
         + "Authenticate as User with a credential, or use a local endpoint.")
     {
         ErrorId = RpcErrorIds.NoOwnIdentity,

@@ -12,9 +12,9 @@ internal static class SecurityErrors
 
     /// <summary>The peer's token is none of this mechanism.</summary>
     public static RpcException Malformed(string mechanism, string which) =>
-        Refused(mechanism, $"{which} of the other side does not decode. It may speak another mechanism");
+        Refused(mechanism, $"{which} of the peer cannot be decoded. The peer may use another mechanism");
 
     /// <summary>The peer goes on after the end.</summary>
     public static RpcException OutOfTurn(string mechanism) =>
-        Refused(mechanism, "the other side sent one more token after the last");
+        Refused(mechanism, "the peer sent another token after the last one");
 }

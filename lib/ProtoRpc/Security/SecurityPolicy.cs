@@ -123,29 +123,29 @@ internal sealed class SecurityPolicy
             throw ServerSecurityErrors.Invalid(nameof(RpcServerSecurity.MinimumLevel), security.MinimumLevel);
         }
 
-        // Whoever gives accounts or a name believes that callers are asked who they are.
+        // Accounts or a name without authentication suggest that callers are checked, and they are not.
         if (security.NtlmAccounts.Count > 0)
         {
             RequireUse(
                 security, [.. SecurityMechanisms.All.Where(mechanism => mechanism.TakesAccounts)],
-                nameof(RpcServerSecurity.NtlmAccounts), "-NtlmAccount");
+                nameof(RpcServerSecurity.NtlmAccounts));
         }
 
         if (security.ServicePrincipalName is not null)
         {
             RequireUse(
                 security, [.. SecurityMechanisms.All.Where(mechanism => mechanism.TakesPrincipal)],
-                nameof(RpcServerSecurity.ServicePrincipalName), "-ServicePrincipalName");
+                nameof(RpcServerSecurity.ServicePrincipalName));
         }
     }
 
     private static void RequireUse(
-        RpcServerSecurity security, SecurityMechanism[] users, string property, string parameter)
+        RpcServerSecurity security, SecurityMechanism[] users, string property)
     {
         if ((security.Authentication & FlagsOf(users)) == 0)
         {
             throw ServerSecurityErrors.Unused(
-                property, parameter, security.Authentication,
+                property, security.Authentication,
                 EndpointKinds.Enumerate([.. users.Select(mechanism => mechanism.Name)], "or"));
         }
     }

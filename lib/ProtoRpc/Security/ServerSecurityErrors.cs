@@ -10,19 +10,19 @@ internal static class ServerSecurityErrors
     };
 
     public static RpcException Unused(
-        string property, string parameter, RpcAuthentication authentication, string needed) => new(
+        string property, RpcAuthentication authentication, string needed) => new(
         RpcStatusCode.InvalidArgument,
-        $"Callers are not asked for a proof that needs {parameter} ({nameof(RpcServerSecurity)}.{property}): "
-        + $"authentication is {authentication}. Add {needed} to it, or leave {parameter} out.")
+        $"{nameof(RpcServerSecurity)}.{property} has no effect, because authentication is {authentication}. "
+        + $"Add {needed} to the authentication, or leave {property} out.")
         {
             ErrorId = RpcErrorIds.InvalidSecurity,
         };
 
     public static RpcException NoNtlmAccounts() => new(
         RpcStatusCode.FailedPrecondition,
-        "Nothing on this system verifies NTLM for the listener. "
-        + "Give it the accounts that may call (-NtlmAccount; "
-        + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}), or use another mechanism.")
+        "This system cannot verify NTLM for the listener. Set "
+        + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)} to the accounts that may "
+        + "call, or use another mechanism.")
     {
         ErrorId = RpcErrorIds.NoNtlmAccounts,
     };
@@ -35,9 +35,9 @@ internal static class ServerSecurityErrors
 
     public static RpcException NothingToNegotiate() => new(
         RpcStatusCode.FailedPrecondition,
-        "Negotiate agrees on Kerberos or NTLM, and this listener can do neither. "
-        + $"Give it NTLM accounts (-NtlmAccount; {nameof(RpcServerSecurity)}."
-        + $"{nameof(RpcServerSecurity.NtlmAccounts)}), or the machine a Kerberos key.")
+        "Negotiate needs Kerberos or NTLM, and this listener has neither. Set "
+        + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}, or give the machine "
+        + "a Kerberos key.")
     {
         ErrorId = RpcErrorIds.NothingToNegotiate,
     };

@@ -132,7 +132,8 @@ internal sealed class CallFailure
         : Error.GetType().FullName;
 
     private string Withheld() => _detail == RpcErrorDetail.Type
-        ? $"The call failed on the server with {TypeName}. Its record has the reason "
-            + $"under the id {CorrelationId}."
-        : $"The call failed on the server. Its record has the reason under the id {CorrelationId}.";
+        ? $"The call failed on the server with {TypeName}. The server's log has the reason "
+            + $"under the correlation id {CorrelationId}."
+        : "The call failed on the server. The server's log has the reason "
++ $"under the correlation id {CorrelationId}.";
 }

@@ -16,7 +16,7 @@ internal sealed class CannedReplies(IReadOnlyList<object> replies, MessageMapper
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The handler of {method.FullName} has {replies.Count} replies, and the method sends one. "
+                $"The handler of {method.FullName} has {replies.Count} replies, but the method sends one. "
                 + "Give one message.")
             {
                 ErrorId = RpcErrorIds.InvalidHandler,
@@ -87,7 +87,7 @@ internal sealed class CannedReplies(IReadOnlyList<object> replies, MessageMapper
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"It is a {message.Descriptor.FullName} and not a {method.ReplyType.FullName}.")
+                $"It is a {message.Descriptor.FullName}, not a {method.ReplyType.FullName}.")
             {
                 ErrorId = RpcErrorIds.InvalidHandler,
             };

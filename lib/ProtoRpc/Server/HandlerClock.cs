@@ -53,8 +53,8 @@ internal sealed class HandlerClock : IDisposable
     public RpcException Late(Exception? failure = null) => new(
         RpcStatusCode.DeadlineExceeded,
         _isOfServer
-            ? $"The handler did not end within the {_handlerTimeout.TotalSeconds:0.###} "
-                + "s that its server gives it (HandlerTimeout)."
+            ? "The handler did not return within the server's HandlerTimeout of "
+                + $"{_handlerTimeout.TotalSeconds:0.###} s."
             : "The deadline passed before the handler ended.",
         failure);
 

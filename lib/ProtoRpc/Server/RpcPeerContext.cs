@@ -77,7 +77,7 @@ public abstract class RpcPeerContext
 
         throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"'{User.Name}' cannot be impersonated: only Windows lets a thread act as another user. "
+            $"'{User.Name}' cannot be impersonated: a thread can act as another user only on Windows. "
             + "Check what the caller may do with User or an authorisation rule instead.");
     }
 }

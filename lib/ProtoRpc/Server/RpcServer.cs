@@ -304,7 +304,7 @@ public sealed partial class RpcServer : IRpcServer
         faces.FirstOrDefault(face => face.Serves(endpoint.Kind))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"No part of this server serves {endpoint.Transport} endpoints such as '{endpoint}'. "
+            $"This server does not support {endpoint.Transport} endpoints such as '{endpoint}'. "
             + "HTTP and gRPC endpoints are in the package ProtoRpc.Hosting: reference it, and create the "
             + "server with the options 'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.Hosting).")
         {

@@ -63,7 +63,7 @@ public abstract class RpcServerStream
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The handler of {Method.Info.FullName} wrote a second reply, and there is one.");
+                $"The handler of {Method.Info.FullName} wrote a second reply, but the method has only one.");
         }
 
         _replied = true;

@@ -40,7 +40,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         if (_served.Length > 0)
         {
             throw new InvalidOperationException(
-                "The server listens already; set it up before StartListening.");
+                "The server already listens; configure it before StartListening.");
         }
     }
 

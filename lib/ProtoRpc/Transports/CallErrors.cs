@@ -36,7 +36,7 @@ internal static class CallErrors
         RpcStatusCode.DeadlineExceeded,
         $"'{endpoint}' did not answer within {timeout.TotalSeconds:0.###} s"
         + (sent ? "; the call may have run there." : "; the call did not run.")
-        + " Give the call a longer deadline, or see what the server does.",
+        + " Give the call a longer deadline, or check what the server does.",
         cause)
         {
             Endpoint = endpoint,
@@ -73,7 +73,7 @@ internal static class CallErrors
     public static RpcException BindLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,
         $"'{endpoint}' closed the connection instead of accepting it. Check that it is a DCE/RPC server, "
-        + "that it is not stopping or full, and whether it speaks TLS (-Tls).",
+        + "that it is not stopping or full, and whether it requires TLS (RpcClientOptions.UseTls).",
         cause)
     {
         Endpoint = endpoint,
@@ -81,7 +81,7 @@ internal static class CallErrors
 
     public static RpcException BindTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
         RpcStatusCode.DeadlineExceeded,
-        $"'{endpoint}' took the connection, but did not answer within {timeout.TotalSeconds:0.###} s. "
+        $"'{endpoint}' accepted the connection, but did not reply within {timeout.TotalSeconds:0.###} s. "
         + "Check that it is a DCE/RPC server, "
         + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
     {

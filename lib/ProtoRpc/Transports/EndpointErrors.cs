@@ -6,6 +6,9 @@ namespace ProtoRpc.Transports;
 /// <summary>Makes exceptions of what the system says about endpoints.</summary>
 internal static class EndpointErrors
 {
+    private const string UseTls = "RpcServerOptions.UseTls";
+    private const string Certificate = "RpcServerOptions.Certificate";
+
     /// <summary>The endpoint cannot be bound.</summary>
     public static RpcException CannotListen(RpcEndpoint endpoint, SocketException exception)
     {
@@ -16,9 +19,9 @@ internal static class EndpointErrors
                 "this account may not listen there. Use a port above 1023, or another account"),
             SocketError.AddressNotAvailable => (RpcStatusCode.Unavailable,
                 "no network interface of this machine has that address. Use 127.0.0.1, 0.0.0.0 or an "
-                + "own address"),
+                + "address of this machine"),
             SocketError.HostNotFound or SocketError.NoData =>
-                (RpcStatusCode.Unavailable, "the host name is not known"),
+                (RpcStatusCode.Unavailable, "the host name is unknown"),
             _ => (RpcStatusCode.Unavailable, exception.Message),
         };
         return code == RpcStatusCode.AlreadyExists
@@ -51,8 +54,8 @@ internal static class EndpointErrors
     /// <summary>TLS is for TCP.</summary>
     public static RpcException NoTls(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument,
-        $"TLS is for native endpoints on TCP, and '{endpoint}' is none. Local endpoints need no TLS; "
-        + $"{EndpointKinds.SchemesWith(EndpointFeatures.Tls, "and")} have it anyhow.")
+        $"TLS is an option of native endpoints on TCP, and '{endpoint}' is not one. Local endpoints need no "
+        + $"TLS; {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "and")} always use it.")
     {
         ErrorId = RpcErrorIds.TlsNotSupported,
         Endpoint = endpoint,
@@ -70,16 +73,16 @@ internal static class EndpointErrors
         if (useTls && tcp is null)
         {
             throw Refused(
-                $"UseTls is for {tcpSchemes} endpoints, and none of '{all}' is one. Leave it out, or add "
-                + "one.",
+                $"{UseTls} is for {tcpSchemes} endpoints, and none of '{all}' is one. Leave it out, or "
+                + "add one.",
                 RpcErrorIds.TlsNotSupported, endpoints[0]);
         }
 
         if (useTls && certificate is null)
         {
             throw Refused(
-                $"Cannot listen on '{tcp}': TLS needs a certificate with its private key. Set Certificate, "
-                + "or leave UseTls out.",
+                $"Cannot listen on '{tcp}': TLS needs a certificate with its private key. Set "
+                + $"{Certificate}, or leave out {UseTls}.",
                 RpcErrorIds.MissingCertificate, tcp!);
         }
 
@@ -87,8 +90,8 @@ internal static class EndpointErrors
         {
             throw Refused(
                 $"No endpoint of '{all}' uses the certificate '{certificate.Subject}'. Leave it out, add an "
-                + $"endpoint of {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "or")}, or set UseTls with "
-                + $"one of {tcpSchemes}.",
+                + $"endpoint of {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "or")}, or set {UseTls} "
+                + $"with one of {tcpSchemes}.",
                 RpcErrorIds.TlsNotSupported, endpoints[0]);
         }
     }
@@ -99,7 +102,7 @@ internal static class EndpointErrors
     /// <summary>A certificate that proves nothing.</summary>
     public static RpcException NoPrivateKey(RpcEndpoint endpoint, string subject) => new(
         RpcStatusCode.InvalidArgument,
-        $"Cannot listen on '{endpoint}': the certificate '{subject}' comes without its private key.")
+        $"Cannot listen on '{endpoint}': the certificate '{subject}' has no private key.")
     {
         ErrorId = RpcErrorIds.MissingCertificate,
         Endpoint = endpoint,
@@ -117,7 +120,7 @@ internal static class EndpointErrors
                 "this account may not connect there; local endpoints are for the account that listens"),
             SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain =>
                 (RpcStatusCode.Unavailable,
-                "the host name is not known. Check the spelling and the name service"),
+                "the host name is unknown. Check the spelling and DNS"),
             _ => (RpcStatusCode.Unavailable, exception.Message.TrimEnd('.') + ". Check the endpoint"),
         };
         return new RpcException(code, $"Cannot connect to '{endpoint}': {what}.", exception)

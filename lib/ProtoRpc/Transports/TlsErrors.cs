@@ -6,12 +6,14 @@ namespace ProtoRpc.Transports;
 /// transport.</summary>
 internal static class TlsErrors
 {
+    private const string Tls = nameof(RpcTlsOptions);
+
     /// <summary>The client does not trust the server's certificate.</summary>
     public static RpcException Untrusted(RpcEndpoint endpoint, string why, Exception inner) => new(
         RpcStatusCode.Unavailable,
-        $"Cannot trust '{endpoint}': {why}. Give its authority (-CACertificate), "
-        + "the name that its certificate has (-ServerName), "
-        + "or take any certificate with -SkipCertificateCheck.",
+        $"Cannot trust '{endpoint}': {why}. Set {Tls}.{nameof(RpcTlsOptions.CaCertificates)} to its "
+        + $"authority or {Tls}.{nameof(RpcTlsOptions.ServerName)} to the name in its certificate, or accept "
+        + $"any certificate with {Tls}.{nameof(RpcTlsOptions.SkipCertificateCheck)}.",
         inner)
     {
         ErrorId = RpcErrorIds.CertificateNotTrusted,
@@ -27,7 +29,8 @@ internal static class TlsErrors
         return new RpcException(
             RpcStatusCode.Unavailable,
             $"The TLS handshake with '{endpoint}' failed: {cause.Message.TrimEnd('.')}. "
-            + "The server may want a client certificate (-ClientCertificate) or another version of TLS.",
+            + "The server may require a client certificate "
++ $"({Tls}.{nameof(RpcTlsOptions.ClientCertificate)}) or another version of TLS.",
             exception)
         {
             ErrorId = RpcErrorIds.TlsHandshakeFailed,

@@ -92,7 +92,7 @@ internal sealed class TlsTrust
         List<string> reasons = [];
         if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNotAvailable))
         {
-            reasons.Add("it shows no certificate");
+            reasons.Add("it sent no certificate");
         }
 
         if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNameMismatch))

@@ -154,7 +154,7 @@ internal sealed class UnixSocketTransport : INativeTransport
     private static RpcException RemotePipe(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
         $"'{endpoint}' is a named pipe of another machine, which only Windows can reach. "
-        + "Use ncacn_ip_tcp, or leave the host out for a pipe of this machine.")
+        + "Use ncacn_ip_tcp, or leave out the host for a pipe of this machine.")
     {
         ErrorId = RpcErrorIds.RemotePipeNotSupported,
         Endpoint = endpoint,

@@ -34,7 +34,7 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"Cannot listen on '{endpoint}': a pipe is made on this machine only. Leave the host out.")
+                $"Cannot listen on '{endpoint}': a pipe listens only on this machine. Leave out the host.")
             {
                 Endpoint = endpoint,
             };

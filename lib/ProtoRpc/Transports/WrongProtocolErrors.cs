@@ -16,7 +16,7 @@ internal static class WrongProtocolErrors
             PeerGreeting.Http1 when wantsTls =>
                 $"it speaks plain HTTP/1 ('{firstLine}'), without TLS. Use http://{place}/",
             PeerGreeting.Http1 => $"it speaks HTTP/1 ('{firstLine}'), and gRPC needs HTTP/2. "
-                + "Check the port; a proxy may be in between",
+                + "Check the port and any proxy",
             PeerGreeting.Http2 => $"it speaks HTTP/2 without TLS. Use {PlainForm(endpoint)}",
             _ when wantsTls => "it does not speak TLS. Check the port",
             _ => "it does not speak HTTP/2. Check the port",
@@ -40,8 +40,8 @@ internal static class WrongProtocolErrors
                     "it asks for HTTP/1.1, and gRPC needs HTTP/2. Use https:// for its HTTP "
                     + "endpoint, or check the port and any proxy",
                 _ => endpoint.IsNative
-                    ? $"it speaks TLS. Use -Tls if DCE/RPC is served there, or https://{place}/ or "
-                    + $"grpcs://{place}"
+                    ? "it speaks TLS. Use RpcClientOptions.UseTls if DCE/RPC is served there, or "
+                    + $"https://{place}/ or grpcs://{place}"
                     : $"it speaks TLS. Use {TlsForm(endpoint)}",
             },
             inner);
@@ -49,15 +49,15 @@ internal static class WrongProtocolErrors
 
     public static RpcException HungUp(RpcEndpoint endpoint, Exception? inner) => Make(
         endpoint,
-        "it closed the connection without a word. " + (endpoint.IsTls
+        "it closed the connection without a reply. " + (endpoint.IsTls
             ? $"It may not speak TLS ({PlainForm(endpoint)}), or be stopping"
-            : $"It may want TLS ({TlsForm(endpoint)}), or be stopping"),
+            : $"It may require TLS ({TlsForm(endpoint)}), or be stopping"),
         inner);
 
     public static RpcException Silent(RpcEndpoint endpoint, TimeSpan patience) => Make(
         endpoint,
-        $"it accepted the connection, and said nothing for {patience.TotalSeconds:0.###} s. Check the port"
-        + (endpoint.IsTls ? "" : $", and whether it wants TLS ({TlsForm(endpoint)})"),
+        $"it accepted the connection, but sent nothing for {patience.TotalSeconds:0.###} s. Check the port"
+        + (endpoint.IsTls ? "" : $", and whether it requires TLS ({TlsForm(endpoint)})"),
         null);
 
     public static RpcException NoHttp2(RpcEndpoint endpoint) => Make(

@@ -122,7 +122,7 @@ public sealed class BadGrpcClientTests : IDisposable
             WordsServer.Frame(WordsServer.Text("reserved")));
 
         Assert.Equal(Internal, WordsServer.Find(response, "grpc-status"));
-        Assert.Contains("belongs to the protocol", WordsServer.Find(response, "grpc-message"));
+        Assert.Contains("which the protocol reserves", WordsServer.Find(response, "grpc-message"));
     }
 
     [Fact]

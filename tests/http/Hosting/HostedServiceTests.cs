@@ -113,12 +113,12 @@ public static class HostedServiceTests
 
         Assert.Contains($"{typeof(BadOrders).FullName} cannot serve shop.Orders", error.Message);
         Assert.Contains(
-            "shop.Orders/Place: 'Task<PlaceReply> Place(WatchRequest request)' does not fit. Write "
+            "shop.Orders/Place: 'Task<PlaceReply> Place(WatchRequest request)' does not match. Write "
             + "'Task<PlaceReply> Place(PlaceRequest request, RpcServerCallContext context, "
             + "CancellationToken cancellationToken)'", error.Message);
-        Assert.Contains("shop.Orders/Count: several methods of the class fit", error.Message);
+        Assert.Contains("shop.Orders/Count: several methods of the class match", error.Message);
         Assert.Contains(
-            "shop.Orders/Watch: 'Task<OrderEvent> Watch(WatchRequest request)' does not fit. Write "
+            "shop.Orders/Watch: 'Task<OrderEvent> Watch(WatchRequest request)' does not match. Write "
             + "'IAsyncEnumerable<OrderEvent> Watch(WatchRequest request,", error.Message);
         Assert.Contains(
             "shop.Orders/Import: the class has no public method of that name. Write "

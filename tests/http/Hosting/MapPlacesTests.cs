@@ -29,7 +29,7 @@ public static class MapPlacesTests
         InvalidOperationException other = Assert.Throws<InvalidOperationException>(
             () => routes.MapProtoRpc(RpcServer.Create(Schema)));
 
-        Assert.Contains("These routes have a server already", again.Message);
+        Assert.Contains("These routes already have a server", again.Message);
         Assert.Contains("app.MapGroup(\"/v2\").MapProtoRpc()", other.Message);
     }
 

@@ -52,7 +52,7 @@ public sealed class ToolNamesTests : IDisposable
     }
 
     [Theory]
-    [InlineData("wrds", 2, "Nor is it a registered name.")]
+    [InlineData("wrds", 2, "It is not a registered name either.")]
     [InlineData("x*", 2, "No endpoint is registered as 'x*'")]
     [InlineData("w*", 2, "matches several registered endpoints: words, words2")]
     [InlineData("locked", 1, "protorpc reads no secrets of SecretManagement")]

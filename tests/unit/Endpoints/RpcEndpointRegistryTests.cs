@@ -167,13 +167,13 @@ public sealed class RpcEndpointRegistryTests : IDisposable
     }
 
     [Theory]
-    [InlineData("null", "'a': it is no object")]
+    [InlineData("null", "'a': it is not an object")]
     [InlineData("{}", "'a': 'endpoint' is missing")]
-    [InlineData("""{ "endpoint": 7 }""", "'endpoint' is no text")]
+    [InlineData("""{ "endpoint": 7 }""", "'endpoint' is not a string")]
     [InlineData("""{ "endpoint": "x" }""", "is not an endpoint")]
     [InlineData("""{ "endpoint": "grpc://a:1" }""", "cannot be the name", "a b")]
-    [InlineData("""{ "endpoint": "grpc://a:1", "tags": [1] }""", "'tags' is no list")]
-    [InlineData("""{ "endpoint": "grpc://a:1", "tls": "yes" }""", "'tls' is no bool")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "tags": [1] }""", "'tags' is not a list")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "tls": "yes" }""", "'tls' is not a bool")]
     [InlineData("""{ "endpoint": "grpc://a:1", "mechanism": "7" }""", "'mechanism'")]
     [InlineData("""{ "endpoint": "grpc://a:1", "interfaceId": "7" }""", "'a'")]
     [InlineData("""{ "endpoint": "grpc://a:1", "retryCount": -1 }""", "'retryCount'")]

@@ -99,9 +99,9 @@ public static class JsonFormatTests
     [InlineData("""{"fBytes":"QQ==="}""", "Singular.f_bytes", "is not base64")]
     [InlineData("""{"fBytes":"Q"}""", "Singular.f_bytes", "is not base64")]
     [InlineData("""{"fEnum":"GREN"}""", "Singular.f_enum", "Did you mean 'GREEN'?")]
-    [InlineData("""{"fEnum":"green"}""", "Singular.f_enum", "is not of the enum")]
+    [InlineData("""{"fEnum":"green"}""", "Singular.f_enum", "is not in the enum")]
     [InlineData("""{"fMessage":[]}""", "Singular.f_message", "needs an object")]
-    [InlineData("""{"fString":"a","f_string":"b"}""", "Singular.f_string", "there twice")]
+    [InlineData("""{"fString":"a","f_string":"b"}""", "Singular.f_string", "occurs twice")]
     [InlineData("""{"fStrin":"a"}""", "Singular.fStrin", "has no field 'fStrin'. Did you mean 'f_string'?")]
     public static void Names_the_field_and_what_is_wrong_with_it(string json, string path, string problem)
     {

@@ -82,7 +82,7 @@ public static class AnyMappingTests
             new Hashtable(),
             new Hashtable { ["@type"] = LeafUrl, ["text"] = true },
         })).FieldPath);
-        Assert.Contains("under the key 'value'", Assert.Throws<RpcException>(() => Map(
+        Assert.Contains("needs the key 'value'", Assert.Throws<RpcException>(() => Map(
             "any", new Hashtable { ["@type"] = "google.protobuf.Duration", ["seconds"] = 1 })).Message);
         Assert.Throws<RpcException>(() => Map("any", "text"));
         Assert.Throws<RpcException>(() => Map("any", new Hashtable { ["@type"] = 5 }));

@@ -221,7 +221,7 @@ public static class MessageMapperTests
 
         Assert.Equal("OneofConflict", e.ErrorId);
         Assert.Equal("Choice.word", e.FieldPath);
-        Assert.Contains("the oneof 'kind' takes one of its fields, and 'number' is set", e.Message);
+        Assert.Contains("only one field of the oneof 'kind' can be set, and 'number' is also set", e.Message);
         Assert.True(Map("proto3.Choice", ("number", 0), ("word", null), ("this_one", 1)).Has("number"));
     }
 

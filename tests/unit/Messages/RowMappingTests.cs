@@ -126,7 +126,7 @@ public sealed class RowMappingTests : IDisposable
             ["location.site"] = "B",
         }));
 
-        Assert.Contains("two keys mean this field", e.Message);
+        Assert.Contains("two keys name this field", e.Message);
         Assert.Equal("Row.location", e.FieldPath);
         Assert.Throws<RpcException>(() => Row(new() { ["location.site"] = "A", ["Location.site"] = "B" }));
     }

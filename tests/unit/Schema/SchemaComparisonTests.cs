@@ -29,7 +29,7 @@ public static class SchemaComparisonTests
         "map<string, int32> counts", "map<string, string> counts", "value (number 2) is int32 here, string")]
     [InlineData("map<string, int32> counts", "int32 counts", "is a map here, int32 on the server")]
     [InlineData("rpc Ask (Q) returns (A); ", "", "no method c.S/Ask")]
-    [InlineData("returns (stream A)", "returns (A)", "c.S/Watch streams otherwise")]
+    [InlineData("returns (stream A)", "returns (A)", "c.S/Watch streams differently")]
     public static void A_difference_that_loses_something_is_named(
         string here, string there, string difference)
     {

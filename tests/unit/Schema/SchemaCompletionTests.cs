@@ -61,7 +61,7 @@ public sealed class SchemaCompletionTests : IDisposable
 
         Assert.Equal("SchemaError", error.ErrorId);
         Assert.Contains("shop.Item.Size", error.Message, StringComparison.Ordinal);
-        Assert.Contains("Bring the schema up to date", error.Message, StringComparison.Ordinal);
+        Assert.Contains("Update the schema", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

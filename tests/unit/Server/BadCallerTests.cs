@@ -82,7 +82,7 @@ public static class BadCallerTests
     [Theory]
     [InlineData(20, "begins at 20")]
     [InlineData(5, "begins at 5")]
-    [InlineData(0, "has begun already")]
+    [InlineData(0, "has already begun")]
     public static void Parts_out_of_order_or_with_gaps_are_refused_and_the_next_message_works(
         int position, string why)
     {
@@ -113,7 +113,7 @@ public static class BadCallerTests
         RpcResponseHeader after = caller.Call(".multi", Part(90, 100, 10));
 
         Assert.Contains("10 are left", refused.Exception.Message);
-        Assert.Contains("No transfer of that transaction id", after.Exception.Message);
+        Assert.Contains("No transfer with that transaction id", after.Exception.Message);
     }
 
     [Fact]
@@ -127,7 +127,7 @@ public static class BadCallerTests
             ".multi", new RpcMultiPartRequest { MessageStatus = Status.Cancel, TransactionId = Transaction });
         RpcResponseHeader after = caller.Call(".multi", Part(90, 100, 10, Status.Complete));
 
-        Assert.Contains("No transfer of that transaction id", after.Exception.Message);
+        Assert.Contains("No transfer with that transaction id", after.Exception.Message);
     }
 
     [Fact]
@@ -149,7 +149,7 @@ public static class BadCallerTests
             part.TransactionId = ByteString.CopyFrom(Guid.NewGuid().ToByteArray());
             RpcResponseHeader reply = bad.Call(".multi", part);
             bool isRefused = reply.Exception is { } error
-                && error.Message.Contains("is refused", StringComparison.Ordinal);
+                && error.Message.Contains("is rejected", StringComparison.Ordinal);
             refused += isRefused ? 1 : 0;
         }
 

@@ -125,10 +125,10 @@ public static class RpcServerTests
 
     [Theory]
     [InlineData(
-        RpcErrorDetail.None, "", "^The call failed on the server. Its record has .* the id [0-9a-f]{16}\\.$")]
+        RpcErrorDetail.None, "", "^The call failed on the server. The server's .* id [0-9a-f]{16}\\.$")]
     [InlineData(
         RpcErrorDetail.Type, "System.InvalidOperationException",
-        "^The call failed on the server with System.InvalidOperationException. .* the id [0-9a-f]{16}\\.$")]
+        "^The call failed on the server with System.InvalidOperationException. .* id [0-9a-f]{16}\\.$")]
     [InlineData(RpcErrorDetail.Message, "System.InvalidOperationException", "^no disk$")]
     [InlineData(RpcErrorDetail.Full, "System.InvalidOperationException", "^no disk$")]
     public static void A_handlers_exception_is_told_at_the_level_that_was_set(

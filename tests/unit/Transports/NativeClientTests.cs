@@ -63,7 +63,7 @@ public static class NativeClientTests
 
         Assert.Equal((RpcStatusCode.DeadlineExceeded, "ConnectTimeout"), (error.Code, error.ErrorId));
         Assert.Contains(
-            "took the connection, but did not answer within 0.3 s.", error.Message, StringComparison.Ordinal);
+            "accepted the connection, but did not reply within 0.3 s.", error.Message);
         Assert.Equal(RpcStatusCode.Cancelled, cancelled.Code);
     }
 

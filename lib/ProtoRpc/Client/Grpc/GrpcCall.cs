@@ -231,7 +231,7 @@ internal sealed class GrpcCall : IRpcStream
         return _single is { } content && content.TrySet(message, _compresses && compress)
             ? true
             : throw new RpcException(
-                RpcStatusCode.InvalidArgument, "The method takes one request, and it was sent already.");
+                RpcStatusCode.InvalidArgument, "The method takes one request, which was already sent.");
     }
 
     private async Task<GrpcFrameReader> StartReadingAsync()

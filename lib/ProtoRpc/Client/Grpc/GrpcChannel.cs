@@ -167,8 +167,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"gRPC sends a message in one piece. Send {call.Method.FullName} a stream of smaller ones, "
-            + "or use a native endpoint.");
+            $"gRPC cannot send a message in parts. Send {call.Method.FullName} a stream of smaller "
+            + "messages, or use a native endpoint.");
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new GrpcCall(
         this, call.Method.FullName, call.Clock.For(cancellation), call.Options, only: null,
@@ -205,7 +205,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false, kept);
         if (!await call.ReadAsync().ConfigureAwait(false))
         {
-            throw NotOne("no reply, though it says that the call succeeded");
+            throw NotOne("no reply, but the status OK");
         }
 
         TReply reply = read(call.Current);

@@ -45,7 +45,7 @@ internal static class GrpcFailures
     }
 
     private static RpcException TooManyHeaders(HttpRequestException limit, RpcEndpoint endpoint) => new(
-        RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than is allowed: {limit.Message}",
+        RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than allowed: {limit.Message}",
         limit)
     {
         MayHaveExecuted = true,
@@ -57,14 +57,14 @@ internal static class GrpcFailures
         (RpcStatusCode code, string what) = reset.ErrorCode switch
         {
             RefusedStream => (
-                RpcStatusCode.Unavailable, isAnswered ? "broke off the call" : "did not take the call"),
+                RpcStatusCode.Unavailable, isAnswered ? "aborted the call" : "refused the call"),
             Cancel => (RpcStatusCode.Cancelled, "cancelled the call"),
             EnhanceYourCalm => (RpcStatusCode.ResourceExhausted,
-                "closed the connection because it was asked too much (perhaps KeepAlive asks too often)"),
-            InadequateSecurity => (RpcStatusCode.PermissionDenied, "asks for better security"),
+                "closed the connection because of too many requests (KeepAlive may be too short)"),
+            InadequateSecurity => (RpcStatusCode.PermissionDenied, "requires stronger encryption"),
             NoError when !IsOfStream(reset) =>
                 (RpcStatusCode.Unavailable, "closed the connection before it answered"),
-            _ => (RpcStatusCode.Internal, "broke off the call"),
+            _ => (RpcStatusCode.Internal, "aborted the call"),
         };
         return new RpcException(code, $"'{endpoint}' {what} (HTTP/2 error 0x{reset.ErrorCode:x}).", reset)
         {

@@ -61,8 +61,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
         throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"'{channel.Endpoint}' does not tell its schema: it serves no reflection. "
-            + "Give its .proto files or a descriptor set as -Schema.",
+            $"'{channel.Endpoint}' has no reflection service. "
+            + "Give a schema: its .proto files or a descriptor set.",
             refusal)
         {
             ErrorId = RpcErrorIds.NoReflection,
@@ -96,7 +96,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         if (reply.MessageResponseCase
             != ServerReflectionResponse.MessageResponseOneofCase.ListServicesResponse)
         {
-            throw Nonsense("it answers another question than which services there are", reply);
+            throw Nonsense("its reply is not a list of services", reply);
         }
 
         return reply.ListServicesResponse.Service.Count <= MaxServices
@@ -118,7 +118,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             call, new ServerReflectionRequest { FileContainingSymbol = service }).ConfigureAwait(false);
         if (reply.ErrorResponse is { } error)
         {
-            _warnings.Add($"{channel.Endpoint} lists {service}, but does not show it: {error.ErrorMessage}");
+            _warnings.Add(
+                $"{channel.Endpoint} lists {service}, but does not return its file: {error.ErrorMessage}");
             return null;
         }
 
@@ -144,7 +145,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             if (!_files.ContainsKey(missing) && !AddWellKnown(missing)
                 && !RpcMessageFiles.Names.Contains(missing))
             {
-                throw Nonsense($"it does not show '{missing}', which its own files import", reply);
+                throw Nonsense($"it does not return '{missing}', which its files import", reply);
             }
         }
     }
@@ -154,7 +155,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         await call.SendAsync(request, compress: true).ConfigureAwait(false);
         if (!await call.ReadAsync().ConfigureAwait(false))
         {
-            throw Nonsense("it ends the conversation in the middle", null);
+            throw Nonsense("it ended the stream before it replied", null);
         }
 
         try
@@ -172,7 +173,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         if (reply.MessageResponseCase
             != ServerReflectionResponse.MessageResponseOneofCase.FileDescriptorResponse)
         {
-            throw Nonsense("it answers another question than which file was asked for", reply);
+            throw Nonsense("its reply does not contain the requested file", reply);
         }
 
         foreach (ByteString bytes in reply.FileDescriptorResponse.FileDescriptorProto)
@@ -197,11 +198,11 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
     private RpcException Nonsense(string what, ServerReflectionResponse? reply, Exception? inner = null)
     {
-        string said = reply?.ErrorResponse is { } error ? $" (it says: {error.ErrorMessage})" : "";
+        string said = reply?.ErrorResponse is { } error ? $" (its error: {error.ErrorMessage})" : "";
         return new RpcException(
             RpcStatusCode.Internal,
-            $"The reflection of '{channel.Endpoint}' makes no sense: {what}{said}. "
-            + "Give the schema as files (-Schema).",
+            $"The reflection service of '{channel.Endpoint}' cannot be used: {what}{said}. "
+            + "Give a schema: its .proto files or a descriptor set.",
             inner)
         {
             ErrorId = RpcErrorIds.BadReflection,

@@ -38,7 +38,7 @@ internal sealed class GrpcRequestContent : HttpContent
             // The handler sends a request again that a server refused; messages that are gone cannot be.
             throw new RpcException(
                 RpcStatusCode.Unavailable,
-                "The server did not take the call, and a stream of messages cannot be sent again by itself. "
+                "The server refused the call, and a request stream is not retried automatically. "
                 + "The call did not run: call again.");
         }
 

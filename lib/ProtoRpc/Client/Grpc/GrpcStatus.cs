@@ -47,7 +47,7 @@ internal static class GrpcStatus
             : RpcStatusCode.Unknown;
         string message = GrpcMessageText.Decode(GrpcHeaders.Find(headers, GrpcMessageText.HeaderName) ?? "");
         return new RpcException(
-            code, message.Length > 0 ? message : $"The server answered {code}, and tells no more.")
+            code, message.Length > 0 ? message : $"The server returned {code} without a message.")
         {
             IsAnswer = true,
             MayHaveExecuted = code != RpcStatusCode.Unimplemented,
@@ -73,8 +73,8 @@ internal static class GrpcStatus
         string quote = body.Length > 0 ? $": '{body}'" : "";
         return new RpcException(
             code,
-            $"The answer is not gRPC but HTTP {(int)status}{what}{quote}. Check the endpoint, "
-            + "and proxies before it.")
+            $"The reply is not gRPC but HTTP {(int)status}{what}{quote}. Check the endpoint, "
+            + "and any proxy before it.")
         {
             ErrorId = RpcErrorIds.NotGrpc,
             MayHaveExecuted = true,

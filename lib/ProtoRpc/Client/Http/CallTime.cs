@@ -39,7 +39,7 @@ internal sealed class CallTime : IDisposable
 
             InvalidDataException => new RpcException(
                 RpcStatusCode.Internal,
-                $"The reply of '{endpoint}' is not compressed as it says: {error.Message}", error)
+                $"The reply of '{endpoint}' cannot be decompressed: {error.Message}", error)
             {
                 ErrorId = RpcErrorIds.BadReply,
                 MayHaveExecuted = true,

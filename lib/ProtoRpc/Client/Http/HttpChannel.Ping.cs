@@ -15,8 +15,8 @@ internal sealed partial class HttpChannel
         ? RpcHttpSchema.Fetch(new Uri(_address.AbsoluteUri.TrimEnd('/')), _options, cancellation)
         : throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"'{_endpoint}' does not say what it serves. "
-            + "Give a schema; a listener of ours has it at /FILE.proto below.");
+            $"'{_endpoint}' does not publish its schema. "
+            + "Give a schema; a ProtoRpc listener serves it at /FILE.proto.");
 
     /// <summary>Loads the schema from the file of the first service that the server has under the name that
     /// the client knows.</summary>

@@ -158,7 +158,7 @@ internal sealed partial class HttpChannel
             {
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    $"The header '{name}' cannot be sent: the name belongs to the protocol. Use another one.")
+                    $"The header '{name}' cannot be sent: the protocol reserves this name. Use another one.")
                 {
                     ErrorId = RpcErrorIds.InvalidHeader,
                 };

@@ -157,7 +157,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         return await stream.ReadAsync().ConfigureAwait(false)
             ? read(stream.Current)
             : throw new RpcException(
-                RpcStatusCode.Internal, $"The server answered {service}.{method} without a reply.")
+                RpcStatusCode.Internal, $"The server ended {service}.{method} without a reply.")
             {
                 ErrorId = RpcErrorIds.BadReply,
                 MayHaveExecuted = true,
@@ -248,7 +248,7 @@ internal sealed class InProcessStream : IRpcStream
         if (_sent && !_spec.Method.IsClientStreaming)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, "The method takes one request, and it was sent already.");
+                RpcStatusCode.InvalidArgument, "The method takes one request, which was already sent.");
         }
 
         _sent = true;

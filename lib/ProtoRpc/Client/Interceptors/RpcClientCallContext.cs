@@ -58,6 +58,6 @@ public sealed class RpcClientCallContext
     internal RpcClientStreamHandler Open { get; init; } = static context => throw context.NotOfACall();
 
     private InvalidOperationException NotOfACall() => new(
-        $"The context of {Method.FullName} belongs to no call of a client. "
-        + "Pass on the context that the interceptor was given.");
+        $"The context of {Method.FullName} does not belong to a call of a client. "
+        + "Pass on the context that the interceptor received.");
 }

@@ -93,7 +93,7 @@ internal sealed partial class NativeChannel
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The reply to {method} carries the id of another call; the connection is not to be trusted.")
+                $"The reply to {method} carries the id of another call and cannot be trusted.")
             {
                 ErrorId = RpcErrorIds.BadHeader,
                 MayHaveExecuted = true,

@@ -107,7 +107,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
 
     public RpcSchema FetchSchema(CancellationToken cancellation) => throw new RpcException(
         RpcStatusCode.Unimplemented,
-        $"The native protocol cannot tell a schema. Give the .proto files of '{endpoint}' as -Schema.")
+        $"'{endpoint}' has no reflection. Give a schema: its .proto files or a descriptor set.")
     {
         ErrorId = RpcErrorIds.NoSchema,
         Endpoint = endpoint,

@@ -27,7 +27,7 @@ internal static class NativeFailures
             ? remote.Message
             : $"{method} failed on the server"
                 + (remote.TypeName.Length > 0 ? $" with {remote.TypeName}" : "")
-                + "; the server tells no more.";
+                + "; the server sent no message.";
         ByteString details = header.GetExtension(ProtorpcTransportExtensions.StatusDetails);
         return new RpcException(code, message, RemoteExceptionFactory.Create(remote, types))
         {

@@ -103,7 +103,7 @@ internal sealed class FormMessageReader(
                     CultureInfo.InvariantCulture, out value))
                 {
                     throw Malformed(
-                        "a percent sign stands without two hexadecimal digits after it; write %25.");
+                        "a percent sign needs two hexadecimal digits after it; write %25 for the sign.");
                 }
                 i += EscapeLength - 1;
             }

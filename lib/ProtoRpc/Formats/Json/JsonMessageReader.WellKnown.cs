@@ -100,7 +100,7 @@ internal sealed partial class JsonMessageReader
             {
                 return reader.TokenType == JsonTokenType.String
                     ? reader.GetString()
-                    : throw Invalid(ref reader, "is no type; '@type' is text in quotes.");
+                    : throw Invalid(ref reader, "is not a type; '@type' is text in quotes.");
             }
             reader.Skip();
         }
@@ -134,14 +134,14 @@ internal sealed partial class JsonMessageReader
             else
             {
                 throw Invalid(
-                    $"'{reader.GetString()}' cannot stand in an Any of {inner.Layout.Type.FullName}, " +
+                    $"'{reader.GetString()}' is not allowed in an Any of {inner.Layout.Type.FullName}, " +
                     "which has '@type' and 'value', each once.");
             }
         }
         if (isNeeded && !valueSeen)
         {
             throw Invalid(
-                $"a {inner.Layout.Type.FullName} in an Any stands under the key 'value', beside '@type'.");
+                $"a {inner.Layout.Type.FullName} in an Any needs the key 'value' beside '@type'.");
         }
     }
 }

@@ -40,7 +40,7 @@ internal sealed partial class JsonMessageReader(
             ReadMessage(ref reader, target, 0);
             if (reader.Read())
             {
-                throw Malformed("there is more after the end of the message.");
+                throw Malformed("there is text after the end of the message.");
             }
         }
         catch (JsonException e)
@@ -170,7 +170,7 @@ internal sealed partial class JsonMessageReader(
     {
         if (reader.TokenType != token)
         {
-            throw Invalid($"{ShortText(ref reader)} stands where {name} needs {what}.");
+            throw Invalid($"{name} needs {what}, not {ShortText(ref reader)}.");
         }
     }
 
@@ -317,24 +317,24 @@ internal sealed partial class JsonMessageReader(
                     return false;
                 }
                 string hint = NearestName.Hint(reader.GetString()!, type.Values.Select(value => value.Key));
-                throw Invalid(ref reader, $"is not of the enum {type.FullName}." + (hint.Length > 0 ? hint
+                throw Invalid(ref reader, $"is not in the enum {type.FullName}." + (hint.Length > 0 ? hint
                     : ValueText.OfNames(
                         type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
             case JsonTokenType.Number:
                 if (JsonNumber.Read(field, BytesOf(ref reader), out bits) is not null)
                 {
-                    throw Invalid(ref reader, $"is no number of an enum, which {type.FullName} is.");
+                    throw Invalid(ref reader, $"is not a number of the enum {type.FullName}.");
                 }
                 if (field.ClosedNumbers is { } known && !known.Contains((int)bits))
                 {
                     return Options.IgnoreUnknownFields
                         ? false
                         : throw Invalid(
-                            ref reader, $"is no number of the enum {type.FullName}, which is closed.");
+                            ref reader, $"is not a number of the enum {type.FullName}, which is closed.");
                 }
                 return true;
             default:
-                throw Invalid(ref reader, $"is not of the enum {type.FullName}; give a name or a number.");
+                throw Invalid(ref reader, $"is not in the enum {type.FullName}; give a name or a number.");
         }
     }
 

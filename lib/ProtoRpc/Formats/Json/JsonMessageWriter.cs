@@ -302,7 +302,7 @@ internal sealed class JsonMessageWriter(
         else if (chosen.Kind == RpcFieldKind.Double &&
             !double.IsFinite(ScalarValue.ToDouble(message.Scalars[chosen.Slot])))
         {
-            throw Invalid("a Value cannot hold NaN or an infinite number in JSON. Put it there as text.");
+            throw Invalid("a Value cannot hold NaN or an infinite number in JSON. Write it as text.");
         }
         else
         {

@@ -77,15 +77,15 @@ internal static class TextEscapes
             case >= (byte)'0' and <= (byte)'7':
                 int octal = Take(ref literal, 1, 3, 8, out _);
                 bytes.Add((byte)octal);
-                return octal <= byte.MaxValue ? null : "an escape in octal is more than \\377.";
+                return octal <= byte.MaxValue ? null : "an octal escape is more than \\377.";
             case (byte)'x' or (byte)'X':
                 int hex = Take(ref literal, 2, 2, 16, out int digits);
                 bytes.Add((byte)hex);
-                return digits > 0 ? null : "\\x stands without hexadecimal digits after it.";
+                return digits > 0 ? null : "\\x needs hexadecimal digits after it.";
             case (byte)'u' or (byte)'U':
                 return ReadRune(ref literal, kind == 'u' ? 4 : 8, bytes);
             default:
-                return "a backslash stands before what is no escape; write \\\\ for a backslash.";
+                return "a backslash does not start a known escape; write \\\\ for a backslash.";
         }
     }
 
@@ -94,12 +94,12 @@ internal static class TextEscapes
         int rune = Take(ref literal, 2, length, 16, out int digits);
         if (digits != length)
         {
-            return $"an escape of a character has {length} hexadecimal digits.";
+            return $"a Unicode escape needs {length} hexadecimal digits.";
         }
         // Surrogates are UTF-16's, not characters: not even two of them are read as one.
         if (rune is < 0 or > MaxRune or (>= 0xD800 and <= 0xDFFF))
         {
-            return "an escape is no character: it is a surrogate, or more than 10FFFF.";
+            return "an escape is not a character: it is a surrogate, or more than 10FFFF.";
         }
         Span<byte> encoded = stackalloc byte[4];
         bytes.AddRange(encoded[..new Rune(rune).EncodeToUtf8(encoded)]);

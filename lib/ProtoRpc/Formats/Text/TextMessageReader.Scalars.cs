@@ -67,18 +67,18 @@ internal sealed partial class TextMessageReader
                 return ScalarValue.Of(number);
             }
             string hint = NearestName.Hint(name, type.Values.Select(value => value.Key));
-            throw Invalid(name, $"is not of the enum {type.FullName}." + (hint.Length > 0 ? hint
+            throw Invalid(name, $"is not in the enum {type.FullName}." + (hint.Length > 0 ? hint
                 : ValueText.OfNames(type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
         }
         ulong bits = ReadInteger(field, negative);
         return field.ClosedNumbers is { } known && !known.Contains((int)bits)
-            ? throw Invalid($"{(int)bits} is no number of the enum {type.FullName}, which is closed.")
+            ? throw Invalid($"{(int)bits} is not a number of the enum {type.FullName}, which is closed.")
             : bits;
     }
 
     private RpcException WrongToken(string needed) => _token.Kind == TextToken.End
         ? Malformed("the text ends before the value of a field.")
-        : Invalid($"{ValueText.Of(_token.Text)} stands where {needed} is needed.");
+        : Invalid($"expected {needed}, not {ValueText.Of(_token.Text)}.");
 
     /// <summary>Passes over the value of a field that is not known, however deep it is.</summary>
     private void SkipValue()
@@ -122,7 +122,7 @@ internal sealed partial class TextMessageReader
         else if (_token.Kind == TextToken.Symbol
             && (closing.Count == 0 || "}>]".Contains((char)_token.Bytes[0])))
         {
-            throw Malformed($"'{_token.Text}' stands where a value is needed.");
+            throw Malformed($"expected a value, not '{_token.Text}'.");
         }
         Next();
     }

@@ -62,7 +62,7 @@ internal sealed partial class TextMessageReader(
         {
             if (_token.Kind is not (TextToken.Identifier or TextToken.Integer))
             {
-                throw Malformed($"'{_token.Text}' stands where the name of a field is needed.");
+                throw Malformed($"expected the name of a field, not '{_token.Text}'.");
             }
             name = _token.Text;
             field = TextNames.Find(message.Layout, name);
@@ -100,7 +100,7 @@ internal sealed partial class TextMessageReader(
         }
         else if (!field.IsMessage)
         {
-            throw Malformed($"'{_token.Text}' stands where a colon is needed, before the value.");
+            throw Malformed($"expected a colon before the value, not '{_token.Text}'.");
         }
         if (!field.IsRepeated || !_token.IsSymbol('['))
         {
@@ -158,7 +158,7 @@ internal sealed partial class TextMessageReader(
     private char TakeOpening()
     {
         char end = _token.IsSymbol('{') ? '}' : _token.IsSymbol('<') ? '>'
-            : throw Malformed($"'{_token.Text}' stands where the '{{' of a message is needed.");
+            : throw Malformed($"expected the '{{' of a message, not '{_token.Text}'.");
         Next();
         return end;
     }
@@ -192,7 +192,7 @@ internal sealed partial class TextMessageReader(
                 !char.IsAsciiHexDigit(typeUrl[i + 2]))
             {
                 throw Malformed(
-                    "a percent sign in a type's URL stands without two hexadecimal digits after it.");
+                    "a percent sign in the URL of a type needs two hexadecimal digits after it.");
             }
         }
         MessageTarget inner = NewMessage(LayoutOfAny(any, typeUrl), null);
@@ -216,7 +216,7 @@ internal sealed partial class TextMessageReader(
     {
         if (!_token.IsSymbol(symbol))
         {
-            throw Malformed($"'{_token.Text}' stands where '{symbol}' is needed, {purpose}.");
+            throw Malformed($"expected '{symbol}' {purpose}, not '{_token.Text}'.");
         }
         Next();
     }
@@ -234,7 +234,7 @@ internal sealed partial class TextMessageReader(
     {
         if (_token.Kind != TextToken.String)
         {
-            throw Invalid($"'{_token.Text}' stands where text in quotes is needed.");
+            throw Invalid($"expected text in quotes, not '{_token.Text}'.");
         }
         List<byte> bytes = [];
         while (_token.Kind == TextToken.String)

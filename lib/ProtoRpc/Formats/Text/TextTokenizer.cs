@@ -205,7 +205,7 @@ internal sealed class TextTokenizer
             if (length == 2)
             {
                 _position += length;
-                return "0x stands without hexadecimal digits after it.";
+                return "0x needs hexadecimal digits after it.";
             }
         }
         else

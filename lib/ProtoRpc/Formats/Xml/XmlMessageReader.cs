@@ -51,7 +51,7 @@ internal sealed class XmlMessageReader(
 
     private static RpcException NotXml(string path, XmlException e) => new(
         RpcStatusCode.InvalidArgument,
-        $"{path}: this is not XML as it is read here: {e.Message} "
+        $"{path}: this is not XML, or uses a feature that is not allowed: {e.Message} "
         + $"(at line {Math.Max(1, e.LineNumber)}, column {Math.Max(1, e.LinePosition)})",
         e)
     {
@@ -92,7 +92,7 @@ internal sealed class XmlMessageReader(
                 case XmlNodeType.EndElement:
                     return false;
                 case XmlNodeType.Text or XmlNodeType.CDATA:
-                    throw Invalid(reader.Value, "stands where elements of fields are needed.");
+                    throw Invalid(reader.Value, "is text, and the elements of fields are expected.");
             }
         }
         throw Malformed("the text ends before the message does.");
@@ -140,7 +140,7 @@ internal sealed class XmlMessageReader(
             if (reader.LocalName != XmlNames.Item)
             {
                 throw Invalid(
-                    $"<{reader.LocalName}> stands where a list has <item> for each of its elements.");
+                    $"expected <item> for an element of a list, not <{reader.LocalName}>.");
             }
             ReadValue(message, field, depth);
             Path.Pop();
@@ -185,7 +185,7 @@ internal sealed class XmlMessageReader(
             else
             {
                 throw Invalid(
-                    $"<{reader.LocalName}> cannot stand in an entry of a map, which has <key> and " +
+                    $"<{reader.LocalName}> is not allowed in an entry of a map, which has <key> and " +
                     "<value>, each once.");
             }
         }
@@ -218,7 +218,7 @@ internal sealed class XmlMessageReader(
         {
             if (reader.NodeType == XmlNodeType.Element)
             {
-                throw Invalid($"<{reader.LocalName}> stands where text is needed.");
+                throw Invalid($"expected text, not <{reader.LocalName}>.");
             }
             if (first.Length == 0)
             {
@@ -243,7 +243,7 @@ internal sealed class XmlMessageReader(
             {
                 throw Error(
                     RpcErrorIds.UnknownField,
-                    $"the attribute '{reader.Name}' means nothing here. Fields are elements.");
+                    $"the attribute '{reader.Name}' is not allowed. Write fields as elements.");
             }
         }
         reader.MoveToElement();

@@ -34,7 +34,7 @@ internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> by
         {
             throw new RpcException(
                 e.Code == RpcStatusCode.ResourceExhausted ? e.Code : RpcStatusCode.Internal,
-                $"The message that was passed on is not a {type.FullName}: {e.Message}",
+                $"The forwarded message is not a {type.FullName}: {e.Message}",
                 e)
             {
                 ErrorId = RpcErrorIds.BadReply,
@@ -51,5 +51,5 @@ internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> by
 
     /// <inheritdoc/>
     public void MergeFrom(CodedInputStream input) =>
-        throw new NotSupportedException("A message that nobody has read cannot be changed.");
+        throw new NotSupportedException("A message that was not decoded cannot be changed.");
 }

@@ -78,7 +78,7 @@ internal static class ProtobufContexts
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "The bytes are refused as a message: " +
+                "The message is rejected: " +
                 $"groups are nested more than {MessageLayout.MaxDepth} deep.")
             {
                 ErrorId = RpcErrorIds.TooDeep,

@@ -295,7 +295,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
                 break;
             case WireType.EndGroup:
                 throw Malformed(
-                    $"a group with the number {tag >> WireType.TagBits} ends that did not begin", _position);
+                    $"a group with the number {tag >> WireType.TagBits} ends but did not begin", _position);
             default:
                 throw Malformed($"the wire type {tag & WireType.Mask} does not exist", _position);
         }
@@ -324,7 +324,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The bytes are refused as a message {_type.FullName}: at byte {_position} messages are " +
+                $"The message {_type.FullName} is rejected: at byte {_position} messages are " +
                 $"nested more than {MessageLayout.MaxDepth} deep.")
             {
                 ErrorId = RpcErrorIds.TooDeep,
@@ -334,7 +334,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
 
     [DoesNotReturn]
     private readonly void ThrowTooLong(ulong length) => throw Malformed(
-        $"a length of {length} bytes is given where only {_end - _position} follow", _position);
+        $"a length of {length} bytes is given, but only {_end - _position} follow", _position);
 
     [DoesNotReturn]
     private readonly void ThrowTruncated(string what, int position) => throw Truncated(what, position);

@@ -90,7 +90,7 @@ internal sealed partial class ObjectReader
             {
                 Path.PushField(name);
                 throw Error(
-                    RpcErrorIds.InvalidFieldValue, "two keys mean this field. Leave one of them out.");
+                    RpcErrorIds.InvalidFieldValue, "two keys name this field. Remove one of them.");
             }
         }
         else if (!_mapper.AllowUnknownFields)

@@ -111,7 +111,7 @@ internal sealed partial class ObjectReader
         {
             throw Error(
                 RpcErrorIds.InvalidFieldValue,
-                $"two keys mean this field, one of them '{name}'. Leave one of them out.");
+                $"two keys name this field, one of them '{name}'. Remove one of them.");
         }
         seen[field.Index] = true;
         CheckOneof(message, field);
@@ -221,8 +221,8 @@ internal sealed partial class ObjectReader
         {
             throw Error(
                 RpcErrorIds.OneofConflict,
-                $"the oneof '{field.Info.Oneof!.Name}' takes one of its fields, and '{other.Info.Name}' is " +
-                "set, too. Leave one of them out, or make it null.");
+                $"only one field of the oneof '{field.Info.Oneof!.Name}' can be set, and " +
+                $"'{other.Info.Name}' is also set. Remove one of them, or set it to null.");
         }
     }
 
@@ -358,7 +358,7 @@ internal sealed partial class ObjectReader
             : ScalarValue.Box(field.Value.Kind, ReadScalar(field.Value, value!));
         if (!message.MapOf(field).TryAdd(key, kept))
         {
-            throw Error(RpcErrorIds.InvalidFieldValue, "the key is there twice. Leave one of them out.");
+            throw Error(RpcErrorIds.InvalidFieldValue, "the key occurs twice. Remove one of them.");
         }
         Path.Pop();
     }

@@ -55,7 +55,7 @@ internal static class ScalarReader
         if (read is null)
         {
             return value is bool
-                ? "is not text; write 'true' or 'false' in quotes, as the service wants it."
+                ? "is not text; write 'true' or 'false' in quotes, as the service expects it."
                 : "is not text; give a string.";
         }
         return HasLoneSurrogate(text)
@@ -89,14 +89,14 @@ internal static class ScalarReader
         if (!TryGetInteger(value, out Int128 wide) || wide < int.MinValue || wide > int.MaxValue)
         {
             string hint = NearestName.Hint(name ?? "", type.Values.Select(known => known.Key));
-            return $"is not of the enum {type.FullName}." + (hint.Length == 0
+            return $"is not in the enum {type.FullName}." + (hint.Length == 0
                 ? ValueText.OfNames(
                     type.Values.Select(known => known.Key), " Its names are", " It has no names") + "."
                 : hint);
         }
         bits = ScalarValue.Of((int)wide);
         return field.ClosedNumbers is { } known && !known.Contains((int)wide)
-            ? $"is no number of the enum {type.FullName}, which is closed; " +
+            ? $"is not a number of the enum {type.FullName}, which is closed; " +
                 ValueText.OfNames(
                     type.Values.Select(v => $"{v.Key} = {v.Value}"), "it has", "it has none") + "."
             : null;

@@ -147,7 +147,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
             if (!message.MapOf(fields).TryAdd(name, item))
             {
                 throw reader.Error(
-                    RpcErrorIds.InvalidFieldValue, "the name is there twice. Leave one out.");
+                    RpcErrorIds.InvalidFieldValue, "the name occurs twice. Remove one of them.");
             }
             reader.Path.Pop();
         }
@@ -295,7 +295,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         {
             throw reader.Error(
                 RpcErrorIds.InvalidFieldValue,
-                $"a {fullName} in an Any stands under the key 'value', beside '@type'.");
+                $"a {fullName} in an Any needs the key 'value' beside '@type'.");
         }
         else
         {

@@ -46,7 +46,7 @@ internal readonly record struct AuthTrailer(byte Type, byte Level, byte PadLengt
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"The token of the authentication has {value.Length:N0} bytes, more than fit in a PDU.")
+                $"The authentication token has {value.Length:N0} bytes, which is more than a PDU can hold.")
             {
                 ErrorId = RpcErrorIds.TokenTooLarge,
             };

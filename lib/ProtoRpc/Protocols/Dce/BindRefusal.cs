@@ -9,14 +9,14 @@ internal static class BindRefusal
         (RpcStatusCode code, string why) = reason switch
         {
             BindNakReason.LocalLimit => (RpcStatusCode.ResourceExhausted,
-                "it has as many connections as it takes. Try again later, or raise MaxConnections or "
+                "it has reached its limit of connections. Try again later, or raise MaxConnections or "
                 + "MaxConnectionsPerAddress there"),
             BindNakReason.TemporaryCongestion => (RpcStatusCode.ResourceExhausted,
                 "it is too busy. Try again later"),
             BindNakReason.ProtocolVersion => (RpcStatusCode.Internal,
-                "it does not speak DCE/RPC version 5.0"),
+                "it does not support DCE/RPC version 5.0"),
             BindNakReason.AuthenticationType => (RpcStatusCode.Unauthenticated,
-                "it does not know the authentication type"),
+                "it does not support the authentication type"),
             _ => (RpcStatusCode.Unavailable, $"it gave bind_nak reason {(ushort)reason}"),
         };
         return new RpcException(code, $"'{endpoint}' refused the connection: {why}.")
@@ -39,7 +39,7 @@ internal static class BindRefusal
                 (RpcStatusCode.Unimplemented,
                 "that interface is not served there. Check the interface id and the endpoint"),
             (ContextDecision.ProviderRejection, ContextResult.TransferNotSupported) =>
-                (RpcStatusCode.Unimplemented, "the server does not take NDR 2.0"),
+                (RpcStatusCode.Unimplemented, "the server does not support NDR 2.0"),
             (ContextDecision.ProviderRejection, ContextResult.LocalLimit) =>
                 (RpcStatusCode.ResourceExhausted, "the server has too many contexts on this connection"),
             _ => (RpcStatusCode.PermissionDenied,

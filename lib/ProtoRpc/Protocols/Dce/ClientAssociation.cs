@@ -147,7 +147,7 @@ internal sealed class ClientAssociation : IDisposable
             PduDefect defect = header.Check(_bound ? _limits.MaxFragmentBytes : ushort.MaxValue);
             if (defect != PduDefect.None)
             {
-                throw Broken($"the header of what it sent is wrong ({defect})");
+                throw Broken($"it sent an invalid PDU header ({defect})");
             }
 
             if (unread.Length < header.FragmentLength)
@@ -224,7 +224,7 @@ internal sealed class ClientAssociation : IDisposable
 
         if (BindAckPdu.Read(header, pdu) is not { } ack || ack.Results.Count == 0)
         {
-            throw Broken("its bind_ack does not decode");
+            throw Broken("its bind_ack cannot be decoded");
         }
 
         if (ack.Results[0] is { Result: not ContextDecision.Accepted } refused)
@@ -275,7 +275,7 @@ internal sealed class ClientAssociation : IDisposable
     {
         if (header.Type is not (PduType.Response or PduType.Fault))
         {
-            throw Broken($"it sent PDU type {(byte)header.Type} in place of an answer");
+            throw Broken($"it sent PDU type {(byte)header.Type} instead of a reply");
         }
 
         if (!IsOfCall(header.CallId))
@@ -292,7 +292,7 @@ internal sealed class ClientAssociation : IDisposable
 
         if (!CallPdu.TryUnprotect(header, pdu.Span, Protection))
         {
-            throw Broken("its reply is not protected as was agreed on");
+            throw Broken("its reply is not protected as negotiated");
         }
 
         AssemblyState state = CallPdu.TryRead(header, pdu.Span, out CallPdu call)
@@ -347,7 +347,7 @@ internal sealed class ClientAssociation : IDisposable
             _assembler.Stub, _assembler.LittleEndian, allowTrailing: Protection is not null,
             out ReadOnlyMemory<byte> payload, out uint code))
         {
-            throw Broken("its reply does not decode as the result of Exec");
+            throw Broken("its reply cannot be decoded as the result of Exec");
         }
 
         _wasAnswered = true;
@@ -367,7 +367,7 @@ internal sealed class ClientAssociation : IDisposable
     private RpcException ReplyTooLarge() => new(
         RpcStatusCode.ResourceExhausted,
         $"The reply of '{_endpoint}' is larger than {_limits.MaxMessageBytes:N0} bytes or has more than "
-        + $"{_limits.MaxFragments:N0} fragments. Ask for less at once, or raise "
+        + $"{_limits.MaxFragments:N0} fragments. Request less per call, or raise "
         + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} of the client.")
     {
         ErrorId = RpcErrorIds.MessageTooLarge,

@@ -67,18 +67,18 @@ internal sealed class ClientSecurity : IDisposable
         // To go on without would be to call as nobody, and unprotected.
         if (header.AuthLength == 0)
         {
-            throw Refused("it answered without a token, and so leaves out the authentication");
+            throw Refused("it replied without an authentication token");
         }
 
         if (++_legs >= MaxLegs)
         {
-            throw Refused("it wants more and more tokens");
+            throw Refused($"it requested more than {MaxLegs} tokens");
         }
 
         if (!AuthTrailer.TryRead(header, pdu, PduHeader.Size, out AuthTrailer trailer)
             || trailer with { PadLength = 0 } != _trailer)
         {
-            throw Refused("it answered with another authentication than was asked for");
+            throw Refused("it replied with another authentication type or level than requested");
         }
 
         Step(pdu[^header.AuthLength..]);
@@ -86,12 +86,12 @@ internal sealed class ClientSecurity : IDisposable
         {
             if (!HasToken)
             {
-                throw Refused("the authentication has come to a standstill");
+                throw Refused("it did not complete the authentication, and no token is left to send");
             }
         }
         else if (!_context.Supports(_login.Level))
         {
-            throw Refused($"it does not agree to protection level {_login.Level}");
+            throw Refused($"it does not support protection level {_login.Level}");
         }
         else
         {
@@ -110,7 +110,7 @@ internal sealed class ClientSecurity : IDisposable
     /// <summary>The server refused a call, and it was the first:
     /// that is its answer to the last token.</summary>
     public RpcException NotAccepted(uint status = 0) => Refused(
-        "that is no account there, or its password is another, or it may not call", status: status);
+        "the account does not exist there, its password is wrong, or it may not call", status: status);
 
     /// <summary>The server refused the bind because of the authentication.</summary>
     public RpcException BindNotAccepted(BindNakReason reason) => reason == BindNakReason.AuthenticationType

@@ -7,7 +7,7 @@ internal static class NativeFault
     public static RpcException ToException(RpcEndpoint endpoint, uint status, bool mayHaveExecuted)
     {
         (RpcStatusCode code, string meaning) = RpcStatusTable.OfNativeStatus(status);
-        return new RpcException(code, $"'{endpoint}' answered with fault 0x{status:X8}: {meaning}.")
+        return new RpcException(code, $"'{endpoint}' returned fault 0x{status:X8}: {meaning}.")
         {
             Endpoint = endpoint,
             NativeStatus = status,
@@ -30,8 +30,8 @@ internal static class NativeFault
     /// <summary>The server refuses callers that it does not know.</summary>
     public static RpcException Anonymous(RpcEndpoint endpoint, uint status) => new(
         RpcStatusCode.Unauthenticated,
-        $"'{endpoint}' wants to know who calls, and this connection does not say. Connect with "
-        + "authentication: as User with a credential, or as Self.")
+        $"'{endpoint}' requires authentication, and this connection is anonymous. Connect as User "
+        + "with a credential, or as Self.")
     {
         ErrorId = RpcErrorIds.AuthenticationRequired,
         Endpoint = endpoint,
@@ -41,7 +41,7 @@ internal static class NativeFault
     /// <summary>The peer does not keep to the protocol, or speaks another one.</summary>
     public static RpcException BrokenProtocol(RpcEndpoint endpoint, string what, bool mayHaveExecuted) => new(
         RpcStatusCode.Internal,
-        $"'{endpoint}' does not speak DCE/RPC as agreed: {what}. Check that a DCE/RPC server listens there.")
+        $"'{endpoint}' violates the DCE/RPC protocol: {what}. Check that a DCE/RPC server listens there.")
     {
         ErrorId = RpcErrorIds.ProtocolError,
         Endpoint = endpoint,

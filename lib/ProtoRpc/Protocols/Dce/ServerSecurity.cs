@@ -192,7 +192,7 @@ internal sealed class ServerSecurity : IDisposable
         {
             throw SecurityErrors.Refused(
                 _context.AuthenticationType,
-                $"what was agreed on is not enough for protection level {level}");
+                $"what was negotiated is not enough for protection level {level}");
         }
 
         _context.SignsHeaders = _clientSignsHeaders;

@@ -4,7 +4,7 @@ namespace ProtoRpc.Protocols.Grpc;
 internal static class GrpcDefects
 {
     public static RpcException BadFrame(string why, Exception? inner = null) => new(
-        RpcStatusCode.Internal, $"The peer does not keep to gRPC's framing: {why}.", inner)
+        RpcStatusCode.Internal, $"The peer violates the framing of gRPC: {why}.", inner)
     {
         ErrorId = RpcErrorIds.BadGrpcFrame,
         MayHaveExecuted = true,
@@ -13,7 +13,7 @@ internal static class GrpcDefects
     public static RpcException TooLarge(string what, int maxBytes) => new(
         RpcStatusCode.ResourceExhausted,
         $"The peer {what}; the limit is {maxBytes:N0}. "
-        + "Raise RpcLimits.MaxMessageBytes (-MaxReceiveSize) if that is wanted.")
+        + "Raise RpcLimits.MaxMessageBytes to accept it.")
     {
         ErrorId = RpcErrorIds.MessageTooLarge,
         MayHaveExecuted = true,

@@ -39,8 +39,8 @@ internal static class GrpcEncoding
         if (encoding != Gzip)
         {
             throw GrpcDefects.BadFrame(encoding is null or Identity
-                ? "a message is marked as compressed, but no grpc-encoding was agreed upon"
-                : $"a message is compressed with '{encoding}', which was not offered ({Accepted} was)");
+                ? "a message is marked as compressed, but there is no grpc-encoding"
+                : $"a message is compressed with '{encoding}', which is not one of {Accepted}");
         }
 
         try

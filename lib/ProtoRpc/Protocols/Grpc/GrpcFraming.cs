@@ -47,7 +47,7 @@ internal static class GrpcFraming
         if (prefix[0] > 1)
         {
             throw GrpcDefects.BadFrame(
-                $"a message starts with 0x{prefix[0]:x2} where 0 or 1 says whether it is compressed");
+                $"a message starts with 0x{prefix[0]:x2}, not with a compression flag of 0 or 1");
         }
 
         // Checked before anything is kept for it: the length is the peer's word.

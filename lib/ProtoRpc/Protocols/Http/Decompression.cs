@@ -88,7 +88,7 @@ internal sealed class Decompression : SequentialStream
     // A decoder that has seen the end mark asks for nothing more. No bytes at all are no body.
     private int Checked(int count, int wanted) => count > 0 || wanted == 0 || !_source.WasEmptied
         ? count
-        : throw new InvalidDataException("It ends before its end mark or checksum.");
+        : throw new InvalidDataException("The data ends before its end mark or checksum.");
 
     private static InvalidDataException Bad(Exception why) => new(why.Message, why);
 

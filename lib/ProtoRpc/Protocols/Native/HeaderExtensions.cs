@@ -118,7 +118,7 @@ internal static class HeaderExtensions
         RequireSize(bytes.Length, what, code, limits);
         Select(bytes, number => IsForApplications(name, number) ? true : throw Invalid(
             code,
-            $"{NameOf(target.Descriptor, number)} of {name} belongs to the protocol and cannot be set. Set "
+            $"{NameOf(target.Descriptor, number)} of {name} is reserved for the protocol. Set "
             + "extensions with other numbers"));
         target.MergeFrom(bytes);
     }
@@ -182,7 +182,7 @@ internal static class HeaderExtensions
                 code,
                 $"The extensions of the {what} have {size} bytes; the limit is {limits.MaxHeaderBytes} "
                 + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxHeaderBytes)}). "
-                + "Send what is larger in the message");
+                + "Send larger data in the message");
         }
     }
 

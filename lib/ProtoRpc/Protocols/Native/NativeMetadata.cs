@@ -76,7 +76,7 @@ internal static class NativeMetadata
         }
         catch (RpcException e)
         {
-            throw new RpcException(code, $"The {what} of the call are wrong. {e.Message}", e)
+            throw new RpcException(code, $"The {what} of the call are invalid. {e.Message}", e)
             {
                 ErrorId = RpcErrorIds.BadHeader,
             };
@@ -112,7 +112,7 @@ internal static class NativeMetadata
         code,
         $"The {what} of the call are {metadata.Entries.Count} values of {metadata.CalculateSize()} bytes; "
         + $"the limits are {limits.MaxHeaders} values and {limits.MaxHeaderBytes} bytes. "
-        + "Send what is larger in the message.")
+        + "Send larger data in the message.")
         {
             ErrorId = RpcErrorIds.InvalidHeader,
         };

@@ -5,7 +5,7 @@ internal static class NativeStreaming
 {
     public static RpcException Refusal(RpcMethodInfo method, RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
-        $"{method.FullName} streams, and {endpoint} carries one message each way. "
+        $"{method.FullName} streams, but {endpoint} carries only one message each way. "
         + $"Use a {EndpointKinds.SchemesWith(EndpointFeatures.RequestStreams)} endpoint; "
-        + "http:// endpoints carry replies that stream.");
+        + "http:// endpoints support reply streams only.");
 }

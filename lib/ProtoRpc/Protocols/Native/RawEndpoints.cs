@@ -10,8 +10,8 @@ internal static class RawEndpoints
         {
             throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                "The raw layer is there on TCP, pipes and local endpoints, "
-                + $"and not on {endpoint.Transport} ('{endpoint}').")
+                "Raw calls work on TCP, named pipe and local endpoints, "
+                + $"not on {endpoint.Transport} ('{endpoint}').")
             {
                 Endpoint = endpoint,
             };

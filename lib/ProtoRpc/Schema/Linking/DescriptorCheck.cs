@@ -64,7 +64,7 @@ internal static class DescriptorCheck
             Require(names.Add(field.Name), fileName, message.FullName, $"has two fields '{field.Name}'");
             Require(
                 !field.HasOneofIndex || (field.OneofIndex >= 0 && field.OneofIndex < proto.OneofDecl.Count),
-                fileName, fields[i].FullName, "is in a oneof that there is not");
+                fileName, fields[i].FullName, "is in a oneof that does not exist");
             Require(
                 !field.HasOneofIndex || field.Label != FieldDescriptorProto.Types.Label.Repeated,
                 fileName, fields[i].FullName, "is repeated in a oneof");
@@ -73,7 +73,7 @@ internal static class DescriptorCheck
 
         if (proto.Options?.MapEntry == true)
         {
-            Require(IsMapEntry(proto), fileName, message.FullName, "is marked as a map's entry but is none");
+            Require(IsMapEntry(proto), fileName, message.FullName, "is marked as a map's entry, but is none");
         }
 
         for (int i = 0; i < proto.NestedType.Count; i++)
@@ -116,7 +116,7 @@ internal static class DescriptorCheck
             Require(
                 FieldDefault.IsValid(RpcFieldInfo.KindOf(field, proto), proto, enumType), fileName,
                 field.FullName,
-                $"has the default '{proto.DefaultValue}', which is no value of its type");
+                $"has the default '{proto.DefaultValue}', which is not a value of its type");
         }
     }
 

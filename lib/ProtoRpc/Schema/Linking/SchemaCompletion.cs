@@ -66,8 +66,8 @@ internal sealed class SchemaCompletion
         {
             throw new RpcException(
                 e.Code,
-                $"The services of the {_label} do not fit the schema, which declares a type of theirs "
-                + $"otherwise: {e.Message} Bring the schema up to date, or use one of both alone.",
+                $"The services of the {_label} do not fit the schema, which declares one of their "
+                + $"types differently: {e.Message} Update the schema, or use only one of the two.",
                 e)
             {
                 ErrorId = e.ErrorId,

@@ -33,7 +33,7 @@ internal static class DescriptorSetReader
         catch (InvalidProtocolBufferException e)
         {
             throw SchemaError.Invalid(
-                $"Cannot read {origin}: it is no serialized FileDescriptorSet, or it is cut off "
+                $"Cannot read {origin}: it is not a serialized FileDescriptorSet, or it is cut off "
                 + $"({e.Message}) "
                 + "Make one with 'protoc --include_imports --descriptor_set_out=FILE'.", e);
         }

@@ -127,7 +127,7 @@ internal sealed class ProtoTextFields(
         {
             throw SchemaError.Invalid(
                 $"{file.Name}: the group '{field.Name}' of '{scope}' has a type of another scope, "
-                + $"'{field.TypeName}', which a .proto cannot say.");
+                + $"'{field.TypeName}', which a .proto file cannot express.");
         }
 
         DescriptorProto type = siblings[index];

@@ -13,7 +13,7 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
 
     /// <inheritdoc/>
     public override IIdentity Identity =>
-        throw new InvalidOperationException("NTLM does not tell a client who the server is.");
+        throw new InvalidOperationException("NTLM does not identify the server to the client.");
 
     /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
@@ -35,7 +35,7 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
             throw SecurityErrors.Refused(
                 Name,
                 "the server does not offer NTLMv2 session security with 128-bit keys, "
-                + "and nothing weaker is spoken here");
+                + "and weaker security is not supported");
         }
 
         NtlmFlags flags = (challenge.Flags & Offered) | NtlmFlags.TargetInfo;

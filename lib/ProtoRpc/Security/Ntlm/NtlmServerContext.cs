@@ -74,7 +74,7 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         {
             throw SecurityErrors.Refused(
                 Name,
-                $@"'{message.Domain}\{message.User}' is no account of this server, or the password is wrong");
+                $@"'{message.Domain}\{message.User}' is unknown to this server, or the password is wrong");
         }
 
         byte[] baseKey = NtlmCrypto.SessionBaseKey(responseKey, proof);
@@ -93,15 +93,15 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
     {
         if (message.Flags.HasFlag(NtlmFlags.Anonymous) || message.NtResponse.Length == 0)
         {
-            throw SecurityErrors.Refused(Name, "the client came without a user");
+            throw SecurityErrors.Refused(Name, "the client sent no user name");
         }
 
         if (message.NtResponse.Length == NtlmV2Response.NtlmV1Size)
         {
             throw SecurityErrors.Refused(
                 Name,
-                "the client speaks LM or NTLM version 1, which prove next to nothing today. "
-                + "Let it use NTLM version 2");
+                "the client uses LM or NTLM version 1, which are not secure. "
+                + "Configure it for NTLM version 2");
         }
 
         return NtlmV2Response.Read(message.NtResponse)
@@ -145,7 +145,7 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         byte[] expected = NtlmCrypto.MessageIntegrityCode(sessionKey, _negotiate, _challenge, withoutMic);
         if (!CryptographicOperations.FixedTimeEquals(expected, token[AuthenticateMessage.MicOffset..End]))
         {
-            throw SecurityErrors.Refused(Name, "the messages of the authentication were changed on the way");
+            throw SecurityErrors.Refused(Name, "the authentication messages were changed in transit");
         }
     }
 
@@ -155,7 +155,7 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         if ((now - response.Time).Duration() > options.MaxSkew)
         {
             throw SecurityErrors.Refused(
-                Name, $"the client's answer is of {response.Time:u}, and here it is {now:u}. Set the clocks");
+                Name, $"the client's clock is at {response.Time:u}, the server's at {now:u}. Set the clocks");
         }
     }
 
@@ -175,8 +175,8 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         {
             throw SecurityErrors.Refused(
                 Name,
-                "the client does not speak NTLMv2 session security with 128-bit keys, "
-                + "and nothing weaker is spoken here");
+                "the client does not offer NTLMv2 session security with 128-bit keys, "
+                + "and weaker security is not supported");
         }
     }
 }

@@ -47,7 +47,7 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
             }
         }
 
-        throw last ?? SecurityErrors.Refused(Name, "there is no mechanism to offer");
+        throw last ?? SecurityErrors.Refused(Name, "no mechanism is available to offer");
     }
 
     private byte[] Continue(ReadOnlySpan<byte> token)
@@ -103,7 +103,7 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
         else if (_isMicRequired)
         {
             throw SecurityErrors.Refused(
-                Name, "the server does not prove that the list of mechanisms came unchanged");
+                Name, "the server sent no proof that the list of mechanisms is unchanged");
         }
 
         _isComplete = true;
@@ -122,7 +122,8 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
 
         if (next is null && mic is null)
         {
-            throw SecurityErrors.Refused(Name, "the server wants one more token, and there is none");
+            throw SecurityErrors.Refused(
+                    Name, "the server requests another token, but the authentication is complete");
         }
 
         return new NegTokenResponse { Token = next, MechanismListMic = mic }.ToBytes();

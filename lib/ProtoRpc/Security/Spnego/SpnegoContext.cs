@@ -56,10 +56,10 @@ internal abstract class SpnegoContext : SecurityContext
     {
         if (!Chosen.IsComplete || !Chosen.VerifyNegotiation(MechanismList.Span, code))
         {
-            throw SecurityErrors.Refused(Name, "the list of mechanisms was changed on the way");
+            throw SecurityErrors.Refused(Name, "the list of mechanisms was changed in transit");
         }
     }
 
     private SecurityContext Chosen =>
-        Inner ?? throw new InvalidOperationException("No mechanism is agreed on yet.");
+        Inner ?? throw new InvalidOperationException("No mechanism has been selected yet.");
 }

@@ -42,7 +42,8 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
 
     private SpnegoMechanism FindNtlm() =>
         mechanisms.FirstOrDefault(m => SpnegoOid.Same(m.Oid, SpnegoOid.Ntlm))
-        ?? throw SecurityErrors.Refused(Name, "the client proves itself by NTLM, which is not accepted here");
+        ?? throw SecurityErrors.Refused(
+                Name, "the client authenticates with NTLM, which this listener does not accept");
 
     private byte[] Choose(byte[] token)
     {
@@ -86,7 +87,7 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
         else if (_isMicRequired)
         {
             throw SecurityErrors.Refused(
-                Name, "the client does not prove that its list of mechanisms came unchanged");
+                Name, "the client sent no proof that its list of mechanisms is unchanged");
         }
 
         _isComplete = true;
@@ -108,6 +109,6 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
             }
         }
 
-        throw SecurityErrors.Refused(Name, "the client offers no mechanism that is known here");
+        throw SecurityErrors.Refused(Name, "the client offers no supported mechanism");
     }
 }

@@ -140,7 +140,7 @@ internal sealed unsafe class SspiContext : SecurityContext
         if (parts[SspiBuffers.OfPdu - 1].Length != signature.Length)
         {
             throw SecurityErrors.Refused(
-                _mechanism, "the package makes signatures of another size than it told");
+                _mechanism, "the package makes signatures of another size than it announced");
         }
     }
 
@@ -181,7 +181,7 @@ internal sealed unsafe class SspiContext : SecurityContext
     }
 
     private static InvalidOperationException OwnNegotiation() =>
-        new("Windows negotiates by itself, and is no mechanism of another negotiation.");
+        new("The Negotiate package of Windows cannot be used inside another negotiation.");
 
     private int Step(SspiBuffers* input, SspiBuffers* output)
     {
@@ -274,7 +274,7 @@ internal sealed unsafe class SspiContext : SecurityContext
         if (!asked.Equals(_target, StringComparison.OrdinalIgnoreCase))
         {
             throw SecurityErrors.Refused(
-                _mechanism, $"the caller asked for '{asked}', and this is '{_target}'");
+                _mechanism, $"the caller authenticated to '{asked}', but this service is '{_target}'");
         }
     }
 
@@ -300,7 +300,7 @@ internal sealed unsafe class SspiContext : SecurityContext
             // and unknown ones as guests if it may.
             return caller.IsAuthenticated
                 ? caller
-                : throw SecurityErrors.Refused(_mechanism, $"'{caller.Name}' proves nobody");
+                : throw SecurityErrors.Refused(_mechanism, $"'{caller.Name}' is anonymous or a guest");
         }
         catch (Exception e) when (e is ArgumentException or SecurityException or Win32Exception)
         {

@@ -14,28 +14,28 @@ internal static class SspiStatus
         [0x80090300] = ("SEC_E_INSUFFICIENT_MEMORY", "there is not enough memory"),
         [0x80090301] = ("SEC_E_INVALID_HANDLE", null),
         [0x80090302] = (
-            "SEC_E_UNSUPPORTED_FUNCTION", "the package of this system cannot do what was asked for"),
+            "SEC_E_UNSUPPORTED_FUNCTION", "the package of this system does not support the request"),
         [0x80090303] = (
-            "SEC_E_TARGET_UNKNOWN", "the service principal name is not known, or the server is not there"),
-        [0x80090304] = ("SEC_E_INTERNAL_ERROR", "the system's authority cannot be asked"),
+            "SEC_E_TARGET_UNKNOWN", "the service principal name is unknown, or the server does not exist"),
+        [0x80090304] = ("SEC_E_INTERNAL_ERROR", "the local security authority cannot be reached"),
         [0x80090305] = ("SEC_E_SECPKG_NOT_FOUND", "the system does not have this package"),
         [0x80090306] = ("SEC_E_NOT_OWNER", "the account does not own the credential"),
         [0x80090308] = (
             "SEC_E_INVALID_TOKEN",
-            "the token of the other side does not decode: it may speak another mechanism"),
+            "the token of the peer cannot be decoded: the peer may use another mechanism"),
         [0x8009030A] = ("SEC_E_QOP_NOT_SUPPORTED", "the package does not protect messages like that"),
         [0x8009030B] = ("SEC_E_NO_IMPERSONATION", "the caller's logon cannot be used"),
         [0x8009030C] = (
-            "SEC_E_LOGON_DENIED", "the logon was denied: the user is not known, or the password is wrong"),
+            "SEC_E_LOGON_DENIED", "the logon was denied: the user is unknown, or the password is wrong"),
         [0x8009030D] = ("SEC_E_UNKNOWN_CREDENTIALS", "the credential is not known to the package"),
         [0x8009030E] = (
             "SEC_E_NO_CREDENTIALS",
             "there is no credential: the account has logged on without a password or ticket"),
-        [0x8009030F] = ("SEC_E_MESSAGE_ALTERED", "the message was changed on the way"),
+        [0x8009030F] = ("SEC_E_MESSAGE_ALTERED", "the message was changed in transit"),
         [0x80090310] = ("SEC_E_OUT_OF_SEQUENCE", "the message is out of sequence"),
         [0x80090311] = (
             "SEC_E_NO_AUTHENTICATING_AUTHORITY",
-            "no authority could be asked: the domain controller or KDC cannot be reached"),
+            "the domain controller or KDC cannot be reached"),
         [0x80090317] = ("SEC_E_CONTEXT_EXPIRED", "the context is expired"),
         [0x80090318] = ("SEC_E_INCOMPLETE_MESSAGE", null),
         [0x80090320] = ("SEC_E_INCOMPLETE_CREDENTIALS", null),
@@ -60,10 +60,10 @@ internal static class SspiStatus
             "SEC_E_BAD_BINDINGS", "the client came over another TLS connection than it authenticated for"),
         [0x80090347] = ("SEC_E_MULTIPLE_ACCOUNTS", "several accounts have this name"),
         [0x80090348] = ("SEC_E_NO_KERB_KEY", "the account of the service has no Kerberos key"),
-        [0x80090350] = ("SEC_E_DOWNGRADE_DETECTED", "somebody tried to weaken the authentication on the way"),
+        [0x80090350] = ("SEC_E_DOWNGRADE_DETECTED", "an attempt to weaken the authentication was detected"),
         [0x80090363] = ("SEC_E_INVALID_PARAMETER", null),
         [0x80090364] = ("SEC_E_DELEGATION_POLICY", null),
-        [0x80090365] = ("SEC_E_POLICY_NLTM_ONLY", "the policy of the domain allows nothing but NTLM"),
+        [0x80090365] = ("SEC_E_POLICY_NLTM_ONLY", "the policy of the domain allows only NTLM"),
     };
 
     /// <summary>A token, a ticket or a password proves nothing.</summary>

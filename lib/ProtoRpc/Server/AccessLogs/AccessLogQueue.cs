@@ -40,7 +40,7 @@ internal sealed class AccessLogQueue : IAccessLogSink
         if (!_writing.Wait(LastCalls))
         {
             _isGivenUp = true;
-            Warn($"The access log did not take its last entries within {LastCalls.TotalSeconds} seconds.");
+            Warn($"The access log did not write its last entries within {LastCalls.TotalSeconds} seconds.");
         }
     }
 

@@ -81,7 +81,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
             {
                 throw new RpcException(
                     RpcStatusCode.ResourceExhausted,
-                    $"'{endpoint}' has {_connections} clients, and takes no more "
+                    $"'{endpoint}' has {_connections} clients, which is its limit "
                     + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxConnections)}). Close some.")
                 {
                     Endpoint = endpoint,
@@ -253,7 +253,7 @@ internal sealed class InProcessServerCall(InProcessListener listener, InProcessC
         ServerMethod method, RpcServerCallContext context) =>
         await _stream!.ReceiveAsync().ConfigureAwait(false)
         ?? throw new RpcException(
-            RpcStatusCode.InvalidArgument, $"{method.Info.FullName} takes one request, and was sent none.");
+            RpcStatusCode.InvalidArgument, $"{method.Info.FullName} takes one request, and received none.");
 
     /// <inheritdoc/>
     protected override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)

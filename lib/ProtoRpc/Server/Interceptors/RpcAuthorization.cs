@@ -86,7 +86,7 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
         ? new RpcException(
             RpcStatusCode.PermissionDenied, $"User '{context.User.Name}' may not call {what}.")
         : new RpcException(
-            RpcStatusCode.Unauthenticated, $"{what} is not open to callers who do not say who they are.");
+            RpcStatusCode.Unauthenticated, $"{what} requires authentication, and the caller is anonymous.");
 
     private bool Allows(RpcPeerContext context, string what)
     {

@@ -108,7 +108,7 @@ internal sealed class NativeListener : IAsyncDisposable
             {
                 throw new RpcException(
                     RpcStatusCode.AlreadyExists,
-                    $"Interface {service.InterfaceId} is served on '{endpoint}' already. "
+                    $"Interface {service.InterfaceId} is already served on '{endpoint}'. "
                     + "Stop that listener, or use another endpoint or interface id.")
                 {
                     ErrorId = RpcErrorIds.InterfaceInUse,

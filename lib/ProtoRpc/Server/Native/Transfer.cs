@@ -134,7 +134,7 @@ internal sealed class Transfer : IDisposable
 
     private RpcException Wrong(string why) => new(
         RpcStatusCode.InvalidArgument,
-        $"A part of a message for {Method} is refused: {why}. Send the message anew.")
+        $"A part of a message for {Method} is rejected: {why}. Send the whole message again.")
     {
         ErrorId = RpcErrorIds.BadPart,
     };

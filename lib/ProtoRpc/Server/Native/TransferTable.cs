@@ -141,7 +141,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
             if (_transfers.ContainsKey(key))
             {
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument, "A transfer of that transaction id has begun already.")
+                    RpcStatusCode.InvalidArgument, "A transfer with that transaction id has already begun.")
                 {
                     ErrorId = RpcErrorIds.BadPart,
                 };
@@ -185,7 +185,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
         if (count > limits.MaxTransfersPerCaller)
         {
             throw Exhausted(
-                $"{limits.MaxTransfersPerCaller} messages of the caller are coming in parts already");
+                $"{limits.MaxTransfersPerCaller} messages of the caller are already arriving in parts");
         }
     }
 
@@ -228,7 +228,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
     {
         if (victim is null)
         {
-            throw Exhausted("too many messages are coming in parts already");
+            throw Exhausted("too many messages are already arriving in parts");
         }
 
         _transfers.Remove(_transfers.First(entry => ReferenceEquals(entry.Value, victim)).Key);
@@ -236,7 +236,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
     }
 
     private static RpcException Exhausted(string why) =>
-        new(RpcStatusCode.ResourceExhausted, $"The message is refused: {why}.")
+        new(RpcStatusCode.ResourceExhausted, $"The message is rejected: {why}.")
         { ErrorId = RpcErrorIds.TooManyParts };
 
     private Transfer Find((string, ByteString) key)
@@ -247,8 +247,8 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
                 ? transfer
                 : throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    "No transfer of that transaction id has begun, or it was abandoned for too long. "
-                    + "Send the message anew.")
+                    "No transfer with that transaction id exists, or it has expired. "
+                    + "Send the whole message again.")
                 {
                     ErrorId = RpcErrorIds.BadPart,
                 };

@@ -142,7 +142,7 @@ internal sealed class RecordWriter : IDisposable
                 _fails = true;
                 Warn(
                     $"Calls cannot be recorded to '{_file.Path}': {e.Message} "
-                    + "They are served all the same.");
+                    + "They are still served.");
             }
         }
     }

@@ -100,7 +100,8 @@ public sealed class RpcSession
             {
                 throw new RpcException(
                     RpcStatusCode.ResourceExhausted,
-                    $"The session holds {_limits.MaxSessionItems} values, as many as it may.");
+                    $"The session holds {_limits.MaxSessionItems} values, which is its limit "
+                    + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessionItems)}).");
             }
 
             long total = _size - _sizes.GetValueOrDefault(key) + size;

@@ -154,7 +154,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.PermissionDenied,
-                "The session belongs to another caller; call without it to get one.")
+                "The session belongs to another caller; call without the session to get a new one.")
             {
                 ErrorId = RpcErrorIds.ForeignSession,
             };
@@ -167,7 +167,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"The server keeps {limits.MaxSessions} sessions, as many as it may.");
+                $"The server keeps {limits.MaxSessions} sessions, which is its limit "
+                + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessions)}).");
         }
 
         // 128 random bits: not a version-4 UUID, whose fixed bits would only help a guesser.

@@ -98,7 +98,7 @@ public static class BadGrpcServerTests
 
     [Theory]
     [InlineData("gzip", "gzip data")]
-    [InlineData("snappy", "'snappy', which was not offered")]
+    [InlineData("snappy", "'snappy', which is not one of")]
     public static async Task A_damaged_or_unknown_compression_is_told(string encoding, string wanted)
     {
         await using Http2Peer peer = Reply([Frame([8, 1], compressed: 1)], ("grpc-encoding", encoding));
@@ -195,7 +195,7 @@ public static class BadGrpcServerTests
         byte[] list = Answer(
             new() { ListServicesResponse = new() { Service = { new ServiceResponse { Name = "demo.S" } } } });
 
-        Assert.Contains("another question", await ReflectAsync(refusal), StringComparison.Ordinal);
+        Assert.Contains("not a list of services", await ReflectAsync(refusal), StringComparison.Ordinal);
         Assert.Contains("cannot be read", await ReflectAsync(Frame([0xff])), StringComparison.Ordinal);
         Assert.Contains("cannot be read", await ReflectAsync(list, notAFile), StringComparison.Ordinal);
         Assert.Contains("do not declare it", await ReflectAsync(list, empty), StringComparison.Ordinal);
@@ -203,7 +203,7 @@ public static class BadGrpcServerTests
             "circle: a.proto -> b.proto -> a.proto", await ReflectAsync(list, cycle),
             StringComparison.Ordinal);
         Assert.Contains("'gone.proto'", await ReflectAsync(list, missing, refusal), StringComparison.Ordinal);
-        Assert.Contains("ends the conversation", await ReflectAsync(list), StringComparison.Ordinal);
+        Assert.Contains("ended the stream", await ReflectAsync(list), StringComparison.Ordinal);
     }
 
     [Theory]

@@ -77,7 +77,7 @@ public static class BadTrailersTests
         RpcException error = await FailAsync([("grpc-status", "0"), .. flood]);
 
         Assert.True(error.Code == RpcStatusCode.ResourceExhausted, error.ToString());
-        Assert.Contains("more headers than is allowed", error.Message, StringComparison.Ordinal);
+        Assert.Contains("more headers than allowed", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -33,7 +33,7 @@ public static class WrongServerTests
     public static void Another_server_is_told() => Fails("grpc", "05 00 02 03", "does not speak HTTP/2");
 
     [Theory]
-    [InlineData("grpc", "may want TLS (grpcs://")]
+    [InlineData("grpc", "may require TLS (grpcs://")]
     [InlineData("grpcs", "may not speak TLS (grpc://")]
     public static void A_server_that_hangs_up_is_told(string scheme, string wanted) =>
         Fails(scheme, "", wanted);
@@ -47,7 +47,7 @@ public static class WrongServerTests
         RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect(peer.Endpoint, Schema));
 
         Assert.Equal("CertificateNotTrusted", error.ErrorId);
-        Assert.Contains("-SkipCertificateCheck", error.Message, StringComparison.Ordinal);
+        Assert.Contains("RpcTlsOptions.SkipCertificateCheck", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

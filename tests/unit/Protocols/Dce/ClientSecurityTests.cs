@@ -19,7 +19,7 @@ public static class ClientSecurityTests
             () => SecuredClient.Deliver(client, server.Feed(Conversation.Bind())));
 
         Assert.Equal(RpcStatusCode.Unauthenticated, error.Code);
-        Assert.Contains("leaves out the authentication", error.Message, StringComparison.Ordinal);
+        Assert.Contains("without an authentication token", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -60,7 +60,7 @@ public static class ClientSecurityTests
         RpcException error = Assert.Throws<RpcException>(() => SecuredClient.Deliver(client, ack));
 
         Assert.Contains(
-            "does not agree to protection level Privacy", error.Message, StringComparison.Ordinal);
+            "does not support protection level Privacy", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -86,7 +86,7 @@ public static class ClientSecurityTests
 
         RpcException error = Assert.Throws<RpcException>(() => SecuredClient.Deliver(client, response));
 
-        Assert.Contains("not protected as was agreed on", error.Message, StringComparison.Ordinal);
+        Assert.Contains("not protected as negotiated", error.Message, StringComparison.Ordinal);
         Assert.True(error.MayHaveExecuted);
     }
 

@@ -75,7 +75,7 @@ public static class NtlmContextTests
         Assert.Equal(RpcStatusCode.Unauthenticated, error.Code);
         Assert.Equal("AuthenticationFailed", error.ErrorId);
         Assert.Equal(
-            $@"NTLM: '{domain}\{user}' is no account of this server, or the password is wrong.",
+            $@"NTLM: '{domain}\{user}' is unknown to this server, or the password is wrong.",
             error.Message);
         Assert.False(server.IsComplete);
     }
@@ -101,7 +101,7 @@ public static class NtlmContextTests
         wrong[0x80] ^= 1;
         Refused(server, wrong, "password is wrong");
 
-        Refused(server, NtlmVectors.Authenticate, "one more token");
+        Refused(server, NtlmVectors.Authenticate, "another token");
         Assert.False(server.IsComplete);
     }
 
@@ -145,8 +145,8 @@ public static class NtlmContextTests
         using NtlmClientContext client = NtlmVectors.NewClient();
         client.Step(default);
 
-        Refused(server, negotiate, "nothing weaker");
-        Refused(client, challenge, "nothing weaker");
+        Refused(server, negotiate, "weaker security is not supported");
+        Refused(client, challenge, "weaker security is not supported");
 
         void Clear(byte[] message, int offset)
         {
@@ -177,7 +177,7 @@ public static class NtlmContextTests
             ? m with { Flags = m.Flags | NtlmFlags.Anonymous }
             : m with { User = "", Domain = "", NtResponse = [] });
 
-        Refused(server, message, "without a user");
+        Refused(server, message, "sent no user name");
     }
 
     [Fact]

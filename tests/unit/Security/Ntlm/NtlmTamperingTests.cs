@@ -49,7 +49,7 @@ public static class NtlmTamperingTests
         challenge[23] ^= 0x40;
         byte[] authenticate = client.Step(challenge);
 
-        NtlmContextTests.Refused(server, authenticate, "changed on the way");
+        NtlmContextTests.Refused(server, authenticate, "changed in transit");
     }
 
     [Fact]
@@ -66,7 +66,7 @@ public static class NtlmTamperingTests
         Assert.Empty(AuthenticateMessage.Read(authenticate)!.EncryptedSessionKey);
 
         // The code of the messages shows that the first was another.
-        NtlmContextTests.Refused(server, authenticate, "changed on the way");
+        NtlmContextTests.Refused(server, authenticate, "changed in transit");
     }
 
     [Fact]

@@ -42,7 +42,7 @@ public static class SpnegoContextTests
         Assert.Equal((@"DOMAIN\User", "NTLM"), (server.Identity.Name, server.AuthenticationType));
         Passes(client, server);
         Passes(server, client);
-        Refused(server, challenge, "one more token");
+        Refused(server, challenge, "another token");
     }
 
     [Fact]
@@ -51,7 +51,7 @@ public static class SpnegoContextTests
         using SpnegoServerContext server = new([new(Other, () => new Unknown())]);
         using SecurityContext client = ClientNtlm().Create();
 
-        Refused(server, client.Step(default), "NTLM, which is not accepted here");
+        Refused(server, client.Step(default), "NTLM, which this listener does not accept");
         Assert.False(server.IsComplete);
     }
 
@@ -94,7 +94,7 @@ public static class SpnegoContextTests
         byte[] token = client.Step(server.Step(shortened));
         token = client.Step(server.Step(token));
 
-        Refused(server, token, "changed on the way");
+        Refused(server, token, "changed in transit");
     }
 
     [Fact]
@@ -106,7 +106,7 @@ public static class SpnegoContextTests
         NegTokenResponse last = NegTokenResponse.Read(client.Step(server.Step(token)))!;
         Assert.NotNull(last.MechanismListMic);
 
-        Refused(server, (last with { MechanismListMic = null }).ToBytes(), "does not prove");
+        Refused(server, (last with { MechanismListMic = null }).ToBytes(), "sent no proof");
     }
 
     [Fact]
@@ -118,7 +118,7 @@ public static class SpnegoContextTests
         token = client.Step(server.Step(token));
         NegTokenResponse end = NegTokenResponse.Read(server.Step(token))!;
 
-        Refused(client, (end with { MechanismListMic = null }).ToBytes(), "does not prove");
+        Refused(client, (end with { MechanismListMic = null }).ToBytes(), "sent no proof");
     }
 
     [Fact]
@@ -149,7 +149,7 @@ public static class SpnegoContextTests
         using SpnegoServerContext server = NewServer();
         using SpnegoClientContext client = new([new(Other, () => new Unknown())]);
 
-        Refused(server, client.Step(default), "no mechanism that is known");
+        Refused(server, client.Step(default), "no supported mechanism");
     }
 
     [Fact]

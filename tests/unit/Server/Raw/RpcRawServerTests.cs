@@ -233,7 +233,7 @@ public static class RpcRawServerTests
             () => RpcRawClient.Connect(RpcEndpoint.Parse("grpc://127.0.0.1:1"), Interface));
 
         Assert.Equal(RpcStatusCode.Unimplemented, server.Code);
-        Assert.Contains("raw layer", client.Message);
+        Assert.Contains("Raw calls work on", client.Message);
     }
 
     [Theory]

@@ -26,7 +26,7 @@ internal static class PathPattern
             return SchemaLoader.IsKnown(full)
                 ? [new SourceFile(pattern, full)]
                 : throw SchemaError.Invalid(
-                    $"'{pattern}' is not known as a schema by its ending; {SchemaLoader.Endings} are.");
+                    $"'{pattern}' does not end as the file of a schema; use {SchemaLoader.Endings}.");
         }
 
         if (Directory.Exists(full))

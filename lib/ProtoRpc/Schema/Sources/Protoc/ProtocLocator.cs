@@ -50,7 +50,7 @@ internal static partial class ProtocLocator
             return File.Exists(variable)
                 ? Path.GetFullPath(variable)
                 : throw Missing(
-                    $"The environment variable {Variable} names '{variable}', which is not there.");
+                    $"The environment variable {Variable} names '{variable}', which does not exist.");
         }
 
         string name = OperatingSystem.IsWindows() ? "protoc.exe" : "protoc";

@@ -19,14 +19,14 @@ internal static partial class ProtocVersion
 
         string said = ProtocProcess.Run(protoc, ["--version"], Path.GetTempPath(), timeout).Text;
         Match version = Version().Match(said);
-        string name = version.Success ? $"is version {version.Value}" : "does not tell its version";
+        string name = version.Success ? $"is version {version.Value}" : "does not report its version";
         throw new RpcException(
             RpcStatusCode.FailedPrecondition,
-            $"'{protoc}' {name}, which is too old: it does not know the "
+            $"'{protoc}' {name}, which is too old: it does not support the "
             + $"option {option.Groups["option"].Value}. ProtoRpc needs protoc {Oldest} or later. Install a "
             + "current one (from github.com/protocolbuffers/protobuf/releases, or 'Grpc.Tools' from NuGet) "
             + "and put its path into the environment variable PROTOC. If PROTOC names this one, remove the "
-            + "variable: the module comes with a protoc of its own.")
+            + "variable: the module includes its own protoc.")
         {
             ErrorId = RpcErrorIds.ProtocTooOld,
         };
