@@ -1,3 +1,5 @@
+using ProtoRpc.Formats;
+
 namespace ProtoRpc;
 
 /// <summary>How a format reads and writes; each format leaves aside what is not said of it.</summary>
@@ -55,4 +57,7 @@ public sealed record FormatOptions
 
     /// <summary>Form: pairs of name and value that are read: 1,024.</summary>
     public int MaxFormFields { get; init; } = 1024;
+
+    /// <summary>JSON, XML and text: where the text begins within a longer one.</summary>
+    internal TextOrigin Origin { get; init; }
 }

@@ -6,19 +6,19 @@ namespace ProtoRpc.Formats;
 internal static class TextPosition
 {
     /// <summary><c>line 3, column 12</c>, both from 1; columns count bytes.</summary>
-    public static string Of(in ReadOnlySequence<byte> text, long offset)
+    public static string Of(in ReadOnlySequence<byte> text, long offset, TextOrigin origin = default)
     {
-        long line = 1;
-        long column = 1;
+        long line = 0;
+        long column = 0;
         foreach (ReadOnlyMemory<byte> piece in text.Slice(0, Math.Min(offset, text.Length)))
         {
             int lines = piece.Span.Count((byte)'\n');
             line += lines;
             column = lines == 0
                 ? column + piece.Length
-                : piece.Length - piece.Span.LastIndexOf((byte)'\n');
+                : piece.Length - piece.Span.LastIndexOf((byte)'\n') - 1;
         }
 
-        return $"line {line}, column {column}";
+        return origin.Place(line, column);
     }
 }

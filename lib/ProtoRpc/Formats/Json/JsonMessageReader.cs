@@ -28,7 +28,7 @@ internal sealed partial class JsonMessageReader(
     private string? _where;
 
     // Lines are only counted when there is an error.
-    protected override string Where => _where ?? TextPosition.Of(_json, _offset);
+    protected override string Where => _where ?? TextPosition.Of(_json, _offset, Options.Origin);
 
     protected override void ReadAll(in MessageTarget target)
     {
@@ -45,7 +45,7 @@ internal sealed partial class JsonMessageReader(
         }
         catch (JsonException e)
         {
-            _where = $"line {e.LineNumber + 1}, column {e.BytePositionInLine + 1}";
+            _where = Options.Origin.Place(e.LineNumber ?? 0, e.BytePositionInLine ?? 0);
             throw reader.CurrentDepth >= MaxJsonDepth
                 ? TooDeep()
                 : Malformed($"this is not JSON: {Reason(e)}", e);

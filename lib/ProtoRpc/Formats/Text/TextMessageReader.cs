@@ -13,7 +13,7 @@ internal sealed partial class TextMessageReader(
 {
     private readonly TextTokenizer _token = new(text);
 
-    protected override string Where => _token.Where;
+    protected override string Where => _token.WhereFrom(Options.Origin);
 
     protected override void ReadAll(in MessageTarget target)
     {

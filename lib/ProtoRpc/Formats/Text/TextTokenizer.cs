@@ -36,7 +36,7 @@ internal sealed class TextTokenizer
     public string Text => Encoding.UTF8.GetString(Bytes);
 
     /// <summary>The line and column of the token.</summary>
-    public string Where => TextPosition.Of(_text, _tokenOffset);
+    public string WhereFrom(TextOrigin origin) => TextPosition.Of(_text, _tokenOffset, origin);
 
     // Whether the text goes on after the window.
     private bool HasMore => _window.Length < _rest.Length;

@@ -41,7 +41,8 @@ internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
         ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options)
     {
         using SequenceStream stream = new(input);
-        using XmlReader reader = XmlMessageReader.Open(stream, Reading, target.Layout.Type);
+        using XmlReader reader = XmlMessageReader.Open(
+            stream, Reading, target.Layout.Type, options);
         new XmlMessageReader(reader, target.Layout.Type, options, input.Length).Read(target);
     }
 }

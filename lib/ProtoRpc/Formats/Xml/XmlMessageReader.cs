@@ -15,12 +15,13 @@ internal sealed class XmlMessageReader(
     private const string XmlNamespace = "http://www.w3.org/XML/1998/namespace";
 
     protected override string Where => reader is IXmlLineInfo line
-        ? $"line {line.LineNumber}, column {line.LinePosition}"
+        ? Options.Origin.Place(line.LineNumber - 1, line.LinePosition - 1)
         : "an unknown place";
 
     /// <summary>Opens the text, whose first bytes are read at once, to find out their encoding.</summary>
     /// <exception cref="RpcException">They are of no encoding.</exception>
-    public static XmlReader Open(Stream input, XmlReaderSettings settings, RpcMessageInfo root)
+    public static XmlReader Open(
+        Stream input, XmlReaderSettings settings, RpcMessageInfo root, FormatOptions options)
     {
         try
         {
@@ -28,7 +29,7 @@ internal sealed class XmlMessageReader(
         }
         catch (XmlException e)
         {
-            throw NotXml(root.Name, e);
+            throw NotXml(root.Name, options, e);
         }
     }
 
@@ -45,14 +46,14 @@ internal sealed class XmlMessageReader(
         }
         catch (XmlException e)
         {
-            throw NotXml(Path.ToString(), e);
+            throw NotXml(Path.ToString(), Options, e);
         }
     }
 
-    private static RpcException NotXml(string path, XmlException e) => new(
+    private static RpcException NotXml(string path, FormatOptions options, XmlException e) => new(
         RpcStatusCode.InvalidArgument,
         $"{path}: this is not XML, or uses a feature that is not allowed: {e.Message} "
-        + $"(at line {Math.Max(1, e.LineNumber)}, column {Math.Max(1, e.LinePosition)})",
+        + $"(at {options.Origin.Place(Math.Max(0, e.LineNumber - 1), Math.Max(0, e.LinePosition - 1))})",
         e)
     {
         ErrorId = RpcErrorIds.MalformedMessage,
