@@ -12,6 +12,9 @@ internal static class ExitCode
     /// <summary>The command line cannot be understood.</summary>
     public const int Usage = 2;
 
+    /// <summary>The user stopped it, as a shell says it of SIGINT.</summary>
+    public const int Stopped = 130;
+
     private const int StatusBase = 64;
 
     /// <summary>The exit code of a call that ended with a status: 64 and the status, so 65 to 80.</summary>
@@ -27,6 +30,8 @@ internal sealed class UsageException(string message, Exception? innerException =
 /// told apart from what went wrong before anything was sent.</summary>
 internal sealed class CallFailedException(RpcException cause) : Exception(cause.Message, cause)
 {
+    public RpcException Cause { get; } = cause;
+
     public RpcStatusCode Code { get; } = cause.Code;
 
     /// <summary>Runs what talks to the server.</summary>
@@ -38,6 +43,22 @@ internal sealed class CallFailedException(RpcException cause) : Exception(cause.
         }
         catch (RpcException e)
         {
+            throw new CallFailedException(e);
+        }
+    }
+
+    /// <inheritdoc cref="Guard"/>
+    /// <param name="talk">Talks.</param>
+    /// <param name="cancellation">Cancelled by the user, who knows.</param>
+    public static async Task<T> GuardAsync<T>(Func<Task<T>> talk, CancellationToken cancellation)
+    {
+        try
+        {
+            return await talk();
+        }
+        catch (RpcException e)
+        {
+            cancellation.ThrowIfCancellationRequested();
             throw new CallFailedException(e);
         }
     }

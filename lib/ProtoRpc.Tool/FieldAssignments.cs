@@ -1,3 +1,7 @@
+using System.Collections;
+using System.Text;
+using ProtoRpc.Formats;
+
 namespace ProtoRpc.Tool;
 
 /// <summary>Reads <c>--set outer.inner=value</c>
@@ -42,7 +46,7 @@ internal static class FieldAssignments
 
         string name = steps[^1];
         RpcFieldInfo? field = type?.FindField(name);
-        object? value = Value(field, path, text);
+        object? value = Value(type, field, path, text);
         if (!target.TryGetValue(name, out object? before))
         {
             target[name] = field is { IsRepeated: true, IsMap: false } && value is not List<object?>
@@ -51,7 +55,7 @@ internal static class FieldAssignments
         }
         else if (before is List<object?> list)
         {
-            list.Add(value);
+            list.AddRange(value as List<object?> ?? [value]);
         }
         else
         {
@@ -63,14 +67,40 @@ internal static class FieldAssignments
     private static string[] Split(string path) =>
         path.StartsWith('[') && path.EndsWith(']') ? [path] : path.Split('.');
 
-    private static object? Value(RpcFieldInfo? field, string path, string text)
+    private static object? Value(RpcMessageInfo? type, RpcFieldInfo? field, string path, string text)
     {
         if (field is { MessageType: not null } or { IsRepeated: true }
             && text.StartsWith('{') | text.StartsWith('['))
         {
-            return JsonText.Read(text, $"--set {path}");
+            return FromJson(type!, field, path, text);
         }
 
         return field?.Kind == RpcFieldKind.Bool && bool.TryParse(text, out bool flag) ? flag : text;
+    }
+
+    // The value is read as a part of its message, so that it may be all that a field can be.
+    private static object? FromJson(RpcMessageInfo type, RpcFieldInfo field, string path, string json)
+    {
+        bool isList = field is { IsRepeated: true, IsMap: false };
+        bool isElement = isList && json.StartsWith('{');
+        string before = $$"""{"{{field.Name}}":{{(isElement ? "[" : "")}}""";
+        string text = $"{before}{json}{(isElement ? "]" : "")}}}";
+        FormatOptions options = new() { Schema = type.Schema, Origin = new TextOrigin(0, -before.Length) };
+        DynamicMessage part = new(type);
+        try
+        {
+            MessageFormats.Json.Read(new(Encoding.UTF8.GetBytes(text)), part, options);
+        }
+        catch (RpcException e) when (e.ErrorId == RpcErrorIds.MissingRequiredField)
+        {
+            // The whole message is checked when it has all its fields.
+        }
+        catch (RpcException e)
+        {
+            throw new UsageException($"--set {path}: {e.Message}", e);
+        }
+
+        object? value = ((IDictionary)new MessageMapper().ToObject(part))[field.Name];
+        return isList ? ((IEnumerable)value!).Cast<object?>().ToList() : value;
     }
 }

@@ -1,6 +1,11 @@
 using ProtoRpc.Tool;
 
-return await ToolCommand.RunAsync(args, new ToolConsole(Console.In, Console.Out, Console.Error));
+return await ToolCommand.RunAsync(args, new ToolConsole(Console.In, Console.Out, Console.Error)
+{
+    IsOutputTerminal = !Console.IsOutputRedirected,
+    IsErrorTerminal =
+        !Console.IsErrorRedirected && Environment.GetEnvironmentVariable("NO_COLOR") is null or "",
+});
 
 // Else a generator of ASP.NET Core makes the class public, for tests of web applications.
 internal sealed partial class Program;

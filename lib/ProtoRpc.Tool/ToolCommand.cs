@@ -19,7 +19,8 @@ internal static class ToolCommand
             DemoVerb.Create(console),
             ListVerb.Create(console),
             DescribeVerb.Create(console),
-            InvokeVerb.Create(console),
+            CallVerb.Create(console),
+            ExportVerb.Create(console),
             ListenVerb.Create(console),
             PingVerb.Create(console),
             ProxyVerb.Create(console),
@@ -50,12 +51,12 @@ internal static class ToolCommand
         }
         catch (CallFailedException e)
         {
-            console.WriteError(e.Message);
+            ErrorOutput.Write(console, e);
             return ExitCode.OfCall(e.Code);
         }
         catch (RpcException e)
         {
-            console.WriteError(e.Message);
+            console.WriteError(FlagNames.Of(e));
             return e.ErrorId is RpcErrorIds.InvalidEndpoint or RpcErrorIds.EndpointNameNotFound
                 ? ExitCode.Usage
                 : ExitCode.Failed;
@@ -68,7 +69,7 @@ internal static class ToolCommand
         catch (OperationCanceledException)
         {
             console.WriteError("stopped.");
-            return ExitCode.Failed;
+            return ExitCode.Stopped;
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {

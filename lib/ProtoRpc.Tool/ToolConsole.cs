@@ -11,6 +11,22 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
 
     public TextWriter Error { get; } = error;
 
+    /// <summary>Opens standard input as bytes.</summary>
+    public Func<Stream> OpenInput { get; init; } = Console.OpenStandardInput;
+
+    /// <summary>Standard output as bytes.</summary>
+    public Stream OutputStream
+    {
+        get => field ??= Console.OpenStandardOutput();
+        init;
+    }
+
+    /// <summary>Whether a person reads what is written to standard output.</summary>
+    public bool IsOutputTerminal { get; init; }
+
+    /// <summary>Whether errors are written in colour.</summary>
+    public bool IsErrorTerminal { get; init; }
+
     /// <summary>Reads environment variables.</summary>
     public Func<string, string?> Variable { get; init; } = Environment.GetEnvironmentVariable;
 
@@ -27,6 +43,15 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
         {
             Output.WriteLine(text);
             Output.Flush();
+        }
+    }
+
+    /// <summary>Writes a line to standard error from any thread, whole.</summary>
+    public void WriteErrorLine(string text)
+    {
+        lock (_gate)
+        {
+            Error.WriteLine(text);
         }
     }
 

@@ -32,7 +32,8 @@ internal static class BenchVerb
 
         command.SetAction(async (parsed, cancellation) =>
         {
-            ToolTarget target = ToolTarget.Find(parsed.GetRequiredValue(endpoint), console);
+            ToolTarget target =
+                connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
             RpcSchema? given = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
             string name = target.FullNameOf(parsed.GetRequiredValue(methodName));
             RpcLoadOptions options = benchOptions.ToOptions(parsed, callOptions.Deadline(parsed));

@@ -1,11 +1,12 @@
 using System.CommandLine;
 using System.Net;
+using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Tool.Verbs;
 
 /// <summary>The options that say as whom a server is called, whom to trust, and which headers go with each
 /// call.</summary>
-internal sealed class ConnectOptions
+internal sealed partial class ConnectOptions
 {
     private readonly Option<bool> _tls = new("--tls")
     {
@@ -31,18 +32,19 @@ internal sealed class ConnectOptions
         HelpName = "FILE",
     };
 
-    private readonly Option<bool> _insecure = new("--insecure")
+    private readonly Option<bool> _insecure = new("--insecure", "-k")
     {
         Description = "Takes any certificate: others on the way can read and change everything.",
     };
 
-    private readonly Option<string?> _serverName = new("--servername")
+    private readonly Option<string?> _serverName = new("--servername", "--authority")
     {
-        Description = "The name that the server's certificate must have, instead of the endpoint's host.",
+        Description = "The name that the server is called by and that its certificate must have, instead of "
+            + "the endpoint's host.",
         HelpName = "NAME",
     };
 
-    private readonly Option<string?> _user = new("--user")
+    private readonly Option<string?> _user = new("--user", "-u")
     {
         Description = "The user to call as; env:VARIABLE as password reads it from the environment.",
         HelpName = "NAME:PASSWORD",
@@ -61,22 +63,55 @@ internal sealed class ConnectOptions
         HelpName = "self|ntlm|kerberos|negotiate",
     };
 
-    private readonly Option<string[]> _headers = new("--header", "-H")
+    private readonly Option<string?> _principal = new("--spn")
     {
-        Description = "A header of each call; under a name that ends in -bin, bytes as base64; may be "
-            + "repeated.",
-        HelpName = "NAME: VALUE",
+        Description = "The name of the service for Kerberos, as host/server.example.com.",
+        HelpName = "NAME",
     };
 
-    public ConnectOptions(Command command)
+    private readonly Option<bool> _plaintext = new("--plaintext")
+    {
+        Description = "Calls HOST:PORT without TLS: grpc:// instead of grpcs://.",
+    };
+
+    private readonly HeaderOptions _headers;
+
+    /// <param name="command">Gets the options.</param>
+    /// <param name="reflects">Whether the command asks servers for their schema.</param>
+    public ConnectOptions(Command command, bool reflects = false)
     {
         _authentication.AcceptOnlyFromAmong("self", "ntlm", "kerberos", "negotiate");
         Option[] all =
         [
-            _tls, _authorities, _certificate, _key, _insecure, _serverName, _user, _bearer, _authentication,
-            _headers,
+            _plaintext, _tls, _authorities, _certificate, _key, _insecure, _serverName, _user, _bearer,
+            _authentication, _principal,
         ];
         Array.ForEach(all, command.Add);
+        _headers = new HeaderOptions(command, reflects);
+    }
+
+    /// <summary>The headers that go with the call alone, or with reflection alone.</summary>
+    public HeaderOptions Headers => _headers;
+
+    /// <summary>Whether an argument is written as an endpoint, and not as a name.</summary>
+    public bool IsEndpoint(string text) => HostAndPort().IsMatch(text) || RpcEndpoint.TryParse(text, out _);
+
+    /// <summary>The server that an argument names: an endpoint, a registered name, or HOST:PORT as users of
+    /// other clients of gRPC write it.</summary>
+    /// <exception cref="UsageException">--plaintext for an endpoint that speaks TLS; a pattern that several
+    /// names match.</exception>
+    /// <exception cref="RpcException">It is neither, or the file of names cannot be read.</exception>
+    public ToolTarget FindTarget(ParseResult parsed, string text, ToolConsole console)
+    {
+        bool isPlain = parsed.GetValue(_plaintext);
+        ToolTarget target = HostAndPort().IsMatch(text)
+            ? ToolTarget.Find($"{(isPlain ? "grpc" : "grpcs")}://{text}", console)
+            : ToolTarget.Find(text, console);
+        return isPlain && target.Endpoint.IsTls
+            ? throw new UsageException(
+                $"--plaintext is for servers without TLS, and '{target.Endpoint}' is one with TLS. Leave out "
+                + "--plaintext, or write http:// or grpc://.")
+            : target;
     }
 
     /// <summary>Adds what these options and a registered name say to the options of a client.</summary>
@@ -95,7 +130,7 @@ internal sealed class ConnectOptions
             Security = SecurityOf(parsed, target, console),
             UseTls = useTls,
             Tls = TlsOf(parsed, target.Named),
-            Headers = HeadersOf(parsed),
+            Headers = _headers.OfAll(parsed, console),
             RetryCount = target.Named?.RetryCount ?? options.RetryCount,
         };
     }
@@ -134,6 +169,11 @@ internal sealed class ConnectOptions
         string? how = parsed.GetValue(_authentication);
         if (user is null && bearer is null && how is null)
         {
+            if (parsed.GetValue(_principal) is not null)
+            {
+                throw new UsageException("--spn is the service for --auth kerberos or negotiate. Give both.");
+            }
+
             return target.SecurityOf(console.Variable);
         }
 
@@ -161,7 +201,8 @@ internal sealed class ConnectOptions
             Mechanism = how is null or "self" ? RpcMechanism.Default
                 : Enum.Parse<RpcMechanism>(how, ignoreCase: true),
             ProtectionLevel = target.Named?.ProtectionLevel ?? RpcProtectionLevel.Privacy,
-            ServicePrincipalName = target.Named?.ServicePrincipalName,
+            ServicePrincipalName =
+                parsed.GetValue(_principal) ?? target.Named?.ServicePrincipalName,
         };
     }
 
@@ -190,43 +231,7 @@ internal sealed class ConnectOptions
         };
     }
 
-    private RpcMetadata HeadersOf(ParseResult parsed)
-    {
-        RpcMetadata headers = new();
-        foreach (string text in parsed.GetValue(_headers) ?? [])
-        {
-            int colon = text.IndexOf(':', StringComparison.Ordinal);
-            if (colon < 1)
-            {
-                throw new UsageException($"--header '{text}' has no name. Write 'NAME: VALUE'.");
-            }
-
-            Add(headers, text[..colon].Trim(), text[(colon + 1)..].Trim());
-        }
-
-        return headers;
-    }
-
-    private static void Add(RpcMetadata headers, string name, string value)
-    {
-        try
-        {
-            if (name.EndsWith("-bin", StringComparison.OrdinalIgnoreCase))
-            {
-                headers.Add(name, Convert.FromBase64String(value));
-            }
-            else
-            {
-                headers.Add(name, value);
-            }
-        }
-        catch (RpcException e)
-        {
-            throw new UsageException(e.Message);
-        }
-        catch (FormatException)
-        {
-            throw new UsageException($"The value of --header '{name}' is not base64, as its name says.");
-        }
-    }
+    // A name of the registry has no colon.
+    [GeneratedRegex(@"^([\w.-]+|\[[0-9A-Fa-f:.%]+\]):\d{1,5}$")]
+    private static partial Regex HostAndPort();
 }

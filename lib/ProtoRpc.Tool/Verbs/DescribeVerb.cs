@@ -5,80 +5,67 @@ namespace ProtoRpc.Tool.Verbs;
 /// <summary><c>protorpc describe</c>: a service, method, message or enum as text like a .proto.</summary>
 internal static class DescribeVerb
 {
+    // A template has every field, those with their defaults as well.
+    private static readonly FormatOptions Filled = new() { Indented = true, IncludeDefaults = true };
+
+    private static readonly MessageMapper Mapper = new();
+
     public static Command Create(ToolConsole console)
     {
-        Argument<string[]> names = new("NAME")
+        Command command = new("describe", "Describes a service, method, message or enum.");
+        Option<bool> template = new("--template", "--msg-template")
         {
-            Description = "A service, method, message or enum, by full or bare name; none for whole files.",
+            Description = "Writes a JSON message to fill in: of each message that is named, or of the "
+                + "request of each method.",
         };
-        Command command = new("describe", "Describes a service, method, message or enum.") { names };
-        SchemaOptions schemaOptions = new(command);
+        command.Add(template);
+        SymbolArguments arguments = new(command);
 
-        command.SetAction(parsed =>
+        command.SetAction(async (parsed, cancellation) =>
         {
-            RpcSchema schema = schemaOptions.Load(parsed);
-            string[] asked = parsed.GetValue(names) ?? [];
-            IEnumerable<string> texts = asked.Length > 0
-                ? asked.Select(name => Describe(schema, name))
+            (RpcSchema schema, string[] names) = await arguments.ReadAsync(parsed, console, cancellation);
+            IEnumerable<string> texts = parsed.GetValue(template) ? Templates(schema, names)
+                : names.Length > 0 ? names.Select(name => Describe(SchemaSymbols.Find(schema, name)))
                 : schema.RootFiles.Select(schema.ToProtoText);
-            console.WriteLine(string.Join("\n\n", texts.Select(text => text.TrimEnd())));
+            console.WriteLine(
+                TerminalText.Neutralize(string.Join("\n\n", texts.Select(text => text.TrimEnd()))));
             return ExitCode.Success;
         });
         return command;
     }
 
-    // What a name may be is tried in turn; where it is nothing,
-    // the message of the lookup names the nearest ones.
-    private static string Describe(RpcSchema schema, string name)
-    {
-        if (name.Contains('/'))
+    private static IEnumerable<string> Templates(RpcSchema schema, string[] names) => names.Length == 0
+        ? throw new UsageException("--template needs the name of a message or a method.")
+        : names.Select(name => Template(name, SchemaSymbols.Find(schema, name) switch
         {
-            return TextOf(schema.GetMethod(name));
-        }
+            RpcMessageInfo message => message,
+            RpcMethodInfo method => method.RequestType,
+            _ => null,
+        }));
 
-        return Find(() => TextOf(schema.GetService(name)))
-            ?? Find(() => TextOf(schema.GetMessage(name)))
-            ?? EnumNamed(schema, name)
-            ?? Find(() => TextOf(schema.GetMethod(name)))
-            ?? throw new RpcException(
-                RpcStatusCode.NotFound,
-                $"The schema has no service, method, message or enum '{name}'; "
-                + "'protorpc describe' without a name shows what it has.");
-    }
+    private static string Template(string name, RpcMessageInfo? type) => type is null
+        ? throw new UsageException($"--template is for messages and methods, and '{name}' is neither.")
+        : MessageFormats.Json.ToText(Mapper.ToMessage(type, Mapper.Template(type)), Filled);
 
-    private static string? EnumNamed(RpcSchema schema, string name)
+    private static string Describe(object element) => element switch
     {
-        RpcEnumInfo[] found = [.. schema.Enums.Where(e => e.FullName == name)];
-        found = found.Length > 0 ? found : [.. schema.Enums.Where(e => e.Name == name)];
-        return found.Length == 1 ? TextOf(found[0]) : null;
-    }
-
-    private static string TextOf(RpcServiceInfo service) =>
-        Headed($"{service.FullName}, interface id {service.InterfaceId}", service.ToProtoText());
+        RpcServiceInfo service =>
+            Headed($"{service.FullName}, interface id {service.InterfaceId}", service.ToProtoText()),
+        RpcMethodInfo method => Describe(method),
+        RpcMessageInfo message => Describe(message),
+        RpcEnumInfo type =>
+            Headed($"{type.FullName}{(type.IsClosed ? ", closed" : "")}", type.ToProtoText()),
+        _ => "",
+    };
 
     // The method, then what goes each way.
-    private static string TextOf(RpcMethodInfo method) => string.Join(
+    private static string Describe(RpcMethodInfo method) => string.Join(
         "\n",
-        new[] { method.RequestType, method.ReplyType }.DistinctBy(type => type.FullName).Select(TextOf)
+        new[] { method.RequestType, method.ReplyType }.DistinctBy(type => type.FullName).Select(Describe)
             .Prepend(Headed(method.FullName, method.ToProtoText())));
 
-    private static string TextOf(RpcMessageInfo message) => Headed(message.FullName, message.ToProtoText());
-
-    private static string TextOf(RpcEnumInfo type) =>
-        Headed($"{type.FullName}{(type.IsClosed ? ", closed" : "")}", type.ToProtoText());
+    private static string Describe(RpcMessageInfo message) => Headed(message.FullName, message.ToProtoText());
 
     // A blank line after the name keeps it from being a part of the element's own comment.
     private static string Headed(string name, string text) => $"// {name}\n\n{text}";
-
-    private static string? Find(Func<string> look)
-    {
-        try
-        {
-            return look();
-        }
-        catch (RpcException e) when (e.Code == RpcStatusCode.NotFound)
-        {
-            return null;
-        }
-    }
 }

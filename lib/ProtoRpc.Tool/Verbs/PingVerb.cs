@@ -14,31 +14,49 @@ internal static class PingVerb
         };
         Option<string?> service = new("--service")
         {
-            Description = "The service to bind to, where the schema has several.",
+            Description = "The service that the server must have.",
             HelpName = "NAME",
         };
         Command command = new("ping", "Asks a server whether it is there.") { endpoint, service };
+        WatchOptions watch = new(command);
         SchemaOptions schemaOptions = new(command, required: false);
         CallOptions callOptions = new(command);
         ConnectOptions connectOptions = new(command);
 
         command.SetAction((parsed, cancellation) =>
         {
-            ToolTarget target = ToolTarget.Find(parsed.GetRequiredValue(endpoint), console);
+            ToolTarget target =
+                connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
             RpcSchema? schema = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
             RpcClientOptions options = connectOptions.Apply(
                 parsed, target, callOptions.ClientOptions(parsed, parsed.GetValue(service)), console);
-
-            RpcPingResult result = CallFailedException.Guard(() =>
+            RpcPingOptions ping = new()
             {
-                using RpcClient client = RpcClient.Connect(target.Endpoint, schema, options, cancellation);
-                return client.Ping(new() { Timeout = callOptions.Deadline(parsed) }, cancellation);
-            });
-            console.WriteLine(Describe(result));
-            return Task.FromResult(ExitCode.Success);
+                Timeout = callOptions.Deadline(parsed),
+                // Without a schema, a service has no interface to bind to: the server is asked by its name.
+                Service = schema is null ? options.Service : null,
+            };
+            options = schema is null ? options with { Service = null } : options;
+
+            return watch.RunAsync(
+                parsed,
+                async token => Describe(await PingAsync(target.Endpoint, schema, options, ping, token)),
+                console,
+                cancellation);
         });
         return command;
     }
+
+    private static Task<RpcPingResult> PingAsync(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, RpcPingOptions ping,
+        CancellationToken cancellation) => CallFailedException.GuardAsync(
+        async () =>
+        {
+            await using RpcClient client =
+                await RpcClient.ConnectAsync(endpoint, schema, options, cancellation);
+            return await client.PingAsync(ping, cancellation);
+        },
+        cancellation);
 
     private static string Describe(RpcPingResult result)
     {
@@ -47,6 +65,11 @@ internal static class PingVerb
         if (result.Product.Length > 0)
         {
             text += $"; {result.Product} {result.Version}".TrimEnd();
+        }
+
+        if (result.Health.Length > 0)
+        {
+            text += $"; health {result.Health}";
         }
 
         if (result.Services.Count > 0)

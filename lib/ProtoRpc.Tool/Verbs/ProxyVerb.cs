@@ -51,7 +51,7 @@ internal static class ProxyVerb
 
             RpcEndpoint[] listening =
                 [.. given[..^1].Select(text => ToolTarget.Find(text, console).Endpoint)];
-            ToolTarget target = ToolTarget.Find(given[^1], console);
+            ToolTarget target = connectOptions.FindTarget(parsed, given[^1], console);
             string[] names = parsed.GetValue(services) ?? [];
             RpcGatewayOptions options = new()
             {

@@ -11,7 +11,6 @@ internal sealed class SchemaOptions
             "A .proto file, a descriptor set (.pb, .protoset, .desc), a folder, the http:// address "
             + "of a file, or an endpoint that offers reflection, as grpc://host:50051; may be repeated.",
         HelpName = "SOURCE",
-        AllowMultipleArgumentsPerToken = true,
     };
 
     private readonly Option<string[]> _importPath = new("--import-path", "-I")
@@ -26,6 +25,9 @@ internal sealed class SchemaOptions
         command.Add(_schema);
         command.Add(_importPath);
     }
+
+    /// <summary>Whether a schema is given.</summary>
+    public bool IsGiven(ParseResult parsed) => parsed.GetValue(_schema) is { Length: > 0 };
 
     /// <summary>The schema, or null where none was asked for.</summary>
     public RpcSchema? LoadIfGiven(ParseResult parsed)

@@ -1,7 +1,6 @@
 using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
-using System.Text;
 using ProtoRpc.Tool;
 
 namespace ProtoRpc.Http.Tests.Tool;
@@ -89,31 +88,4 @@ internal sealed class ToolProcess : IAsyncDisposable
         {
             Variable = name => environment?.GetValueOrDefault(name),
         };
-
-    /// <summary>A writer that is read while it is written to.</summary>
-    private sealed class LockedWriter : TextWriter
-    {
-        private readonly StringBuilder _text = new();
-
-        public override Encoding Encoding => Encoding.UTF8;
-
-        public string Text
-        {
-            get
-            {
-                lock (_text)
-                {
-                    return _text.ToString();
-                }
-            }
-        }
-
-        public override void Write(char value)
-        {
-            lock (_text)
-            {
-                _text.Append(value);
-            }
-        }
-    }
 }

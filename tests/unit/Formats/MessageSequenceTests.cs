@@ -61,7 +61,8 @@ public sealed class MessageSequenceTests
     {
         Assert.Equal(
             ["a", "", "b"],
-            await ReadAsync($"{Field}: \"a\"\n\u001E\n\u001E{Field}: \"b\"\n\u001E \n", MessageFormats.Text, 3));
+            await ReadAsync(
+                $"{Field}: \"a\"\n\u001E\n\u001E{Field}: \"b\"\n\u001E \n", MessageFormats.Text, 3));
         RpcException error = await Assert.ThrowsAsync<RpcException>(
             () => ReadAsync($"{Field}: \"a\"\n\u001E\n  ?", MessageFormats.Text, 3));
         Assert.Contains("line 3, column 3", error.Message, StringComparison.Ordinal);
@@ -73,7 +74,8 @@ public sealed class MessageSequenceTests
         Assert.Equal(
             ["a", "b"],
             await ReadAsync(
-                $"\uFEFF<r><{Field}>a</{Field}></r>\u001E<r><{Field}>b</{Field}></r>", MessageFormats.Xml, 1));
+                $"\uFEFF<r><{Field}>a</{Field}></r>\u001E<r><{Field}>b</{Field}></r>",
+                MessageFormats.Xml, 1));
     }
 
     [Theory]

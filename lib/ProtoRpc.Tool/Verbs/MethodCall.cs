@@ -1,0 +1,145 @@
+using System.Runtime.ExceptionServices;
+
+namespace ProtoRpc.Tool.Verbs;
+
+/// <summary>One call of <c>protorpc call</c>.</summary>
+internal sealed class MethodCall(
+    ServerSession session, RpcMethodInfo method, RpcMetadata headers, ReplyOutput output, CallReport report)
+{
+    private readonly RpcResponseInfo _response = new();
+
+    // Why a request cannot be read.
+    private ExceptionDispatchInfo? _broken;
+
+    /// <summary>Makes the call, and writes its replies as they come.</summary>
+    /// <exception cref="RpcException">A request cannot be read.</exception>
+    /// <exception cref="CallFailedException">The call failed.</exception>
+    /// <exception cref="OperationCanceledException">The user stopped it.</exception>
+    public async Task RunAsync(IAsyncEnumerable<DynamicMessage> requests, CancellationToken cancellation)
+    {
+        // One request is read before there is a connection: it may be wrong.
+        DynamicMessage? only = method.IsClientStreaming ? null : await OnlyAsync(requests, cancellation);
+        RpcClient client = await session.ConnectAsync(method.Service.FullName, cancellation);
+        RpcCallOptions options = new()
+        {
+            Deadline = session.Deadline,
+            Timeout = session.Deadline is null ? null : Timeout.InfiniteTimeSpan,
+            Headers = headers,
+            Response = _response,
+        };
+        report.Begin(session, method, headers);
+        try
+        {
+            if (method.IsUnary)
+            {
+                report.Sent();
+                Show(await client.InvokeAsync(method, only!, options, cancellation));
+            }
+            else
+            {
+                await StreamAsync(client, options, only is null ? requests : One(only), cancellation);
+            }
+        }
+        catch (RpcException e) when (_broken is null)
+        {
+            report.End(session, _response);
+            cancellation.ThrowIfCancellationRequested();
+            throw new CallFailedException(e);
+        }
+
+        report.End(session, _response);
+    }
+
+    private async Task StreamAsync(
+        RpcClient client, RpcCallOptions options, IAsyncEnumerable<DynamicMessage> requests,
+        CancellationToken cancellation)
+    {
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        await using RpcStreamingCall call = await client.OpenAsync(method, options, end.Token);
+        Task sending = SendAsync(call, requests, end);
+        try
+        {
+            while (await call.ReadAsync(end.Token))
+            {
+                Show(call.Current);
+            }
+        }
+        catch (Exception e) when (e is RpcException or OperationCanceledException)
+        {
+            cancellation.ThrowIfCancellationRequested();
+            _broken?.Throw();
+            throw;
+        }
+        finally
+        {
+            // The server may end the call while there is more to send.
+            await end.CancelAsync();
+            await sending;
+        }
+    }
+
+    private async Task SendAsync(
+        RpcStreamingCall call, IAsyncEnumerable<DynamicMessage> requests, CancellationTokenSource end)
+    {
+        try
+        {
+            await using IAsyncEnumerator<DynamicMessage> next = requests.GetAsyncEnumerator(end.Token);
+            while (await HasNextAsync(next, end))
+            {
+                if (!await call.SendAsync(next.Current, cancellationToken: end.Token))
+                {
+                    return;
+                }
+
+                report.Sent();
+            }
+
+            await call.CompleteAsync(end.Token);
+        }
+        catch (Exception e) when (e is RpcException or OperationCanceledException)
+        {
+            // Whoever reads the replies is told how the call ended.
+        }
+    }
+
+    // A request that cannot be read ends the call.
+    private async Task<bool> HasNextAsync(
+        IAsyncEnumerator<DynamicMessage> requests, CancellationTokenSource end)
+    {
+        try
+        {
+            return await requests.MoveNextAsync();
+        }
+        catch (Exception e) when (!end.IsCancellationRequested)
+        {
+            _broken = ExceptionDispatchInfo.Capture(e);
+            await end.CancelAsync();
+            throw new OperationCanceledException(end.Token);
+        }
+    }
+
+    private void Show(DynamicMessage reply)
+    {
+        report.Received(_response);
+        output.Write(reply);
+    }
+
+    private async Task<DynamicMessage> OnlyAsync(
+        IAsyncEnumerable<DynamicMessage> requests, CancellationToken cancellation)
+    {
+        DynamicMessage? only = null;
+        await foreach (DynamicMessage request in requests.WithCancellation(cancellation))
+        {
+            only = only is null
+                ? request
+                : throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"{method.FullName} takes one request, and --data has more than one.");
+        }
+
+        return only ?? new DynamicMessage(method.RequestType);
+    }
+
+    private static IAsyncEnumerable<DynamicMessage> One(DynamicMessage message) =>
+        new[] { message }.ToAsyncEnumerable();
+}

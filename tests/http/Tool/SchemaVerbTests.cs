@@ -1,0 +1,139 @@
+namespace ProtoRpc.Http.Tests.Tool;
+
+/// <summary><c>protorpc list</c>, <c>describe</c> and <c>export</c> of servers.</summary>
+public sealed class SchemaVerbTests : IDisposable
+{
+    private static readonly string Proto = Path.Combine(AppContext.BaseDirectory, "protos", "streams.proto");
+
+    private readonly WordsServer _server = new(further: ["http://127.0.0.1:0/", "tcp://127.0.0.1:0"]);
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-");
+
+    private string Grpc => _server.Endpoint.ToString();
+
+    private string Http => _server.Server.Endpoints[1].ToString();
+
+    private string Native => _server.Server.Endpoints[2].ToString();
+
+    public void Dispose()
+    {
+        _server.Dispose();
+        _folder.Delete(recursive: true);
+    }
+
+    [Fact]
+    public async Task List_shows_what_a_server_tells_by_reflection()
+    {
+        ClientRun all = await ClientRun.RunAsync(["list", Grpc]);
+        ClientRun names = await ClientRun.RunAsync(["list", Grpc, "--names"]);
+        ClientRun methods = await ClientRun.RunAsync(["list", Grpc, "streams.Words", "--names"]);
+
+        Assert.Contains(
+            "streams.Words\n  rpc Say (streams.Text) returns (streams.Text);\n", all.Output,
+            StringComparison.Ordinal);
+        Assert.Contains("streams.Words", names.Output.Split('\n'));
+        Assert.DoesNotContain("  rpc ", names.Output, StringComparison.Ordinal);
+        Assert.Equal(
+            "streams.Words/Say\nstreams.Words/Split\nstreams.Words/Join\nstreams.Words/Chat\n",
+            methods.Output);
+    }
+
+    [Fact]
+    public async Task List_shows_the_services_of_servers_without_reflection()
+    {
+        foreach (string endpoint in new[] { Http, Native })
+        {
+            ClientRun names = await ClientRun.RunAsync(["list", endpoint]);
+            ClientRun methods = await ClientRun.RunAsync(["list", endpoint, "streams.Words"]);
+            ClientRun given = await ClientRun.RunAsync(
+                ["list", endpoint, "streams.Words", "--schema", Proto, "--names"]);
+
+            Assert.Equal(("", "streams.Words\n", 0), (names.Error, names.Output, names.Code));
+            Assert.Equal(2, methods.Code);
+            Assert.Contains("--schema", methods.Error, StringComparison.Ordinal);
+            Assert.StartsWith("streams.Words/Say\n", given.Output, StringComparison.Ordinal);
+        }
+    }
+
+    [Theory]
+    [InlineData("streams.Words", "service Words {")]
+    [InlineData("streams.Words.Chat", "rpc Chat (stream Text) returns (stream Text);")]
+    [InlineData(".streams.Text", "string text = 1;")]
+    public async Task Describe_shows_elements_of_a_server(string symbol, string line)
+    {
+        ClientRun run = await ClientRun.RunAsync(["describe", Grpc, symbol]);
+
+        Assert.Contains(line, run.Output.Split('\n').Select(text => text.Trim()));
+    }
+
+    [Fact]
+    public async Task A_template_is_a_request_that_can_be_sent()
+    {
+        ClientRun template = await ClientRun.RunAsync(["describe", Grpc, "Words/Say", "--template"]);
+        ClientRun call =
+            await ClientRun.RunAsync(["call", Grpc, "Words/Say", "-d", "@"], template.Output);
+        ClientRun service = await ClientRun.RunAsync(["describe", Grpc, "Words", "--template"]);
+
+        Assert.Equal("{\n  \"text\": \"\",\n  \"payload\": \"\"\n}\n", template.Output);
+        Assert.Equal(("", 0), (call.Error, call.Code));
+        Assert.Equal(2, service.Code);
+    }
+
+    [Fact]
+    public async Task Export_writes_files_that_are_a_schema()
+    {
+        string set = Path.Combine(_folder.FullName, "new", "words.protoset");
+        string folder = Path.Combine(_folder.FullName, "protos");
+
+        ClientRun ofSet = await ClientRun.RunAsync(["export", Grpc, "-o", set]);
+        ClientRun ofFolder = await ClientRun.RunAsync(["export", Grpc, "streams.Words", "-o", folder]);
+        ClientRun again = await ClientRun.RunAsync(["export", Grpc, "-o", set]);
+        ClientRun forced = await ClientRun.RunAsync(["export", Grpc, "-o", set, "--force"]);
+        ClientRun misnamed = await ClientRun.RunAsync(["export", Grpc, "-o", "x.proto"]);
+
+        Assert.Equal((0, $"{set}\n"), (ofSet.Code, ofSet.Output));
+        Assert.Equal(0, ofFolder.Code);
+        foreach (string source in new[] { set, folder })
+        {
+            ClientRun listed = await ClientRun.RunAsync(["list", "--schema", source, "streams.Words"]);
+            Assert.Contains("rpc Chat (stream", listed.Output, StringComparison.Ordinal);
+        }
+
+        Assert.Equal((1, 0, 2), (again.Code, forced.Code, misnamed.Code));
+        Assert.Contains("--force", again.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Symbols_without_an_endpoint_are_looked_up_in_the_schema()
+    {
+        ClientRun symbol = await ClientRun.RunAsync(["describe", "--schema", Proto, "streams.Text"]);
+        ClientRun neither = await ClientRun.RunAsync(["list"]);
+        ClientRun native = await ClientRun.RunAsync(["describe", Native]);
+
+        Assert.Contains("message Text {", symbol.Output, StringComparison.Ordinal);
+        Assert.Equal((2, 2), (neither.Code, native.Code));
+        Assert.Contains("--schema", neither.Error, StringComparison.Ordinal);
+        Assert.Contains("--schema", native.Error, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("--plaintext is for servers without TLS", "grpcs://127.0.0.1:1", "--plaintext")]
+    [InlineData("means nothing to 'grpc://127.0.0.1:1'", "127.0.0.1:1", "--plaintext", "--insecure")]
+    public async Task Plaintext_and_TLS_exclude_each_other(string text, params string[] arguments)
+    {
+        ClientRun run = await ClientRun.RunAsync(["list", .. arguments]);
+
+        Assert.Equal(2, run.Code);
+        Assert.Contains(text, run.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task An_address_without_plaintext_is_called_over_TLS_and_the_error_says_so()
+    {
+        string address = $"127.0.0.1:{_server.Endpoint.Port}";
+
+        ClientRun run = await ClientRun.RunAsync(["list", address]);
+
+        Assert.Equal(64 + (int)RpcStatusCode.Unavailable, run.Code);
+        Assert.Contains("without TLS", run.Error, StringComparison.Ordinal);
+    }
+}

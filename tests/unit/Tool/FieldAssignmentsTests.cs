@@ -1,0 +1,38 @@
+using ProtoRpc.Tool;
+
+namespace ProtoRpc.Tests.Tool;
+
+public static class FieldAssignmentsTests
+{
+    private static readonly RpcMessageInfo Type = RpcSchema.FromDescriptors(
+        Google.Protobuf.WellKnownTypes.Api.Descriptor.File).GetMessage("google.protobuf.Api");
+
+    [Theory]
+    [InlineData("""{"name":"a","version":"{x"}""", "name=a", "version={x")]
+    [InlineData("""{"methods":[{"name":"m","requestStreaming":true}]}""",
+        "methods={\"name\":\"m\",\"requestStreaming\":true}")]
+    [InlineData("""{"methods":[{"name":"m"},{"name":"n"}],"syntax":"SYNTAX_PROTO3"}""",
+        "methods=[{\"name\":\"m\"},{\"name\":\"n\"}]", "syntax=SYNTAX_PROTO3")]
+    [InlineData("""{"methods":[{"name":"m"},{"name":"n"}]}""",
+        "methods={\"name\":\"m\"}", "methods={\"name\":\"n\"}")]
+    [InlineData("""{"sourceContext":{"fileName":"f"}}""", "source_context={\"fileName\":\"f\"}")]
+    [InlineData("""{"sourceContext":{"fileName":"f"}}""", "source_context.file_name=f")]
+    public static void A_value_is_text_or_JSON_of_its_field(string expected, params string[] assignments) =>
+        Assert.Equal(expected, MessageFormats.Json.ToText(
+            new MessageMapper().ToMessage(Type, FieldAssignments.Read(Type, assignments))));
+
+    [Theory]
+    [InlineData("methods={\"nope\":1}", "--set methods: ", "no field 'nope'", "line 1, column")]
+    [InlineData("methods={\"name\":", "--set methods: ", "not JSON", "line 1, column")]
+    [InlineData("methods=[{}{}]", "--set methods: ", "not JSON", "line 1, column 4")]
+    [InlineData("name", "FIELD=VALUE")]
+    [InlineData("=x", "FIELD=VALUE")]
+    public static void A_value_that_does_not_fit_is_told_with_its_option(
+        string assignment, params string[] parts)
+    {
+        UsageException error =
+            Assert.Throws<UsageException>(() => FieldAssignments.Read(Type, [assignment]));
+
+        Assert.All(parts, part => Assert.Contains(part, error.Message, StringComparison.Ordinal));
+    }
+}

@@ -1,0 +1,40 @@
+using System.Text.RegularExpressions;
+using ProtoRpc.Tool;
+
+namespace ProtoRpc.Tests.Tool;
+
+public static partial class FlagNamesTests
+{
+    [Fact]
+    public static void Every_parameter_that_a_text_of_the_core_names_has_an_option()
+    {
+        string[] folders = ["ProtoRpc", "ProtoRpc.Shared", "ProtoRpc.Hosting"];
+        IEnumerable<string> named = folders
+            .SelectMany(folder => Directory.EnumerateFiles(
+                Path.Combine(Repository.Root, "lib", folder), "*.cs", SearchOption.AllDirectories))
+            .SelectMany(File.ReadLines)
+            .Where(line => !line.TrimStart().StartsWith("//", StringComparison.Ordinal))
+            .SelectMany(line => Text().Matches(line).SelectMany(text => Parameter().Matches(text.Value)))
+            .Select(match => match.Value).Where(name => name != "-Infinity").Distinct();
+
+        Assert.Empty(named.Except(FlagNames.Table.Keys));
+    }
+
+    [Fact]
+    public static void Texts_name_options_unless_a_server_wrote_them()
+    {
+        const string Text = "Give its authority (-CACertificate), a schema as -Schema, or x-Schema.";
+
+        Assert.Equal(
+            "Give its authority (--cacert), a schema as --schema, or x-Schema.",
+            FlagNames.Of(new RpcException(RpcStatusCode.Unavailable, Text, null, isByProtoRpc: true)));
+        Assert.Equal(
+            Text, FlagNames.Of(new RpcException(RpcStatusCode.Unavailable, Text, null, isByProtoRpc: false)));
+    }
+
+    [GeneratedRegex("\"(\\\\.|[^\"\\\\])*\"")]
+    private static partial Regex Text();
+
+    [GeneratedRegex(@"(?<![\w-])-[A-Z][a-z]\w+")]
+    private static partial Regex Parameter();
+}
