@@ -22,6 +22,7 @@ internal static class ToolCommand
             CallVerb.Create(console),
             ExportVerb.Create(console),
             ListenVerb.Create(console),
+            MockVerb.Create(console),
             PingVerb.Create(console),
             ProxyVerb.Create(console),
         };

@@ -1,9 +1,9 @@
 using System.CommandLine;
-using Google.Protobuf;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary><c>protorpc listen</c>: serves a service with canned replies and prints who calls what.</summary>
+/// <summary><c>protorpc listen</c>: serves services with replies, templates or programs, and prints who calls
+/// what.</summary>
 internal static class ListenVerb
 {
     public static Command Create(ToolConsole console)
@@ -14,29 +14,22 @@ internal static class ListenVerb
                 + "free one. A registered name means its endpoint.",
             Arity = ArgumentArity.OneOrMore,
         };
-        Option<string?> service = new("--service")
+        Option<string[]> services = new("--service")
         {
-            Description = "The service to serve, where the schema has several.",
+            Description = "A service to serve; may be repeated. All of the schema where none is given.",
             HelpName = "NAME",
-        };
-        Option<string?> reply = new("--reply")
-        {
-            Description = "The reply to every call, as JSON text, @FILE, or - for standard input.",
-            HelpName = "JSON",
-        };
-        Option<bool> echo = new("--echo")
-        {
-            Description = "Replies with the request's fields that the reply has too, by name and type.",
         };
         Option<Guid?> interfaceId = new("--interface-id")
         {
             Description = "The interface id on native endpoints, where it is not the service's own.",
             HelpName = "GUID",
         };
-        Command command = new("listen", "Serves a service, prints who calls what, and stops with Ctrl+C.")
+        Command command = new("listen", "Serves services, prints who calls what, and stops with Ctrl+C.")
         {
-            endpoints, service, reply, echo, interfaceId,
+            endpoints, services, interfaceId,
         };
+        AnswerOptions answers = new(command);
+        ServingOptions servingOptions = new(command);
         SchemaOptions schemaOptions = new(command);
         ListenOptions listenOptions = new(command);
 
@@ -48,42 +41,49 @@ internal static class ListenVerb
                     .Select(text => ToolTarget.Find(text, console).Endpoint),
             ];
             RpcSchema schema = schemaOptions.Load(parsed);
+            RpcServiceInfo[] served = Served(schema, parsed.GetValue(services) ?? []);
+            if (served.Length > 1 && parsed.GetValue(interfaceId) is not null)
+            {
+                throw new UsageException(
+                    $"--interface-id is for one service, and {served.Length} are served. Give --service.");
+            }
+
             using RpcCallRecorder? recorder = listenOptions.OpenRecorder(parsed, console);
-            await using RpcServer server = RpcServer.Create(
-                schema, parsed.GetValue(service),
-                listenOptions.ServerOptions(parsed, listening, recorder, console),
-                parsed.GetValue(interfaceId));
-            ListenOptions.WarnOfMasks(recorder, server, console);
-            RpcServiceInfo served = server.Services[0].Key;
-            ICannedReply replies =
-                Replies(served, parsed.GetValue(reply), parsed.GetValue(echo), console.Input);
-            server.HandleAll(
-                (context, request) => Handle(console, replies, context, (DynamicMessage)request));
-            Array.ForEach(listening, endpoint => server.AddEndpoint(endpoint));
-            await ServingRun.RunAsync(
-                server, _ => $"Serving {served.FullName}.", console, cancellation);
-            return ExitCode.Success;
+            RpcServerOptions options =
+                listenOptions.ServerOptions(parsed, listening, recorder, console);
+            servingOptions.Apply(parsed, options, () => served, console);
+            List<IAsyncDisposable> held = [];
+            try
+            {
+                await using RpcServer server = RpcServer.Create(
+                    schema, served[0].FullName, options, parsed.GetValue(interfaceId));
+                Array.ForEach(served[1..], service => server.AddService(service));
+                ListenOptions.WarnOfMasks(recorder, server, console);
+                answers.Apply(parsed, server, console, held);
+                Array.ForEach(listening, endpoint => server.AddEndpoint(endpoint));
+                await ServingRun.RunAsync(
+                    server, _ => $"Serving {string.Join(", ", served.Select(one => one.FullName))}.",
+                    console, cancellation);
+                return ExitCode.Success;
+            }
+            finally
+            {
+                foreach (IAsyncDisposable one in held)
+                {
+                    await one.DisposeAsync();
+                }
+            }
         });
         return command;
     }
 
-    private static ICannedReply Replies(RpcServiceInfo service, string? json, bool echo, TextReader input) =>
-        (json, echo) switch
-        {
-            (not null, true) => throw new UsageException("Give --reply or --echo, not both."),
-            (not null, false) =>
-                new FixedReply(service, JsonText.Read(JsonText.Source(json, input), "--reply")),
-            (null, true) => new EchoReply(),
-            (null, false) => new FixedReply(service, value: null),
-        };
-
-    private static ValueTask<IMessage> Handle(
-        ToolConsole console, ICannedReply replies, RpcServerCallContext context, DynamicMessage request)
+    private static RpcServiceInfo[] Served(RpcSchema schema, string[] names)
     {
-        string who = context.User.Name is { Length: > 0 } name ? name : "anonymous";
-        string from = context.ClientAddress.Length > 0 ? $" from {context.ClientAddress}" : "";
-        string text = JsonText.Write(new MessageMapper().ToObject(request), indented: false);
-        console.WriteLine($"{who}{from} calls {context.Method.FullName} on {context.Endpoint}: {text}");
-        return new ValueTask<IMessage>(replies.To(context.Method, request));
+        RpcServiceInfo[] served = names.Length == 0
+            ? [.. schema.Services]
+            : [.. names.Select(schema.GetService).Distinct()];
+        return served.Length > 0
+            ? served
+            : throw new RpcException(RpcStatusCode.NotFound, "The schema declares no service.");
     }
 }

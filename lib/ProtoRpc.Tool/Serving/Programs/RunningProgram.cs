@@ -1,0 +1,181 @@
+using System.ComponentModel;
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+using System.Text;
+
+namespace ProtoRpc.Tool.Serving.Programs;
+
+/// <summary>A program that runs, in a process group of its own, with pipes to its three streams.</summary>
+internal sealed class RunningProgram : IDisposable
+{
+    private const int MaxErrorBytes = 2048;
+    private const int Kill = 9;
+
+    // What systemd gave the tool is not for its children.
+    private static readonly string[] OwnVariables =
+        ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"];
+
+    // Makes a session, and so a process group, and becomes the program; of util-linux and busybox.
+    private static readonly string? SetSession = OperatingSystem.IsWindows()
+        ? null
+        : HandlerProgram.FindOnPath("setsid", Environment.GetEnvironmentVariable);
+
+    // A program that leaves others behind, which hold its streams open, ends its call all the same.
+    private static readonly TimeSpan LastOutput = TimeSpan.FromSeconds(1);
+
+    private readonly Process _process;
+    private readonly Task<string> _error;
+    private int _isKilled;
+
+    private RunningProgram(Process process)
+    {
+        _process = process;
+        Ended = WaitAsync();
+        _error = ReadErrorAsync(process.StandardError.BaseStream);
+    }
+
+    /// <summary>What the program reads.</summary>
+    public Stream Input => _process.StandardInput.BaseStream;
+
+    /// <summary>What the program writes.</summary>
+    public Stream Output => _process.StandardOutput.BaseStream;
+
+    /// <summary>Ends with the exit code: 128 and the number of a signal that ended it.</summary>
+    public Task<int> Ended { get; }
+
+    /// <summary>Starts a program.</summary>
+    /// <exception cref="RpcException">Internal: it cannot be started, and why.</exception>
+    public static RunningProgram Start(
+        HandlerProgram program, IEnumerable<KeyValuePair<string, string>> environment)
+    {
+        ProcessStartInfo start = SetSession is null
+            ? new(program.Path, program.Arguments)
+            : new(SetSession, [program.Path, .. program.Arguments]);
+        start.RedirectStandardInput = start.RedirectStandardOutput = start.RedirectStandardError = true;
+        Array.ForEach(OwnVariables, name => start.Environment.Remove(name));
+        foreach ((string name, string value) in environment)
+        {
+            start.Environment[name] = value;
+        }
+
+        Process process = new() { StartInfo = start, EnableRaisingEvents = true };
+        try
+        {
+            process.Start();
+            return new RunningProgram(process);
+        }
+        catch (Exception e) when (e is Win32Exception or IOException)
+        {
+            process.Dispose();
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The handler program {program.Name} cannot be started: {e.Message}",
+                e);
+        }
+    }
+
+    /// <summary>The end of what it wrote to its standard error, up to 2 KiB; complete when it has
+    /// ended.</summary>
+    public async Task<string> ReadErrorAsync()
+    {
+        await Task.WhenAny(_error, Task.Delay(LastOutput));
+        return _error.IsCompletedSuccessfully ? await _error : "";
+    }
+
+    /// <summary>Waits for what a task reads of the output: when the program has ended, not for
+    /// long.</summary>
+    /// <exception cref="RpcException">Internal: another program holds the output open.</exception>
+    public async Task<T> OfOutputAsync<T>(Task<T> reading, CancellationToken cancellation)
+    {
+        await Task.WhenAny(reading, Ended).WaitAsync(cancellation);
+        if (!reading.IsCompleted)
+        {
+            await Task.WhenAny(reading, Task.Delay(LastOutput, cancellation));
+        }
+
+        return reading.IsCompleted
+            ? await reading
+            : throw new RpcException(
+                RpcStatusCode.Internal,
+                "The handler program ended, and another that it started holds its output open.");
+    }
+
+    /// <summary>Ends it with all programs of its group. Does nothing the second time.</summary>
+    public void End()
+    {
+        if (Interlocked.Exchange(ref _isKilled, 1) != 0)
+        {
+            return;
+        }
+
+        try
+        {
+            // First those that have left the group: they are found as children of those that run.
+            _process.Kill(entireProcessTree: true);
+        }
+        catch (Exception e) when (e is InvalidOperationException or Win32Exception or AggregateException)
+        {
+            // It has ended.
+        }
+
+        if (SetSession is not null)
+        {
+            _ = kill(-_process.Id, Kill);
+        }
+    }
+
+    /// <summary>Ends it where it still runs, and closes its streams.</summary>
+    public void Dispose()
+    {
+        if (!Ended.IsCompleted || !_error.IsCompleted)
+        {
+            End();
+        }
+
+        _ = Ended.ContinueWith(
+            _ => _process.Dispose(), CancellationToken.None, TaskContinuationOptions.None,
+            TaskScheduler.Default);
+    }
+
+    private Task<int> WaitAsync()
+    {
+        // Process.WaitForExitAsync is for output that is read by events.
+        TaskCompletionSource<int> ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        _process.Exited += (_, _) => ended.TrySetResult(_process.ExitCode);
+        if (_process.HasExited)
+        {
+            ended.TrySetResult(_process.ExitCode);
+        }
+
+        return ended.Task;
+    }
+
+    // The last bytes say why a program ended; all are read, for the program waits when its pipe is full.
+    private static async Task<string> ReadErrorAsync(Stream stream)
+    {
+        byte[] kept = new byte[2 * MaxErrorBytes];
+        int length = 0;
+        try
+        {
+            while (await stream.ReadAsync(kept.AsMemory(length)) is > 0 and var count)
+            {
+                length += count;
+                if (length > MaxErrorBytes)
+                {
+                    kept.AsSpan(length - MaxErrorBytes, MaxErrorBytes).CopyTo(kept);
+                    length = MaxErrorBytes;
+                }
+            }
+        }
+        catch (Exception e) when (e is IOException or ObjectDisposedException)
+        {
+            // What was read until then counts.
+        }
+
+        return Encoding.UTF8.GetString(kept, 0, length).Trim();
+    }
+
+#pragma warning disable SYSLIB1054, IDE1006 // Named as in the C library.
+    [DllImport("libc")]
+    private static extern int kill(int process, int signal);
+#pragma warning restore SYSLIB1054, IDE1006
+}
