@@ -1,4 +1,6 @@
 using System.CommandLine;
+using ProtoRpc.Tool.Completion;
+using ProtoRpc.Tool.Manual;
 using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool;
@@ -16,12 +18,14 @@ internal static class ToolCommand
         RootCommand root = new("Lists, describes, calls, measures and serves Protocol Buffers services.")
         {
             BenchVerb.Create(console),
+            CompletionVerb.Create(console),
             DemoVerb.Create(console),
             ListVerb.Create(console),
             DescribeVerb.Create(console),
             CallVerb.Create(console),
             ExportVerb.Create(console),
             ListenVerb.Create(console),
+            ManVerb.Create(console),
             MockVerb.Create(console),
             PingVerb.Create(console),
             ProxyVerb.Create(console),
@@ -29,6 +33,17 @@ internal static class ToolCommand
 
         // @FILE is the file of a message here, not a file of further arguments.
         ParserConfiguration parsing = new() { ResponseFileTokenReplacer = null };
+        ToolHelp.Use(root);
+        if (args is [WordCompleter.Word, ..])
+        {
+            foreach (string word in await new WordCompleter(root, parsing, console).CompleteAsync(args[1..]))
+            {
+                console.WriteLine(word);
+            }
+
+            return ExitCode.Success;
+        }
+
         ParseResult parsed = root.Parse(args.Length == 0 ? ["--help"] : args, parsing);
         if (parsed.Errors.Count > 0)
         {

@@ -13,10 +13,12 @@ internal static class CannedAnswer
     public static IReadOnlyList<object> Read(RpcMethodInfo method, string json, string where)
     {
         IReadOnlyList<string> texts = JsonValues.Replies(json, method.IsServerStreaming, where);
-        FormatOptions options = new() { Schema = method.ReplyType.Schema };
+
+        // As an object like any other, which takes more than ProtoJSON does: names in any case.
+        MessageMapper mapper = new() { TakesRows = false };
         try
         {
-            return [.. texts.Select(text => MessageFormats.Json.Read(method.ReplyType, text, options))];
+            return [.. texts.Select(text => mapper.ToMessage(method.ReplyType, JsonText.Read(text, where)))];
         }
         catch (RpcException e)
         {

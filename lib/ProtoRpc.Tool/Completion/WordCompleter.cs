@@ -1,0 +1,191 @@
+using System.CommandLine;
+using System.CommandLine.Completions;
+using System.CommandLine.Parsing;
+using ProtoRpc.Tool.Verbs;
+
+namespace ProtoRpc.Tool.Completion;
+
+/// <summary>What may be written for the last word of a command line.</summary>
+internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsing, ToolConsole console)
+{
+    // Shells stand still meanwhile.
+    private static readonly TimeSpan SchemaTime = TimeSpan.FromMilliseconds(800);
+    private static readonly string[] OfMethods = ["--reply", "--template", "--fail", "--exec", "--exec-keep"];
+
+    /// <summary>The first of the arguments of a completion, which no user types.</summary>
+    public const string Word = "__complete";
+
+    /// <summary>The words, each a line that a shell may take as it is.</summary>
+    /// <param name="words">The words after the program's name; the last one is completed, and may be
+    /// empty.</param>
+    public async Task<IReadOnlyList<string>> CompleteAsync(string[] words)
+    {
+        string word = words.Length == 0 ? "" : words[^1];
+        ParseResult parsed = root.Parse(words.Length == 0 ? [] : words[..^1], parsing);
+        try
+        {
+            IEnumerable<string> found = await FindAsync(parsed, words.Length == 0 ? [] : words[..^1], word);
+            return
+            [
+                .. found.Where(text => text.StartsWith(word, StringComparison.OrdinalIgnoreCase)
+                    && text.Length > 0 && IsPlain(text))
+                    .Distinct().Order(StringComparer.Ordinal),
+            ];
+        }
+        catch (RpcException)
+        {
+            // A word before the last one is wrong, which the command itself says better.
+            return [];
+        }
+    }
+
+    private async Task<IEnumerable<string>> FindAsync(ParseResult parsed, string[] before, string word)
+    {
+        Command command = parsed.CommandResult.Command;
+        if (command == root)
+        {
+            return root.Subcommands.Where(verb => !verb.Hidden).Select(verb => verb.Name)
+                .Concat(word.StartsWith('-') ? NamesOf(root) : []);
+        }
+
+        if (before is [.., { } last] && FindOption(command, last) is { } option
+            && option.Arity.MaximumNumberOfValues > 0)
+        {
+            return await ValuesAsync(parsed, option.Name, option, word);
+        }
+
+        if (word.StartsWith('-'))
+        {
+            return NamesOf(command).Concat(["--help"]);
+        }
+
+        // The argument that the word would be: one that takes several is the last to be left.
+        int given = parsed.CommandResult.Children.OfType<ArgumentResult>().Sum(one => one.Tokens.Count);
+        Argument? argument = command.Arguments.ElementAtOrDefault(
+            Math.Min(given, Math.Max(0, command.Arguments.Count - 1)));
+        return argument is null ? [] : await ValuesAsync(parsed, argument.Name, argument, word);
+    }
+
+    private async Task<IEnumerable<string>> ValuesAsync(
+        ParseResult parsed, string name, Symbol symbol, string word) => name switch
+        {
+            "ENDPOINT" or "TARGET" or "--endpoint" => Endpoints(),
+            "METHOD" => Methods(await SchemaAsync(parsed)),
+            "SYMBOL" or "NAME" => Symbols(await SchemaAsync(parsed)),
+            "--service" => (await SchemaAsync(parsed))?.Services.Select(one => one.FullName) ?? [],
+            "--set" => Fields(await SchemaAsync(parsed), parsed, word),
+            _ when OfMethods.Contains(name) =>
+                Methods(await SchemaAsync(parsed)).Select(method => $"{method}="),
+            _ => symbol.GetCompletions(CompletionContext.Empty).Select(item => item.Label),
+        };
+
+    private static IEnumerable<string> Methods(RpcSchema? schema) =>
+        schema?.Services.SelectMany(service => service.Methods).Select(method => method.FullName) ?? [];
+
+    private static IEnumerable<string> Symbols(RpcSchema? schema) => schema is null
+        ? []
+        : schema.Services.Select(one => one.FullName)
+            .Concat(Methods(schema))
+            .Concat(schema.Messages.Select(one => one.FullName))
+            .Concat(schema.Enums.Select(one => one.FullName));
+
+    // The fields of the request, and behind a dot those of the message in it.
+    private static IEnumerable<string> Fields(RpcSchema? schema, ParseResult parsed, string word)
+    {
+        if (schema is null || Text(parsed, "METHOD") is not { } name
+            || schema.FindMethod(name) is not { } method)
+        {
+            return [];
+        }
+
+        string[] steps = word.Split('.');
+        RpcMessageInfo? type = method.RequestType;
+        foreach (string step in steps[..^1])
+        {
+            type = type?.FindField(step)?.MessageType;
+        }
+
+        string before = string.Concat(steps[..^1].Select(step => $"{step}."));
+        return type?.Fields.Select(field =>
+            before + field.Name + (field.MessageType is null || field.IsMap ? "=" : ".")) ?? [];
+    }
+
+    private IEnumerable<string> Endpoints()
+    {
+        string[] schemes = [.. EndpointKinds.All.Select(kind => $"{kind.Scheme}://")];
+        try
+        {
+            return console.Registry.Read().Select(named => named.Name).Concat(schemes);
+        }
+        catch (Exception e) when (e is RpcException or IOException or UnauthorizedAccessException)
+        {
+            return schemes;
+        }
+    }
+
+    private async Task<RpcSchema?> SchemaAsync(ParseResult parsed)
+    {
+        try
+        {
+            // Compiling files and asking servers may take longer than a shell waits.
+            return await Task.Run(() => LoadAsync(parsed)).WaitAsync(SchemaTime);
+        }
+        catch (Exception)
+        {
+            // There is nothing to complete, and nobody to tell.
+            return null;
+        }
+    }
+
+    private async Task<RpcSchema?> LoadAsync(ParseResult parsed)
+    {
+        Option? option = FindOption(parsed.CommandResult.Command, "--schema");
+        string[] sources = option is null ? [] : Tokens(parsed.GetResult(option));
+        if (sources.Length > 0)
+        {
+            return RpcSchemaLoader.Load(sources, new RpcSchemaLoadOptions
+            {
+                ImportPaths = FindOption(parsed.CommandResult.Command, "--import-path") is { } paths
+                    ? Tokens(parsed.GetResult(paths))
+                    : [],
+            });
+        }
+
+        if (Text(parsed, "ENDPOINT") is not { } endpoint)
+        {
+            return null;
+        }
+
+        ToolTarget target = ToolTarget.Find(endpoint, console);
+        if (target.LoadSchema() is { } schema)
+        {
+            return schema;
+        }
+
+        using CancellationTokenSource timer = new(SchemaTime);
+        await using RpcClient client = await RpcClient.ConnectAsync(
+            target.Endpoint, schema: null, new RpcClientOptions { RetryCount = 0 }, timer.Token);
+        return await client.FetchSchemaAsync(cancellationToken: timer.Token);
+    }
+
+    private static string? Text(ParseResult parsed, string name) =>
+        parsed.CommandResult.Command.Arguments.FirstOrDefault(one => one.Name == name) is { } argument
+            ? Tokens(parsed.GetResult(argument)).FirstOrDefault()
+            : null;
+
+    private static string[] Tokens(SymbolResult? result) => result is null
+        ? []
+        : [.. result.Tokens.Select(token => token.Value)];
+
+    private static Option? FindOption(Command command, string name) => command.Options.FirstOrDefault(
+        option => option.Name == name || option.Aliases.Contains(name));
+
+    private static IEnumerable<string> NamesOf(Command command) =>
+        command.Options.Where(option => !option.Hidden)
+            .SelectMany(option => option.Aliases.Prepend(option.Name))
+            .Where(name => !name.StartsWith('/'));
+
+    // Names of servers are written into a command line: nothing that a shell or a terminal would act on.
+    private static bool IsPlain(string text) =>
+        text.All(c => char.IsLetterOrDigit(c) || "._-/:=[]\\*@+".Contains(c, StringComparison.Ordinal));
+}
