@@ -1,0 +1,44 @@
+<#
+.SYNOPSIS
+Runs the commands of the pages that show a session, and writes what they gave into the pages.
+.DESCRIPTION
+- In docs/first-ten-minutes.md, each block of PowerShell is run, and the block of text behind it is replaced
+  by its output.
+- docs/sessions/terminal.ps1 is run and drawn as docs/sessions/terminal.svg.
+.EXAMPLE
+dotnet build; pwsh docs/sessions/update.ps1
+#>
+[CmdletBinding()]
+param(
+    # Where the pages are written; they are read from docs.
+    [string] $OutputFolder = (Split-Path $PSScriptRoot),
+
+    # The module to import.
+    [string] $Module = (Join-Path (Split-Path (Split-Path $PSScriptRoot)) ProtoRpc.psd1)
+)
+
+$ErrorActionPreference = 'Stop'
+$docs = Split-Path $PSScriptRoot
+$run = Join-Path $PSScriptRoot Invoke-Session.ps1
+
+# PowerShell, and the block of its output if the command has one.
+$pattern = '(?ms)^```powershell\n(?<code>.*?)^```\n(?:\n```text\n.*?^```\n)?'
+$page = (Get-Content -LiteralPath (Join-Path $docs first-ten-minutes.md) -Raw) -replace '\r\n', "`n"
+$found = [regex]::Matches($page, $pattern)
+$outputs = [Collections.Generic.Queue[string]]::new([string[]] (
+        & $run -Block $found.ForEach{ $_.Groups['code'].Value.TrimEnd() } -Module $Module))
+$written = [regex]::Replace($page, $pattern, {
+        param($match)
+        $code = "``````powershell`n$($match.Groups['code'].Value)``````" + "`n"
+        $output = $outputs.Dequeue()
+        $output ? $code + "`n``````text`n$output`n``````" + "`n" : $code
+    })
+[IO.File]::WriteAllText((Join-Path $OutputFolder first-ten-minutes.md), $written)
+
+$session = (Get-Content -LiteralPath (Join-Path $PSScriptRoot terminal.ps1) -Raw) -replace '\r\n', "`n"
+$commands = $session.Trim() -split '\n\n+' | Where-Object { $_ -notmatch '^#' }
+$output = & $run -Block $commands -Module $Module -Colour
+$picture = & (Join-Path $PSScriptRoot ConvertTo-TerminalSvg.ps1) -Command $commands -Output $output -Title (
+    'A PowerShell session that serves and calls a gRPC service')
+$folder = New-Item -ItemType Directory -Force (Join-Path $OutputFolder sessions)
+[IO.File]::WriteAllText((Join-Path $folder.FullName terminal.svg), "$picture`n")
