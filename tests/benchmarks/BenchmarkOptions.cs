@@ -5,15 +5,35 @@ namespace ProtoRpc.Benchmarks;
 /// <summary>What is measured, and for how long.</summary>
 internal sealed record BenchmarkOptions
 {
+    private IReadOnlyList<int>? _records;
+
     /// <summary>What can be measured.</summary>
     public static IReadOnlyList<string> KnownTransports { get; } = ["ncalrpc", "np", "tcp"];
 
     /// <summary>The experiments that a report can have.</summary>
-    public static IReadOnlyList<string> KnownExperiments { get; } = ["rpc", "orders", "bindings", "raw"];
+    public static IReadOnlyList<string> KnownExperiments { get; } =
+        ["rpc", "orders", "bindings", "raw", "shell"];
+
+    /// <summary>The peers that a report builds from sources of ours with packages of a registry.</summary>
+    public static IReadOnlyList<string> KnownPeers { get; } = ["grpc-dotnet", "grpc-cpp", "grpc-js"];
+
+    /// <summary>The options of a report: all that is known, in the rounds of the original's
+    /// benchmark.</summary>
+    public static BenchmarkOptions OfReport { get; } = new()
+    {
+        Transports = KnownTransports,
+        Rounds = 3,
+        Round = TimeSpan.FromSeconds(5),
+    };
 
     public IReadOnlyList<string> Transports { get; private init; } = ["ncalrpc", "tcp"];
 
-    public IReadOnlyList<int> Records { get; private init; } = [0];
+    /// <summary>The peers of a report: one of <see cref="KnownPeers"/>, or NAME=PATH for a program that
+    /// takes part.</summary>
+    public IReadOnlyList<string> Peers { get; private init; } = KnownPeers;
+
+    /// <summary>The folder or manifest of the module Pode; null to leave Pode out.</summary>
+    public string? Pode { get; private init; }
 
     /// <summary>The stacks of the transport benchmark; see <see cref="CallKind"/>.</summary>
     public IReadOnlyList<string> Kinds { get; init; } =
@@ -39,6 +59,10 @@ internal sealed record BenchmarkOptions
 
     public TimeSpan Round { get; private init; } = TimeSpan.FromSeconds(2);
 
+    /// <summary>How many records messages have, each number in turn.</summary>
+    /// <param name="usual">The numbers where no option gives others.</param>
+    public IReadOnlyList<int> RecordsOr(params int[] usual) => _records ?? usual;
+
     /// <summary>How is measured, for a report.</summary>
     public string Describe() => string.Create(
         CultureInfo.InvariantCulture,
@@ -46,11 +70,13 @@ internal sealed record BenchmarkOptions
         + $"{WarmUp.TotalSeconds} s, and until nothing is compiled any more; then come {Rounds} rounds of "
         + $"{Round.TotalSeconds} s, in turns.");
 
+    /// <param name="arguments">Names of options, each with its value behind it.</param>
+    /// <param name="defaults">What holds unless said; null for the usual options.</param>
     /// <exception cref="ArgumentException">An option that is not known, lacks its value, or has one that
     /// makes no sense; the message says which.</exception>
-    public static BenchmarkOptions Parse(IReadOnlyList<string> arguments)
+    public static BenchmarkOptions Parse(IReadOnlyList<string> arguments, BenchmarkOptions? defaults = null)
     {
-        BenchmarkOptions options = new();
+        BenchmarkOptions options = defaults ?? new();
         for (int i = 0; i < arguments.Count; i += 2)
         {
             string value = i + 1 < arguments.Count
@@ -59,10 +85,12 @@ internal sealed record BenchmarkOptions
             options = arguments[i] switch
             {
                 "--transports" => options with { Transports = [.. value.Split(',').Select(Transport)] },
-                "--records" => options with { Records = [.. value.Split(',').Select(Number)] },
+                "--records" => options with { _records = [.. value.Split(',').Select(Number)] },
                 "--kinds" => options with { Kinds = [.. value.Split(',').Select(Kind)] },
                 "--stacks" => options with { Stacks = value.Split(',') },
                 "--only" => options with { Only = [.. value.Split(',').Select(Experiment)] },
+                "--peers" => options with { Peers = Named(value) },
+                "--pode" => options with { Pode = Existing(value) },
                 "--out" => options with { Folder = value },
                 "--clients" => options with { Clients = Number(value) },
                 "--callers" => options with { Callers = Number(value) },
@@ -90,6 +118,29 @@ internal sealed record BenchmarkOptions
         ? name
         : throw new ArgumentException(
             $"The stack '{name}' is not measured. Use {string.Join(", ", CallKind.All)}.");
+
+    private static string[] Named(string peers) =>
+        peers == "none" ? [] : [.. peers.Split(',').Select(Peer)];
+
+    private static string Peer(string text)
+    {
+        string[] parts = text.Split('=', 2);
+        if (parts.Length == 2)
+        {
+            return parts[0].Length > 0
+                ? $"{parts[0]}={Existing(parts[1])}"
+                : throw new ArgumentException($"The peer '{text}' has no name. Use NAME=PATH.");
+        }
+
+        return KnownPeers.Contains(text)
+            ? text
+            : throw new ArgumentException(
+                $"The peer '{text}' is not known. Use {string.Join(", ", KnownPeers)} or NAME=PATH.");
+    }
+
+    private static string Existing(string path) => Path.Exists(path)
+        ? Path.GetFullPath(path)
+        : throw new ArgumentException($"'{path}' does not exist.");
 
     private static int Number(string text) =>
         int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int number)

@@ -25,7 +25,10 @@ const string Usage = """
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
 
     report                       runs the experiments and writes a page with charts for each
-      --only orders              of rpc, orders, bindings, raw; all of them unless said
+      --only orders              of rpc, orders, bindings, raw, shell; all of them unless said
+      --peers grpc-js,x=PATH     of rpc: grpc-dotnet, grpc-cpp and grpc-js, which are built, or any program by
+                                 its name and path; none for none; docs/benchmarks/README.md says more
+      --pode PATH                of shell: the module Pode
       --out docs/benchmarks      where the pages are written
 
     transfer                     sends one message of a GiB in parts, and a GiB through a bare socket
@@ -71,7 +74,7 @@ try
             GrpcBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
             return 0;
         case "report":
-            ReportCommand.Run(BenchmarkOptions.Parse(args[1..]));
+            ReportCommand.Run(BenchmarkOptions.Parse(args[1..], BenchmarkOptions.OfReport));
             return 0;
         case "load":
             LoadBenchmark.Run(BenchmarkOptions.Parse(args[1..]));

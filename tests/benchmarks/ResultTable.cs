@@ -17,7 +17,9 @@ internal sealed class ResultTable
     public void Row(params string[] cells) =>
         Console.WriteLine(string.Concat(cells.Select((cell, i) => cell.PadRight(_widths[i]))).TrimEnd());
 
-    public static string Rate(double perSecond) => perSecond.ToString("N0", CultureInfo.InvariantCulture);
+    /// <summary>A number of calls or of something else, small ones with decimals.</summary>
+    public static string Rate(double number) =>
+        number.ToString(Math.Abs(number) is > 0 and < 9.95 ? "0.##" : "N0", CultureInfo.InvariantCulture);
 
     public static double Median(IEnumerable<double> values)
     {

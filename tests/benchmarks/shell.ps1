@@ -1,19 +1,33 @@
-# Measures the module, each figure against its yardstick in the same run.
-# Needs pwsh 7.6 or newer; builds what it needs in Release, and nothing fails when a goal is missed.
+# Measures the module against its yardsticks: all that one table compares is measured in turns in one run.
+# Needs pwsh 7.6 or newer. Builds what it needs in Release, unless a built program is given.
 param(
     [double] $WarmUp = 10,
-    [double] $Seconds = 2,
-    [int] $Rounds = 5,
-    [int] $Imports = 11,
-    [ValidateSet('calls', 'handler', 'grpc', 'stream', 'service', 'convert', 'import')]
-    [string[]] $Only = ('calls', 'handler', 'grpc', 'stream', 'service', 'convert', 'import')
+    [double] $Seconds = 5,
+    [int] $Rounds = 3,
+    [int] $Clients = 5,
+    [int] $Callers = 3,
+
+    # The folder or manifest of the module Pode.
+    [string] $Pode,
+
+    # The built ProtoRpc.Benchmarks.dll, whose build has built the module as well.
+    [string] $Program,
+
+    # Writes the results as JSON.
+    [switch] $AsJson,
+
+    [ValidateSet('calls', 'pipeline', 'fanout', 'service', 'handler', 'stream', 'convert', 'import')]
+    [string[]] $Only = ('calls', 'pipeline', 'fanout', 'service', 'handler', 'stream', 'convert', 'import')
 )
 
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 $root = Resolve-Path (Join-Path $PSScriptRoot .. ..)
+$manifest = Join-Path $root ProtoRpc.psd1
 $pwsh = [Environment]::ProcessPath
 $results = [Collections.Generic.List[object]]::new()
+$peers = [Collections.Generic.List[object]]::new()
+$sessions = [Collections.Generic.List[object]]::new()
 
 function Get-Median([double[]] $Values) {
     $sorted = @($Values | Sort-Object)
@@ -21,237 +35,354 @@ function Get-Median([double[]] $Values) {
     if ($sorted.Count % 2) { $sorted[$middle] } else { ($sorted[$middle - 1] + $sorted[$middle]) / 2 }
 }
 
-function Build-Project([string] $Path) {
-    $output = dotnet build (Join-Path $root $Path) -c Release --nologo -v q 2>&1
-    if ($LASTEXITCODE) { throw "$Path does not build:`n$($output -join "`n")" }
-}
-
 # Starts a program that prints 'ready ADDRESS' and runs until its input is closed.
-function Start-Peer([string] $Name, [string[]] $Arguments) {
-    $start = [Diagnostics.ProcessStartInfo]::new('dotnet')
-    $start.ArgumentList.Add((Join-Path $root "artifacts/bin/$Name/release/$Name.dll"))
+function Start-Program([string] $Path, [string[]] $Arguments) {
+    $start = [Diagnostics.ProcessStartInfo]::new($Path)
     $Arguments.ForEach{ $start.ArgumentList.Add($_) }
     $start.RedirectStandardInput = $start.RedirectStandardOutput = $true
     $process = [Diagnostics.Process]::Start($start)
+    $peers.Add($process)
     $line = $process.StandardOutput.ReadLine()
-    if ($line -notmatch '^ready (.+)$') { throw "$Name said '$line'." }
+    if ($line -notmatch '^ready ?(.*)$') { throw "$Path $($Arguments[0]) said '$line' and not 'ready'." }
     [pscustomobject]@{ Process = $process; Address = $Matches[1] }
 }
 
-function Stop-Peer($Peer) {
-    $Peer.Process.StandardInput.Close()
-    if (-not $Peer.Process.WaitForExit(10000)) { $Peer.Process.Kill($true) }
+function Start-Worker([string[]] $Arguments) { Start-Program dotnet (@($Program) + $Arguments) }
+
+# Starts a script in a shell of its own, so that its work is no part of what is measured. It writes 'ready' with
+# its address, and ends with its input.
+function Start-Shell([scriptblock] $Script, [string[]] $Arguments) {
+    $quoted = $Arguments.ForEach{ "'$($_.Replace("'", "''"))'" }
+    Start-Program $pwsh ('-NoProfile', '-NonInteractive', '-Command', "& { $Script } $quoted")
 }
 
-function Add-Result($What, $Ours, $Yardstick, $Ratio, $Goal) {
-    $results.Add([pscustomobject]@{ What = $What; Ours = $Ours; Yardstick = $Yardstick; Ratio = $Ratio; Goal = $Goal })
-}
-
-# Blocks of calls in a foreach loop, as a script would make them, until the time is over; calls in a second.
-function Measure-Loop([double] $Time, [scriptblock] $Block, [int] $BlockSize) {
-    $watch = [Diagnostics.Stopwatch]::StartNew()
-    $calls = 0
-    while ($watch.Elapsed.TotalSeconds -lt $Time) {
-        . $Block
-        $calls += $BlockSize
+function Stop-Programs {
+    $sessions | Remove-PSSession
+    $sessions.Clear()
+    Get-RpcConnection | Disconnect-RpcEndpoint
+    foreach ($process in $peers) {
+        $process.StandardInput.Close()
+        if (-not $process.WaitForExit(10000)) { $process.Kill($true) }
     }
-    $calls / $watch.Elapsed.TotalSeconds
+    $peers.Clear()
+}
+
+# A session of the shell's remoting in a process of its own: the channel of Start-Job and of New-PSSession,
+# without a network.
+function Start-Session {
+    $instance = [Management.Automation.Runspaces.PowerShellProcessInstance]::new()
+    $runspace = [runspacefactory]::CreateOutOfProcessRunspace($null, $instance)
+    $runspace.Open()
+    $session = [Management.Automation.Runspaces.PSSession]::Create($runspace, 'Process', $null)
+    $sessions.Add($session)
+    Invoke-Command -Session $session {
+        function Search-Word($query) {
+            @{ url = "http://example.com/$query"; title = 'An example'; snippets = 'first words', 'second words' }
+        }
+    }
+    $session
+}
+
+# Runs a block until the time is over; operations in a second.
+function Measure-Block([double] $Time, $Stack) {
+    $watch = [Diagnostics.Stopwatch]::StartNew()
+    $count = 0
+    do {
+        . $Stack.Block
+        $count += $Stack.Size
+    } while ($watch.Elapsed.TotalSeconds -lt $Time)
+    $count / $watch.Elapsed.TotalSeconds
+}
+
+# Lets processes of callers call at the same time; calls in a second, summed.
+function Measure-Callers([double] $Time, $Stack) {
+    foreach ($client in $Stack.Callers) { $client.Process.StandardInput.WriteLine([int]($Time * 1000)) }
+    $rates = foreach ($client in $Stack.Callers) {
+        $line = $client.Process.StandardOutput.ReadLine()
+        if ($line -notmatch '^done (\d+) ([\d.]+) ') { throw "A caller said '$line'." }
+        [double]$Matches[1] * 1000 / [double]$Matches[2]
+    }
+    ($rates | Measure-Object -Sum).Sum
+}
+
+function Measure-Stack([double] $Time, $Stack) {
+    if ($Stack.Callers) { Measure-Callers $Time $Stack } else { Measure-Block $Time $Stack }
+}
+
+# A block of a script that is repeated, with so many operations in it.
+function Use-Block([int] $Size, [scriptblock] $Block) { @{ Size = $Size; Block = $Block } }
+
+# Processes of the C# client. Its first words are those of the program's role 'client'.
+function Use-Callers([string] $Kind, [string] $Address, [int] $Processes = $Clients, [int] $Threads = $Callers) {
+    @{ Callers = @(foreach ($i in 1..$Processes) { Start-Worker client, $Kind, $Address, 0, 0, 0, $Threads }) }
+}
+
+# Warms every stack up, then measures rounds of all of them, forth and back.
+function Measure-Group([string] $Group, [string] $Unit, [Collections.Specialized.OrderedDictionary] $Stacks) {
+    Write-Verbose "Measures: $Group" -Verbose:(-not $AsJson)
+    $names = @($Stacks.Keys)
+    $rates = @{}
+    foreach ($name in $names) {
+        $rates[$name] = [Collections.Generic.List[double]]::new()
+        $null = Measure-Stack $WarmUp $Stacks[$name]
+    }
+    foreach ($round in 1..$Rounds) {
+        foreach ($name in $names) { $rates[$name].Add((Measure-Stack $Seconds $Stacks[$name])) }
+        [array]::Reverse($names)
+    }
+    foreach ($name in $Stacks.Keys) {
+        $results.Add([pscustomobject]@{ Group = $Group; Unit = $Unit; Name = $name; Values = $rates[$name].ToArray() })
+    }
+}
+
+# Servers of searches, and what their callers send.
+$word = 'words'
+$search = @{ query = $word; page_number = 1; result_per_page = 10 }
+
+# Made once, outside of the loop, which is to the yardstick's advantage.
+$body = '{"query":"words","pageNumber":1,"resultPerPage":10}'
+
+function Connect-Search([string] $Endpoint) {
+    $server = Start-Worker server, search, $Endpoint
+    Connect-RpcEndpoint $server.Address -Schema (Join-Path $root protos/search.proto)
 }
 
 function Measure-Calls {
-    $kestrel = Start-Peer ProtoRpc.Benchmarks.Kestrel
-    $server = Start-Peer ProtoRpc.Benchmarks server, search, "ncalrpc:[ProtoRpcBench$PID]"
-    try {
-        $schema = Import-RpcSchema (Join-Path $root protos/search.proto)
-        $rpc = Connect-RpcEndpoint $server.Address -Schema $schema
-        $uri = "$($kestrel.Address)/search"
-        $message = @{ query = 'words'; page_number = 1; result_per_page = 10 }
+    $local = Connect-Search "ncalrpc:[ProtoRpcBench$PID]"
+    $tcp = Connect-Search 'ncacn_ip_tcp:127.0.0.1[0]'
+    $grpc = Connect-Search 'grpc://127.0.0.1:0'
+    $http = Connect-Search 'http://127.0.0.1:0/'
+    $local | Import-RpcService -Prefix Bench
+    $uri = (Start-Worker server, search-api, '').Address
+    $session = Start-Session
 
-        # Made once, outside of the loop, which is to the yardstick's advantage.
-        $body = '{"query":"words","pageNumber":1,"resultPerPage":10}'
-        $ours = { foreach ($i in 1..200) { $null = Invoke-RpcMethod Search $message -Connection $rpc } }
-        $rest = {
-            foreach ($i in 1..20) {
-                $null = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json
+    $reply = Invoke-RpcMethod Search $search -Connection $local
+    $same = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json
+    if ($reply.result[0].url -ne $same.result[0].url) { throw 'The two servers do not answer the same.' }
+
+    Measure-Group 'One call after the other' 'calls/s' ([ordered]@{
+            'Invoke-RpcMethod, local' = Use-Block 100 {
+                foreach ($i in 1..100) { $null = Invoke-RpcMethod Search $search -Connection $local }
             }
-        }
+            'Search-Bench of Import-RpcService, local' = Use-Block 100 {
+                foreach ($i in 1..100) { $null = Search-Bench -Query words -PageNumber 1 -ResultPerPage 10 }
+            }
+            'Invoke-RpcMethod, TCP' = Use-Block 100 {
+                foreach ($i in 1..100) { $null = Invoke-RpcMethod Search $search -Connection $tcp }
+            }
+            'Invoke-RpcMethod, gRPC' = Use-Block 50 {
+                foreach ($i in 1..50) { $null = Invoke-RpcMethod Search $search -Connection $grpc }
+            }
+            'Invoke-RpcMethod, HTTP' = Use-Block 50 {
+                foreach ($i in 1..50) { $null = Invoke-RpcMethod Search $search -Connection $http }
+            }
+            'Invoke-RestMethod, minimal API' = Use-Block 10 {
+                foreach ($i in 1..10) {
+                    $null = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json
+                }
+            }
+            'Invoke-Command in an open PSSession' = Use-Block 5 {
+                foreach ($i in 1..5) { $null = Invoke-Command -Session $session { Search-Word $using:word } }
+            }
+            'Start-ThreadJob' = Use-Block 1 {
+                $null = Start-ThreadJob { @{ url = "http://example.com/$($using:word)" } } |
+                    Receive-Job -Wait -AutoRemoveJob
+            }
+            'Start-Job' = Use-Block 1 {
+                $null = Start-Job { @{ url = "http://example.com/$($using:word)" } } |
+                    Receive-Job -Wait -AutoRemoveJob
+            }
+        })
+}
 
-        $reply = Invoke-RpcMethod Search $message -Connection $rpc
-        $same = Invoke-RestMethod $uri -Method Post -Body $body -ContentType application/json
-        if ($reply.result[0].url -ne $same.result[0].url) { throw 'The two servers do not answer the same.' }
+# What the cmdlet costs over the client of the core.
+function Measure-Empty {
+    $schema = Import-RpcSchema (Join-Path $root protos/benchmark.proto)
+    $local = (Start-Worker server, rpc, "ncalrpc:[ProtoRpcBenchEmpty$PID]", 0).Address
+    $grpc = (Start-Worker server, rpc, 'grpc://127.0.0.1:0', 0).Address
+    $ofLocal = Connect-RpcEndpoint $local -Schema $schema
+    $ofGrpc = Connect-RpcEndpoint $grpc -Schema $schema
+    $empty = @{}
+    Measure-Group 'An empty call, one caller' 'calls/s' ([ordered]@{
+            'Invoke-RpcMethod, local' = Use-Block 100 {
+                foreach ($i in 1..100) { $null = Invoke-RpcMethod Test $empty -Connection $ofLocal }
+            }
+            'the C# client, local' = Use-Callers rpc $local 1 1
+            'Invoke-RpcMethod, gRPC' = Use-Block 50 {
+                foreach ($i in 1..50) { $null = Invoke-RpcMethod Test $empty -Connection $ofGrpc }
+            }
+            'the C# client, gRPC' = Use-Callers rpc $grpc 1 1
+        })
+}
 
-        $null = Measure-Loop $WarmUp $rest 20
-        $null = Measure-Loop $WarmUp $ours 200
-        $rates = foreach ($i in 1..$Rounds) {
-            $theirs = Measure-Loop $Seconds $rest 20
-            $own = Measure-Loop $Seconds $ours 200
-            [pscustomobject]@{ Rest = $theirs; Ours = $own; Ratio = $own / $theirs }
+function Measure-Pipeline {
+    $local = Connect-Search "ncalrpc:[ProtoRpcBenchPipe$PID]"
+    $grpc = Connect-Search 'grpc://127.0.0.1:0'
+    $local | Import-RpcService -Prefix Bench
+    $uri = (Start-Worker server, search-api, '').Address
+    $session = Start-Session
+    $messages = foreach ($i in 1..500) { [pscustomobject]$search }
+    $bodies = @($body) * 50
+    Measure-Group 'A call for each object of the pipeline' 'calls/s' ([ordered]@{
+            'Invoke-RpcMethod, local' = Use-Block 500 {
+                $messages | Invoke-RpcMethod Search -Connection $local | Out-Null
+            }
+            'Search-Bench of Import-RpcService, local' = Use-Block 500 { $messages | Search-Bench | Out-Null }
+            'Invoke-RpcMethod, gRPC' = Use-Block 500 {
+                $messages | Invoke-RpcMethod Search -Connection $grpc | Out-Null
+            }
+            'Invoke-RestMethod, minimal API' = Use-Block 50 {
+                $bodies | ForEach-Object {
+                    Invoke-RestMethod $uri -Method Post -Body $_ -ContentType application/json
+                } | Out-Null
+            }
+            'Invoke-Command in an open PSSession' = Use-Block 500 {
+                $messages | Invoke-Command -Session $session { process { Search-Word $_.query } } | Out-Null
+            }
+        })
+}
+
+function Measure-FanOut {
+    $endpoints = 1..4
+    $many = @(foreach ($i in $endpoints) { Connect-Search "ncalrpc:[ProtoRpcBenchFan$i-$PID]" })
+    $uris = @(foreach ($i in $endpoints) { (Start-Worker server, search-api, '').Address })
+    $all = @(foreach ($i in $endpoints) { Start-Session })
+    Measure-Group 'One command to four servers at the same time' 'calls/s' ([ordered]@{
+            'Invoke-RpcMethod -Connection, local' = Use-Block 40 {
+                foreach ($i in 1..10) { $null = Invoke-RpcMethod Search $search -Connection $many }
+            }
+            'ForEach-Object -Parallel, Invoke-RestMethod' = Use-Block 4 {
+                $null = $uris | ForEach-Object -Parallel {
+                    Invoke-RestMethod $_ -Method Post -Body $using:body -ContentType application/json
+                }
+            }
+            'Invoke-Command in open PSSessions' = Use-Block 4 {
+                $null = Invoke-Command -Session $all { Search-Word $using:word }
+            }
+        })
+}
+
+# Script blocks against code, for callers of several processes.
+$listen = {
+    param($Manifest, $Schema, $Endpoint, $Workers)
+    Import-Module $Manifest
+    $handler = @{ Handler = @{ Test = { @{} } }; ThrottleLimit = $Workers }
+    $listener = Start-RpcListener $Endpoint -Schema $Schema @handler
+    [Console]::Out.WriteLine("ready $($listener.Endpoint)")
+    $null = [Console]::In.ReadToEnd()
+    Stop-RpcListener $listener
+}
+
+$servePode = {
+    param($Module, $Port)
+    Import-Module $Module
+    $null = Start-ThreadJob { $null = [Console]::In.ReadToEnd(); [Environment]::Exit(0) }
+    Start-PodeServer -Threads 4 -Quiet {
+        Add-PodeEndpoint -Address 127.0.0.1 -Port $Port -Protocol Http
+        Add-PodeRoute -Method Post -Path /test -ScriptBlock { Write-PodeJsonResponse -Value @{ data = @() } }
+        Register-PodeEvent -Type Running -Name Ready -ScriptBlock {
+            [Console]::Out.WriteLine("ready http://127.0.0.1:$($using:Port)/test")
         }
-        Add-Result 'Invoke-RpcMethod in a loop, ncalrpc, calls/s' ('{0:N0}' -f (Get-Median $rates.Ours)) `
-            ('{0:N0} Invoke-RestMethod, Kestrel' -f (Get-Median $rates.Rest)) `
-            ('{0:N1}' -f (Get-Median $rates.Ratio)) '>= 20'
-        $rpc | Disconnect-RpcEndpoint
     }
-    finally {
-        Stop-Peer $server
-        Stop-Peer $kestrel
-    }
+}
+
+function Start-Listener([string] $Endpoint, [int] $Workers) {
+    (Start-Shell $listen $manifest, (Join-Path $root protos/benchmark.proto), $Endpoint, "$Workers").Address
 }
 
 function Measure-Handler {
-    $schema = Import-RpcSchema (Join-Path $root protos/benchmark.proto)
-    $listener = Start-RpcListener -Schema $schema -Endpoint "ncalrpc:[ProtoRpcBenchHandler$PID]" `
-        -Handler @{ Test = { @{} } }
-    try {
-        $program = Join-Path $root artifacts/bin/ProtoRpc.Benchmarks/release/ProtoRpc.Benchmarks.dll
-        $output = dotnet $program callers "ncalrpc:[ProtoRpcBenchHandler$PID]" `
-            --warmup $WarmUp --seconds $Seconds --rounds $Rounds
-        if ("$output" -notmatch 'calls/s (\d+)') { throw "The callers said '$output'." }
-        Add-Result 'Script block handler, ncalrpc, 5 x 3 callers, calls/s' `
-            ('{0:N0}' -f [int]$Matches[1]) '' '' '>= 45,000'
+    $stacks = [ordered]@{
+        'C# handler' = Use-Callers rpc (Start-Worker server, rpc, "ncalrpc:[ProtoRpcBenchCode$PID]", 0).Address
     }
-    finally {
-        Stop-RpcListener $listener
+    foreach ($workers in 1, 2, 4) {
+        $stacks["script block, $workers worker$($workers -gt 1 ? 's' : '')"] =
+            Use-Callers rpc (Start-Listener "ncalrpc:[ProtoRpcBenchScript$workers-$PID]" $workers)
     }
+    Measure-Group "Handlers, local, $Clients x $Callers callers" 'calls/s' $stacks
+    Stop-Programs
+
+    $method = 'Benchmark.SampleService/Test'
+    $code = (Start-Worker server, rpc, 'http://127.0.0.1:0/', 0).Address
+    $stacks = [ordered]@{
+        'C# handler' = Use-Callers api "$code$method"
+        'script block, 4 workers' = Use-Callers api "$(Start-Listener 'http://127.0.0.1:0/' 4)$method"
+    }
+    if ($Pode) {
+        # Pode takes no port 0.
+        $free = [Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+        $free.Start()
+        $port = $free.LocalEndpoint.Port
+        $free.Stop()
+        $stacks['Pode, 4 threads'] = Use-Callers api (Start-Shell $servePode $Pode, "$port").Address
+    }
+    Measure-Group "Handlers, HTTP with JSON, $Clients x $Callers callers" 'calls/s' $stacks
 }
 
-# What a call from a loop costs over the same call by the client of the core, in a process of its own.
-function Measure-Grpc {
-    $server = Start-Peer ProtoRpc.Benchmarks server, rpc, 'grpc://127.0.0.1:0', 0
-    try {
-        $rpc = Connect-RpcEndpoint $server.Address -Schema (Import-RpcSchema (Join-Path $root protos/benchmark.proto))
-        $request = @{}
-        $ours = { foreach ($i in 1..200) { $null = Invoke-RpcMethod Test $request -Connection $rpc } }
-        $program = Join-Path $root artifacts/bin/ProtoRpc.Benchmarks/release/ProtoRpc.Benchmarks.dll
-        $null = Measure-Loop $WarmUp $ours 200
-        $times = foreach ($i in 1..$Rounds) {
-            $output = dotnet $program callers $server.Address --clients 1 --callers 1 `
-                --warmup $WarmUp --seconds $Seconds --rounds 1
-            if ("$output" -notmatch 'calls/s (\d+)') { throw "The caller said '$output'." }
-            [pscustomobject]@{ Bare = 1e6 / [int]$Matches[1]; Ours = 1e6 / (Measure-Loop $Seconds $ours 200) }
-        }
-        $bare = Get-Median $times.Bare
-        $cmdlet = Get-Median $times.Ours
-        Add-Result 'Invoke-RpcMethod in a loop, grpc, us a call' ('{0:N0}' -f $cmdlet) `
-            ('{0:N0} the client of the core' -f $bare) ('{0:N0} more' -f ($cmdlet - $bare)) '<= 40 more'
-        $rpc | Disconnect-RpcEndpoint
-    }
-    finally {
-        Stop-Peer $server
-    }
-}
-
-# A million small messages of one stream, as objects in the pipeline.
+# Small messages of one stream, as objects in the pipeline.
 function Measure-Stream {
-    $server = Start-Peer ProtoRpc.Benchmarks server, numbers, 'grpc://127.0.0.1:0'
-    try {
-        $rpc = Connect-RpcEndpoint $server.Address `
-            -Schema (Import-RpcSchema (Join-Path $PSScriptRoot protos/numbers.proto))
-        $streams = foreach ($i in 0..$Rounds) {
-            $watch = [Diagnostics.Stopwatch]::StartNew()
-            $rpc | Invoke-RpcMethod Count @{} | Out-Null
-            [pscustomobject]@{ Rate = 1e6 / $watch.Elapsed.TotalSeconds; Memory = [Environment]::WorkingSet / 1MB }
-        }
-        Add-Result 'Objects of a stream into the pipeline, grpc, objects/s' `
-            ('{0:N0}' -f (Get-Median $streams[1..$Rounds].Rate)) `
-            ('{0:N0} MiB after the first million' -f $streams[0].Memory) `
-            ('{0:N0} MiB at the end' -f $streams[-1].Memory) '>= 150,000'
-        $rpc | Disconnect-RpcEndpoint
-    }
-    finally {
-        Stop-Peer $server
-    }
+    $server = Start-Worker server, numbers, 'grpc://127.0.0.1:0'
+    $rpc = Connect-RpcEndpoint $server.Address -Schema (Join-Path $PSScriptRoot protos/numbers.proto)
+    Measure-Group 'Replies of one stream as objects of the pipeline' 'objects/s' ([ordered]@{
+            'Invoke-RpcMethod, gRPC' = Use-Block 10000 {
+                $rpc | Invoke-RpcMethod Count @{} | Select-Object -First 10000 | Out-Null
+            }
+        })
 }
 
-# A listener in a process of its own, so that its work is no part of what is measured.
-function Start-OrderListener([string] $Endpoint) {
-    $start = [Diagnostics.ProcessStartInfo]::new($pwsh)
-    $script = {
-        param($Manifest, $Proto, $Endpoint)
+# What the commands of a service cost over Invoke-RpcMethod, with 3 and with 18 fields.
+function Measure-Service {
+    $proto = Join-Path $PSScriptRoot protos/orders.proto
+    $server = Start-Shell {
+        param($Manifest, $Schema, $Endpoint)
         Import-Module $Manifest
-        $listener = Start-RpcListener $Endpoint -Schema $Proto -Handler @{
-            CreateShort = @{ status = 0 }
-            CreateLong = @{ status = 0 }
-        }
+        $reply = @{ status = 0 }
+        $listener = Start-RpcListener $Endpoint -Schema $Schema -Handler @{ CreateShort = $reply; CreateLong = $reply }
         [Console]::Out.WriteLine("ready $($listener.Endpoint)")
         $null = [Console]::In.ReadToEnd()
         Stop-RpcListener $listener
+    } $manifest, $proto, "ncalrpc:[ProtoRpcBenchService$PID]"
+    $rpc = Connect-RpcEndpoint $server.Address -Schema $proto
+    $rpc | Import-RpcService -Prefix Bench
+    $data = [byte[]](1, 2, 3)
+    $address = @{ city = 'x'; street = 'y' }
+    $long = @{
+        customer = 'Ann'; title = 't'; note = 'n'; email = 'a@b'; phone = '123'; count = 5; page = 6; total = 7
+        flags = 8; price = 9.5; rate = 1.5; paid = $true; sent = $true; kind = 'KIND_SMALL'; tags = 'a', 'b'
+        numbers = 1, 2; data = $data; address = $address
     }
-    $arguments = (Join-Path $root ProtoRpc.psd1), (Join-Path $PSScriptRoot protos/orders.proto), $Endpoint
-    $text = "& { $script } $($arguments.ForEach{ "'$_'" })"
-    '-NoProfile', '-NonInteractive', '-Command', $text | ForEach-Object { $start.ArgumentList.Add($_) }
-    $start.RedirectStandardInput = $start.RedirectStandardOutput = $true
-    $process = [Diagnostics.Process]::Start($start)
-    $line = $process.StandardOutput.ReadLine()
-    if ($line -notmatch '^ready (.+)$') { throw "The listener said '$line'." }
-    [pscustomobject]@{ Process = $process; Address = $Matches[1] }
-}
-
-# What the commands of a service cost over Invoke-RpcMethod, with 3 and with 18 fields: single calls with
-# parameters by name, and pipelines of 1,000 objects.
-function Measure-Service {
-    $server = Start-OrderListener "ncalrpc:[ProtoRpcBenchService$PID]"
-    try {
-        $rpc = Connect-RpcEndpoint $server.Address -Schema (Join-Path $PSScriptRoot protos/orders.proto)
-        $rpc | Import-RpcService -Prefix Bench
-        $data = [byte[]](1, 2, 3)
-        $short = @{ customer = 'Ann'; count = 1; page = 0 }
-        $long = @{
-            customer = 'Ann'; title = 't'; note = 'n'; email = 'a@b'; phone = '123'; count = 5; page = 6; total = 7
-            flags = 8; price = 9.5; rate = 1.5; paid = $true; sent = $true; kind = 'KIND_SMALL'; tags = 'a', 'b'
-            numbers = 1, 2; data = $data; address = @{ city = 'x'; street = 'y' }
-        }
-        $shorts = foreach ($i in 1..1000) { [pscustomobject]$short }
-        $longs = foreach ($i in 1..1000) { [pscustomobject]$long }
-        $cases = @(
-            , ('3 fields by name', 200, {
-                    foreach ($i in 1..200) {
-                        $null = Invoke-RpcMethod CreateShort @{ customer = 'Ann'; count = 1; page = 0 } -Connection $rpc
-                    }
-                }, {
-                    foreach ($i in 1..200) { $null = New-BenchShort -Customer Ann -Count 1 -Page 0 }
-                })
-            , ('18 fields by name', 200, {
-                    foreach ($i in 1..200) {
-                        $null = Invoke-RpcMethod CreateLong -Connection $rpc -Message @{
-                            customer = 'Ann'; title = 't'; note = 'n'; email = 'a@b'; phone = '123'; count = 5; page = 6
-                            total = 7; flags = 8; price = 9.5; rate = 1.5; paid = $true; sent = $true
-                            kind = 'KIND_SMALL'; tags = 'a', 'b'; numbers = 1, 2; data = $data
-                            address = @{ city = 'x'; street = 'y' }
-                        }
-                    }
-                }, {
-                    foreach ($i in 1..200) {
-                        $null = New-BenchLong -Customer Ann -Title t -Note n -Email 'a@b' -Phone '123' -Count 5 -Page 6 `
-                            -Total 7 -Flags 8 -Price 9.5 -Rate 1.5 -Paid -Sent -Kind KIND_SMALL -Tags a, b `
-                            -Numbers 1, 2 -Data $data -Address @{ city = 'x'; street = 'y' }
-                    }
-                })
-            , ('3 fields from the pipeline', 1000, {
-                    $shorts | Invoke-RpcMethod CreateShort -Connection $rpc | Out-Null
-                }, { $shorts | New-BenchShort | Out-Null })
-            , ('18 fields from the pipeline', 1000, {
-                    $longs | Invoke-RpcMethod CreateLong -Connection $rpc | Out-Null
-                }, { $longs | New-BenchLong | Out-Null })
-        )
-        foreach ($case in $cases) {
-            $null = Measure-Loop $WarmUp $case[2] $case[1]
-            $null = Measure-Loop $WarmUp $case[3] $case[1]
-            $times = foreach ($i in 1..$Rounds) {
-                $bare = 1e6 / (Measure-Loop $Seconds $case[2] $case[1])
-                $ours = 1e6 / (Measure-Loop $Seconds $case[3] $case[1])
-                [pscustomobject]@{ Bare = $bare; Ours = $ours; Ratio = $ours / $bare }
+    $longs = foreach ($i in 1..500) { [pscustomobject]$long }
+    Measure-Group "A service's command, 3 fields, local" 'calls/s' ([ordered]@{
+            'Invoke-RpcMethod' = Use-Block 100 {
+                foreach ($i in 1..100) {
+                    $null = Invoke-RpcMethod CreateShort @{ customer = 'Ann'; count = 1; page = 0 } -Connection $rpc
+                }
             }
-            Add-Result "A service's command, ncalrpc, $($case[0]), us a call" `
-                ('{0:N0}' -f (Get-Median $times.Ours)) `
-                ('{0:N0} Invoke-RpcMethod' -f (Get-Median $times.Bare)) `
-                ('{0:N2}' -f (Get-Median $times.Ratio)) '<= 1.3'
-        }
-        $rpc | Disconnect-RpcEndpoint
-    }
-    finally {
-        Stop-Peer $server
-    }
+            'New-BenchShort' = Use-Block 100 {
+                foreach ($i in 1..100) { $null = New-BenchShort -Customer Ann -Count 1 -Page 0 }
+            }
+        })
+    Measure-Group "A service's command, 18 fields, local" 'calls/s' ([ordered]@{
+            'Invoke-RpcMethod' = Use-Block 100 {
+                foreach ($i in 1..100) {
+                    $null = Invoke-RpcMethod CreateLong -Connection $rpc -Message @{
+                        customer = 'Ann'; title = 't'; note = 'n'; email = 'a@b'; phone = '123'; count = 5; page = 6
+                        total = 7; flags = 8; price = 9.5; rate = 1.5; paid = $true; sent = $true
+                        kind = 'KIND_SMALL'; tags = 'a', 'b'; numbers = 1, 2; data = $data; address = $address
+                    }
+                }
+            }
+            'New-BenchLong' = Use-Block 100 {
+                foreach ($i in 1..100) {
+                    $null = New-BenchLong -Customer Ann -Title t -Note n -Email 'a@b' -Phone '123' -Count 5 -Page 6 `
+                        -Total 7 -Flags 8 -Price 9.5 -Rate 1.5 -Paid -Sent -Kind KIND_SMALL -Tags a, b `
+                        -Numbers 1, 2 -Data $data -Address $address
+                }
+            }
+            'Invoke-RpcMethod, from the pipeline' = Use-Block 500 {
+                $longs | Invoke-RpcMethod CreateLong -Connection $rpc | Out-Null
+            }
+            'New-BenchLong, from the pipeline' = Use-Block 500 { $longs | New-BenchLong | Out-Null }
+        })
 }
 
 # Objects to bytes and back, against the shell's JSON of the same objects.
@@ -269,62 +400,81 @@ function Measure-Convert {
     $type = @{ Schema = Import-RpcSchema (Join-Path $root protos/benchmark.proto); Type = 'Benchmark.SampleRequest' }
     $binary = [byte[]](ConvertTo-RpcMessage $object @type)
     $json = ConvertTo-Json $object -Depth 5 -Compress
-    $cases = @(
-        , ('hashtable to bytes', { foreach ($i in 1..20) { $null = ConvertTo-RpcMessage $object @type } },
-            { foreach ($i in 1..20) { $null = ConvertTo-Json $object -Depth 5 -Compress } })
-        , ('bytes to object', { foreach ($i in 1..20) { $null = ConvertFrom-RpcMessage $binary @type } },
-            { foreach ($i in 1..20) { $null = ConvertFrom-Json $json } })
-        , ('bytes to object, all records looked at', {
-                foreach ($i in 1..20) {
+    Measure-Group 'Hashtables of 100 records to bytes or text' 'conversions/s' ([ordered]@{
+            'ConvertTo-RpcMessage' = Use-Block 10 { foreach ($i in 1..10) { $null = ConvertTo-RpcMessage $object @type } }
+            'ConvertTo-Json' = Use-Block 10 {
+                foreach ($i in 1..10) { $null = ConvertTo-Json $object -Depth 5 -Compress }
+            }
+        })
+    Measure-Group 'Bytes or text to objects of 100 records' 'conversions/s' ([ordered]@{
+            'ConvertFrom-RpcMessage' = Use-Block 10 {
+                foreach ($i in 1..10) { $null = ConvertFrom-RpcMessage $binary @type }
+            }
+            'ConvertFrom-Json' = Use-Block 10 { foreach ($i in 1..10) { $null = ConvertFrom-Json $json } }
+            'ConvertFrom-RpcMessage, all records read' = Use-Block 10 {
+                foreach ($i in 1..10) {
                     foreach ($record in (ConvertFrom-RpcMessage $binary @type).data) { $null = $record.text }
                 }
-            }, {
-                foreach ($i in 1..20) { foreach ($record in (ConvertFrom-Json $json).data) { $null = $record.text } }
-            })
-    )
-    foreach ($case in $cases) {
-        $null = Measure-Loop $WarmUp $case[1] 20
-        $null = Measure-Loop $WarmUp $case[2] 20
-        $times = foreach ($i in 1..$Rounds) {
-            $ours = 1e6 / (Measure-Loop $Seconds $case[1] 20)
-            $theirs = 1e6 / (Measure-Loop $Seconds $case[2] 20)
-            [pscustomobject]@{ Ours = $ours; Theirs = $theirs; Ratio = $theirs / $ours }
-        }
-        Add-Result "100 records, $($case[0]), us" ('{0:N0}' -f (Get-Median $times.Ours)) `
-            ('{0:N0} JSON' -f (Get-Median $times.Theirs)) ('{0:N1}' -f (Get-Median $times.Ratio)) '>= 5'
-    }
+            }
+            'ConvertFrom-Json, all records read' = Use-Block 10 {
+                foreach ($i in 1..10) { foreach ($record in (ConvertFrom-Json $json).data) { $null = $record.text } }
+            }
+        })
 }
 
 function Measure-Import {
-    $manifest = Join-Path $root ProtoRpc.psd1
-    $empty = { & $pwsh -NoProfile -NonInteractive -Command 'exit' }
-    $import = { & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$manifest'" }
+    $cases = [ordered]@{
+        'pwsh without the module' = { & $pwsh -NoProfile -NonInteractive -Command 'exit' }
+        'pwsh that imports the module' = { & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$manifest'" }
+    }
+    $times = @{}
 
     # The first runs fill the disk cache.
-    $null = . $empty; $null = . $import
-    $times = foreach ($i in 1..$Imports) {
-        $without = (Measure-Command $empty).TotalMilliseconds
-        $with = (Measure-Command $import).TotalMilliseconds
-        [pscustomobject]@{ Empty = $without; Import = $with }
+    foreach ($name in $cases.Keys) { $times[$name] = @(); $null = . $cases[$name] }
+    foreach ($i in 1..(3 * $Rounds)) {
+        foreach ($name in $cases.Keys) { $times[$name] += (Measure-Command $cases[$name]).TotalMilliseconds }
     }
-    $emptyMedian = Get-Median $times.Empty
-    $importMedian = Get-Median $times.Import
-    Add-Result 'Import of the module, ms over an empty pwsh' ('{0:N0}' -f ($importMedian - $emptyMedian)) `
-        ('{0:N0} empty, {1:N0} with' -f $emptyMedian, $importMedian) '' '<= 100'
+    foreach ($name in $cases.Keys) {
+        $results.Add([pscustomobject]@{
+                Group = 'Start of a shell, less is better'; Unit = 'ms'; Name = $name; Values = $times[$name]
+            })
+    }
 }
 
-Build-Project cmdlets/ProtoRpc.PowerShell/ProtoRpc.PowerShell.csproj
-Build-Project tests/benchmarks/ProtoRpc.Benchmarks.csproj
-Build-Project tests/benchmarks/kestrel/ProtoRpc.Benchmarks.Kestrel.csproj
-Import-Module (Join-Path $root ProtoRpc.psd1)
-
-switch ($Only) {
-    'calls' { Measure-Calls }
-    'handler' { Measure-Handler }
-    'grpc' { Measure-Grpc }
-    'stream' { Measure-Stream }
-    'service' { Measure-Service }
-    'convert' { Measure-Convert }
-    'import' { Measure-Import }
+if (-not $Program) {
+    $Program = Join-Path $root artifacts/bin/ProtoRpc.Benchmarks/release/ProtoRpc.Benchmarks.dll
+    $output = dotnet build (Join-Path $PSScriptRoot ProtoRpc.Benchmarks.csproj) -c Release --nologo -v q 2>&1
+    if ($LASTEXITCODE) { throw "The benchmarks do not build:`n$($output -join "`n")" }
 }
-$results | Format-Table -AutoSize | Out-String -Width 200
+Import-Module $manifest
+
+foreach ($measurement in $Only) {
+    try {
+        switch ($measurement) {
+            'calls' { Measure-Calls; Stop-Programs; Measure-Empty }
+            'pipeline' { Measure-Pipeline }
+            'fanout' { Measure-FanOut }
+            'service' { Measure-Service }
+            'handler' { Measure-Handler }
+            'stream' { Measure-Stream }
+            'convert' { Measure-Convert }
+            'import' { Measure-Import }
+        }
+    }
+    finally {
+        Stop-Programs
+    }
+}
+
+if ($AsJson) {
+    ConvertTo-Json $results -Depth 3 -Compress
+}
+else {
+    foreach ($group in $results.Group | Select-Object -Unique) {
+        $rows = @($results.Where{ $_.Group -eq $group })
+        $first = Get-Median $rows[0].Values
+        $rows | Select-Object Name, @{ n = $rows[0].Unit; e = { '{0:N0}' -f (Get-Median $_.Values) } },
+            @{ n = 'of the first'; e = { '{0:P0}' -f ((Get-Median $_.Values) / $first) } } |
+            Format-Table -AutoSize | Out-String -Width 200 | ForEach-Object { "$group$_" }
+    }
+}

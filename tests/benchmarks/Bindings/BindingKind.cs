@@ -1,4 +1,5 @@
 using ProtoRpc.Benchmarks.Security;
+using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Bindings;
 
@@ -26,7 +27,7 @@ internal sealed record BindingKind(string Title, string Endpoint, bool IsSecure)
 
     public static IReadOnlyList<BindingKind> All { get; } =
     [
-        new("inproc", "inproc://NAME", false),
+        new("inproc", WorkerRole.InProcess, false),
         new("local", "ncalrpc:[NAME]", false),
         new("local, own account", "ncalrpc:[NAME]", true) { Security = CallSecurity.Self },
         new("named pipe", @"ncacn_np:[\pipe\NAME]", false),

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Transport;
 
@@ -44,37 +43,16 @@ internal static class BindingsBenchmark
 
     private static double[] Measure(BindingKind kind, BenchmarkOptions options)
     {
-        if (kind.IsInProcess)
-        {
-            return MeasureInProcess(kind, options);
-        }
-
+        string role = ExperimentRole.Binding + kind.Title;
         IReadOnlyList<TransportResult> results = StackTurns.Measure(
             kind.Title,
             0,
-            [() => WorkerStack.Start(ExperimentRole.Binding + kind.Title, "", 0, default, options)],
+            [
+                () => kind.IsInProcess
+                    ? WorkerStack.StartInProcess(role, 0, options)
+                    : WorkerStack.Start(role, "", 0, default, options),
+            ],
             options);
         return [.. results[0].Rounds.Select(round => round.CallsPerSecond)];
-    }
-
-    private static double[] MeasureInProcess(BindingKind kind, BenchmarkOptions options)
-    {
-        using RpcServer server = BindingCaller.Serve(kind);
-        using BindingCaller caller = new(server.Endpoints[0].ToString(), kind);
-        Rate(caller, options.WarmUp);
-        return [.. Enumerable.Range(0, options.Rounds).Select(_ => Rate(caller, options.Round))];
-    }
-
-    private static double Rate(BindingCaller caller, TimeSpan time)
-    {
-        long calls = 0;
-        long start = Stopwatch.GetTimestamp();
-        while (Stopwatch.GetElapsedTime(start) < time)
-        {
-            caller.Call();
-            calls++;
-        }
-
-        return calls / Stopwatch.GetElapsedTime(start).TotalSeconds;
     }
 }

@@ -27,7 +27,7 @@ internal static class CodecBenchmark
         ResultTable table = new(
             "operation", "records", "bytes", "generated us", "dynamic us", "ratio", "generated B",
             "dynamic B", "goal");
-        foreach (int records in options.Records is [0] ? [DefaultRecords] : options.Records)
+        foreach (int records in options.RecordsOr(DefaultRecords))
         {
             RecordValues values = new(records);
             Compare(options, table, records, CodecRecords.Flat(values));

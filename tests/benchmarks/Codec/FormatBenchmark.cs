@@ -26,7 +26,7 @@ internal static class FormatBenchmark
             + $"in turns of {Turn.TotalMilliseconds} ms, medians"));
         ResultTable table = new(
             "operation", "records", "bytes", "dynamic us", "dynamic KB", "generated us", "generated KB");
-        foreach (int records in options.Records is [0] ? [DefaultRecords] : options.Records)
+        foreach (int records in options.RecordsOr(DefaultRecords))
         {
             SampleRequest request = SampleData.Request(records);
             foreach (MessageFormat format in

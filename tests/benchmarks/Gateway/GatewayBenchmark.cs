@@ -21,7 +21,7 @@ internal static class GatewayBenchmark
             "gateway/direct", "lowest..highest", "relay/direct", "gateway/relay", "CPU us", "relay's");
         foreach (string transport in options.Transports)
         {
-            foreach (int records in options.Records)
+            foreach (int records in options.RecordsOr(0))
             {
                 Measure(options, transport, records, clients: 1, callers: 1, table);
                 Measure(options, transport, records, options.Clients, options.Callers, table);

@@ -22,7 +22,7 @@ internal static class GrpcBenchmark
             .AddEndpoint("grpc://127.0.0.1:0")
             .StartListening();
         ResultTable table = new("records", "bare Kestrel/s", "ProtoRpc/s", "of bare");
-        foreach (int records in options.Records)
+        foreach (int records in options.RecordsOr(0))
         {
             SampleRequest request = SampleData.Request(records);
             using RpcClient ofBare = RpcClient.Connect(bare.Endpoint, schema);

@@ -1,4 +1,5 @@
 using System.Globalization;
+using ProtoRpc.Benchmarks.Peers;
 using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Http;
@@ -17,7 +18,7 @@ internal static class HttpBenchmark
         ResultTable table = new(
             "records", "stack                   ", "calls/s", "of API", "client CPU us", "server CPU us",
             "client bytes", "server bytes");
-        foreach (int records in options.Records)
+        foreach (int records in options.RecordsOr(0))
         {
             IReadOnlyList<TransportResult> results = Measure(records, options);
             foreach (TransportResult result in results)
@@ -36,7 +37,11 @@ internal static class HttpBenchmark
     }
 
     /// <summary>Measures the minimal API, which comes first, and the stacks of the options.</summary>
-    public static IReadOnlyList<TransportResult> Measure(int records, BenchmarkOptions options)
+    /// <param name="records">In each message.</param>
+    /// <param name="options">How long, and which stacks.</param>
+    /// <param name="peers">What is measured in turns with them.</param>
+    public static IReadOnlyList<TransportResult> Measure(
+        int records, BenchmarkOptions options, params IReadOnlyList<PeerStack> peers)
     {
         IEnumerable<HttpStack> stacks = HttpStack.All.Where(stack => options.Stacks.Any(
             wanted => stack.Kind.Contains(wanted, StringComparison.OrdinalIgnoreCase)));
@@ -47,11 +52,14 @@ internal static class HttpBenchmark
                 () => WorkerStack.Start(WorkerRole.MinimalApi, "", records, default, options),
                 .. stacks.Select<HttpStack, Func<WorkerStack>>(
                     stack => () => WorkerStack.Start(stack.Kind, stack.Address, records, default, options)),
+                .. peers.Select<PeerStack, Func<WorkerStack>>(
+                    peer => () => WorkerStack.Start(peer, records, options)),
             ],
             options);
     }
 
     /// <summary>How tables name a stack.</summary>
-    public static string TitleOf(TransportResult result) =>
-        HttpStack.Is(result.Kind) ? new HttpStack(result.Kind).Title : "minimal API, JSON";
+    public static string TitleOf(TransportResult result) => HttpStack.Is(result.Kind)
+        ? new HttpStack(result.Kind).Title
+        : result.Kind == WorkerRole.MinimalApi ? "minimal API, JSON" : result.Kind;
 }

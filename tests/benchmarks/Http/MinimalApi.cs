@@ -1,4 +1,5 @@
 using System.Text.Json.Serialization;
+using System.Text.Json.Serialization.Metadata;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
@@ -13,19 +14,25 @@ namespace ProtoRpc.Benchmarks.Http;
 /// with the code that System.Text.Json generates for its types.</summary>
 internal static class MinimalApi
 {
-    public static (string Address, IDisposable Server) Serve(int records)
+    public static (string Address, IDisposable Server) Serve(int records) => Start(
+        MinimalApiJson.Default,
+        "/test",
+        (app, path) => app.MapPost(path, (ApiMessage _) => ApiMessage.Make(records)));
+
+    /// <summary>Starts an application with one path on a free port.</summary>
+    public static (string Address, IDisposable Server) Start(
+        IJsonTypeInfoResolver types, string path, Action<WebApplication, string> map)
     {
         WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
         builder.Logging.ClearProviders();
         builder.WebHost.UseUrls("http://127.0.0.1:0");
         builder.Services.ConfigureHttpJsonOptions(
-            options => options.SerializerOptions.TypeInfoResolverChain.Insert(0, MinimalApiJson.Default));
+            options => options.SerializerOptions.TypeInfoResolverChain.Insert(0, types));
         WebApplication app = builder.Build();
-        app.MapPost("/test", (ApiMessage _) => ApiMessage.Make(records));
+        map(app, path);
         app.StartAsync().GetAwaiter().GetResult();
         IServer server = app.Services.GetRequiredService<IServer>();
-        string address = server.Features.Get<IServerAddressesFeature>()!.Addresses.First();
-        return ($"{address}/test", app);
+        return (server.Features.Get<IServerAddressesFeature>()!.Addresses.First() + path, app);
     }
 }
 

@@ -24,7 +24,7 @@ internal static class LoadBenchmark
                 "np" => $@"ncacn_np:[\pipe\ProtoRpcLoad{Environment.ProcessId}]",
                 _ => "ncacn_ip_tcp:127.0.0.1[0]",
             };
-            foreach (int records in options.Records)
+            foreach (int records in options.RecordsOr(0))
             {
                 using Worker server = Worker.Server(WorkerRole.Rpc, address, records, default);
                 using RpcClient client = RpcClient.Connect(server.Told, schema);

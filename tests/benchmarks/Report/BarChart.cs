@@ -8,9 +8,9 @@ namespace ProtoRpc.Benchmarks.Report;
 /// <remarks>Each panel has its own scale, which begins at zero: what is compared is within a panel.</remarks>
 internal static class BarChart
 {
-    private const int Width = 860;
-    private const int LabelWidth = 250;
-    private const int ValueWidth = 170;
+    private const int Width = 920;
+    private const int LabelWidth = 330;
+    private const int ValueWidth = 110;
     private const int BarsWidth = Width - LabelWidth - ValueWidth;
     private const int BarHeight = 16;
     private const int RowHeight = 24;

@@ -2,6 +2,7 @@ using ProtoRpc.Benchmarks.Bindings;
 using ProtoRpc.Benchmarks.Orders;
 using ProtoRpc.Benchmarks.Raw;
 using ProtoRpc.Benchmarks.Rpc;
+using ProtoRpc.Benchmarks.Shell;
 
 namespace ProtoRpc.Benchmarks.Report;
 
@@ -18,7 +19,8 @@ internal static class ReportCommand
                 "rpc" => RpcBenchmark.Write,
                 "orders" => OrdersBenchmark.Write,
                 "bindings" => BindingsBenchmark.Write,
-                _ => RawBenchmark.Write,
+                "raw" => RawBenchmark.Write,
+                _ => ShellBenchmark.Write,
             };
             write(options.Folder, options);
         }

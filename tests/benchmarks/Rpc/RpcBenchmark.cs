@@ -1,5 +1,6 @@
 using System.Globalization;
 using ProtoRpc.Benchmarks.Http;
+using ProtoRpc.Benchmarks.Peers;
 using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Benchmarks.Transport;
@@ -12,14 +13,21 @@ internal static class RpcBenchmark
 {
     private static readonly int[] Sizes = [0, 10, 100, 1000];
 
+    private static readonly string[] InProcess =
+        [CallKind.Generated, CallKind.Dynamic, CallKind.Hashtable];
+
     private static readonly (string Name, string Title, string[] Kinds)[] Transports =
     [
         ("ncalrpc", "local",
         [
             CallKind.Raw, CallKind.Bound, CallKind.Generated, CallKind.Dynamic, CallKind.Hashtable,
             CallKind.As(CallKind.Generated, CallSecurity.Self),
+            .. Impersonating(),
         ]),
-        ("np", "named pipe", [CallKind.Generated, CallKind.As(CallKind.Generated, CallSecurity.Self)]),
+        ("np", "named pipe",
+        [
+            CallKind.Generated, CallKind.As(CallKind.Generated, CallSecurity.Self), .. Impersonating(),
+        ]),
         ("tcp", "TCP",
         [
             CallKind.Raw, CallKind.Bound, CallKind.Generated, CallKind.Dynamic, CallKind.Hashtable,
@@ -30,23 +38,32 @@ internal static class RpcBenchmark
 
     public static void Write(string folder, BenchmarkOptions options)
     {
+        using PeerSet peers = PeerSet.Prepare(options);
         List<ChartPanel> panels = [];
         List<string[]> rows = [];
-        foreach (int records in Sizes)
+        foreach (int records in options.RecordsOr(Sizes))
         {
             List<ChartBar> bars = [];
             foreach ((string name, string title, string[] kinds) in Transports)
             {
-                IReadOnlyList<TransportResult> results =
-                    TransportBenchmark.Measure(name, records, options with { Kinds = kinds });
-                Add(records, results, result => $"{title}, {TitleOf(result.Kind)}", bars, rows);
+                if (options.Transports.Contains(name))
+                {
+                    IReadOnlyList<TransportResult> results = TransportBenchmark.Measure(
+                        name, records, options with { Kinds = Wanted(kinds, options) });
+                    Add(records, results, result => $"{title}, {TitleOf(result.Kind)}", bars, rows);
+                }
             }
 
-            Add(records, HttpBenchmark.Measure(records, options), HttpBenchmark.TitleOf, bars, rows);
+            Add(
+                records, MeasureInProcess(records, options),
+                result => $"in process, {TitleOf(result.Kind)}", bars, rows);
+            Add(
+                records, HttpBenchmark.Measure(records, options, peers.Stacks), HttpBenchmark.TitleOf, bars,
+                rows);
             panels.Add(new($"{records} records", bars));
         }
 
-        new ReportPage(folder, "rpc", "The RPC benchmark")
+        ReportPage page = new ReportPage(folder, "rpc", "The RPC benchmark")
             .Paragraph(
                 """
                 Each request and each reply has 0, 10, 100 or 1000 records of 32 random bytes, their base64,
@@ -58,16 +75,45 @@ internal static class RpcBenchmark
                 A bar is the average of the rounds; its line goes from the worst round to the best one.
                 **raw** is a bare socket that carries as many bytes. **bound** is a bare socket with generated
                 code that makes, encodes and decodes the messages: what an ideal RPC costs. The ratio to the
-                bound is the median of the ratios of the rounds. The minimal API is ASP.NET Core with
-                HttpClient and System.Text.Json.
-                """)
-            .Chart("Calls of all callers", "calls/s", panels)
+                bound is the median of the ratios of the rounds. **in process** has all callers and the
+                server in one process. The minimal API is ASP.NET Core with HttpClient and System.Text.Json.
+                A `-` stands for what a program does not report.
+                """);
+        foreach (string absent in peers.Absent)
+        {
+            page.Paragraph(absent);
+        }
+
+        if (!OperatingSystem.IsWindows())
+        {
+            page.Paragraph(
+                "No handler impersonated its callers: only Windows lets a thread act as another user.");
+        }
+
+        page.Chart("Calls of all callers", "calls/s", panels)
             .Table(
                 ["records", "stack", "calls/s", "of the bound", "a caller: worst, average, best",
                     "p50 us", "p99 us", "CPU us a call", "bytes allocated a call"],
                 rows)
             .Save("report --only rpc");
     }
+
+    private static string[] Impersonating() => OperatingSystem.IsWindows()
+        ? [CallKind.As(CallKind.Generated, CallSecurity.Impersonated)]
+        : [];
+
+    private static string[] Wanted(string[] kinds, BenchmarkOptions options) =>
+        [.. kinds.Where(kind => options.Kinds.Contains(CallKind.MessagesOf(kind)))];
+
+    private static IReadOnlyList<TransportResult> MeasureInProcess(int records, BenchmarkOptions options) =>
+        StackTurns.Measure(
+            "inproc",
+            records,
+            [
+                .. Wanted(InProcess, options).Select<string, Func<WorkerStack>>(
+                    kind => () => WorkerStack.StartInProcess(kind, records, options)),
+            ],
+            options);
 
     private static void Add(
         int records,
@@ -91,7 +137,7 @@ internal static class RpcBenchmark
                 ResultTable.Rate(result.MedianMicroseconds),
                 ResultTable.Rate(result.Percentile99Microseconds),
                 (result.ClientCpu + result.ServerCpu).ToString("N1", CultureInfo.InvariantCulture),
-                ResultTable.Rate(result.ClientAllocated + result.ServerAllocated),
+                result.Allocated is double allocated ? ResultTable.Rate(allocated) : "-",
             ]);
         }
     }
@@ -100,6 +146,7 @@ internal static class RpcBenchmark
     {
         "" => kind,
         CallSecurity.Self => $"{CallKind.MessagesOf(kind)}, own account",
+        CallSecurity.Impersonated => $"{CallKind.MessagesOf(kind)}, own account, impersonated",
         CallSecurity.Integrity => $"{CallKind.MessagesOf(kind)}, NTLM, signed",
         _ => $"{CallKind.MessagesOf(kind)}, NTLM, encrypted",
     };

@@ -7,6 +7,10 @@ namespace ProtoRpc.Benchmarks.Security;
 internal static class CallSecurity
 {
     public const string Self = "self";
+
+    /// <summary>As <see cref="Self"/>, by a handler that acts as the caller.</summary>
+    public const string Impersonated = "self-impersonated";
+
     public const string Integrity = "ntlm-integrity";
     public const string Privacy = "ntlm-privacy";
 
@@ -15,14 +19,15 @@ internal static class CallSecurity
     /// <summary>As whom a kind of caller calls.</summary>
     public static RpcClientSecurity OfClient(string kind) => kind switch
     {
-        Self => new RpcClientSecurity { Authentication = RpcClientAuthentication.Self },
+        Self or Impersonated => new RpcClientSecurity { Authentication = RpcClientAuthentication.Self },
         Integrity => OfUser(RpcProtectionLevel.Integrity),
         Privacy => OfUser(RpcProtectionLevel.Privacy),
         _ => RpcClientSecurity.Anonymous,
     };
 
     /// <summary>Whom a kind of server lets in.</summary>
-    public static RpcServerSecurity OfServer(string kind) => kind is Self or Integrity or Privacy
+    public static RpcServerSecurity OfServer(string kind) =>
+        kind is Self or Impersonated or Integrity or Privacy
         ? new RpcServerSecurity
         {
             Authentication = RpcAuthentication.Ntlm,

@@ -58,6 +58,13 @@ internal sealed class FreshCaller : ICaller
         MessageMapper mapper = new();
         _ = CallKind.MessagesOf(kind) switch
         {
+            CallKind.Generated when CallKind.SecurityOf(kind) == CallSecurity.Impersonated =>
+                server.Handle<SampleRequest, SampleResponse>("Test", (context, _) =>
+                {
+                    SampleResponse? reply = null;
+                    context.Impersonate(() => reply = GeneratedReply(records));
+                    return reply!;
+                }),
             CallKind.Generated => server.Handle<SampleRequest, SampleResponse>(
                 "Test", (_, _) => GeneratedReply(records)),
             CallKind.Dynamic => server.Handle(

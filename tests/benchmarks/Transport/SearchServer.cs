@@ -2,8 +2,7 @@ using Google.Protobuf;
 
 namespace ProtoRpc.Benchmarks.Transport;
 
-/// <summary>Answers searches as the Kestrel endpoint beside it does,
-/// for the comparison of shells' calls.</summary>
+/// <summary>Answers searches as <c>SearchApi</c> does, for the comparison of shells' calls.</summary>
 internal static class SearchServer
 {
     public static RpcServer Serve(string endpoint)
@@ -18,7 +17,7 @@ internal static class SearchServer
         DynamicMessage reply = new MessageMapper().ToMessage(
             schema.GetMethod("Search").ReplyType, new Dictionary<string, object?>
             { ["result"] = new[] { hit } });
-        return RpcServer.Create(schema)
+        return RpcServer.Create(schema, options: new RpcServerOptions().WithHttp())
             .Handle("Search", (_, _) => new ValueTask<IMessage>(reply))
             .AddEndpoint(endpoint)
             .StartListening();

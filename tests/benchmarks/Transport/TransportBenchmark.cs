@@ -19,7 +19,7 @@ internal static class TransportBenchmark
             "caller worst/avg/best", "p50/p99 us", "CPU us c+s", "bytes c+s");
         foreach (string transport in options.Transports)
         {
-            foreach (int records in options.Records)
+            foreach (int records in options.RecordsOr(0))
             {
                 IReadOnlyList<TransportResult> results = Measure(transport, records, options);
                 TransportResult? raw = results.FirstOrDefault(result => result.Kind == CallKind.Raw);
@@ -70,7 +70,7 @@ internal static class TransportBenchmark
             for (int i = 0; i < options.Clients; i++)
             {
                 clients.Add(Worker.Client(
-                    WorkerRole.Rpc, endpoint, options.Records[0], default, options.Callers));
+                    WorkerRole.Rpc, endpoint, options.RecordsOr(0)[0], default, options.Callers));
             }
 
             Worker.Call(clients, options.WarmUp);

@@ -50,6 +50,10 @@ internal sealed record TransportResult
     public double ServerAllocated => ResultTable.Median(
         Rounds.Select(round => (double)round.Server.AllocatedBytes / round.Calls));
 
+    /// <summary>Bytes that a call allocates in client and server; null where the programs do not count
+    /// them.</summary>
+    public double? Allocated => ClientAllocated > 0 ? ClientAllocated + ServerAllocated : null;
+
     /// <summary>The median over the rounds of how much less of processors, client and server together, a call
     /// of another stack takes: 1 for as much, below 1 for less. Other programs on the machine disturb it less
     /// than <see cref="RatioTo"/>.</summary>

@@ -1,31 +1,37 @@
 using System.Diagnostics;
 using System.Globalization;
+using ProtoRpc.Benchmarks.Peers;
 
 namespace ProtoRpc.Benchmarks.Transport;
 
-/// <summary>This program, started once more as a server or client; see <see cref="WorkerRole"/>.</summary>
+/// <summary>This program, started once more as a server or client, or another one that takes part; see
+/// <see cref="WorkerRole"/>.</summary>
 internal sealed class Worker : IDisposable
 {
     private static readonly TimeSpan StopTime = TimeSpan.FromSeconds(10);
 
+    // A machine that is busy starts programs slowly.
+    private static readonly TimeSpan AnswerTime = TimeSpan.FromSeconds(60);
+
     private readonly Process _process;
 
-    private Worker(params string[] arguments)
+    private Worker(string program, IEnumerable<string> arguments)
     {
-        string program = Environment.ProcessPath
-            ?? throw new InvalidOperationException("The program has no path.");
-        if (Path.GetFileNameWithoutExtension(program) == "dotnet")
-        {
-            arguments = [Environment.GetCommandLineArgs()[0], .. arguments];
-        }
-
         ProcessStartInfo start = new(program, arguments)
         {
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
         };
         _process = Process.Start(start) ?? throw new InvalidOperationException($"{program} did not start.");
-        Told = Read("ready");
+        try
+        {
+            Told = Read("ready", TimeSpan.Zero);
+        }
+        catch
+        {
+            Dispose();
+            throw;
+        }
     }
 
     /// <summary>What it said when it was ready: a server's address.</summary>
@@ -41,11 +47,17 @@ internal sealed class Worker : IDisposable
         }
     }
 
-    public static Worker Server(string kind, string address, int records, WireSize size) => new(
+    public static Worker Server(string kind, string address, int records, WireSize size) => Own(
         WorkerRole.Server, kind, address, Text(records), Text(size.Request), Text(size.Reply));
 
-    public static Worker Client(string kind, string address, int records, WireSize size, int callers) => new(
+    public static Worker Server(PeerProgram peer, string address, int records) => new(
+        peer.Program, [.. peer.Arguments, WorkerRole.Server, address, Text(records)]);
+
+    public static Worker Client(string kind, string address, int records, WireSize size, int callers) => Own(
         WorkerRole.Client, kind, address, Text(records), Text(size.Request), Text(size.Reply), Text(callers));
+
+    public static Worker Client(PeerProgram peer, string address, int records, int callers) => new(
+        peer.Program, [.. peer.Arguments, WorkerRole.Client, address, Text(records), Text(callers)]);
 
     /// <summary>Lets clients call at the same time.</summary>
     /// <returns>Their calls in a second, summed.</returns>
@@ -61,7 +73,7 @@ internal sealed class Worker : IDisposable
             client.Write(Text((int)time.TotalMilliseconds));
         }
 
-        CallRound[] parts = [.. clients.Select(client => WorkerRole.ParseDone(client.Read("done")))];
+        CallRound[] parts = [.. clients.Select(client => WorkerRole.ParseDone(client.Read("done", time)))];
         return new CallRound
         {
             Calls = parts.Sum(part => part.Calls),
@@ -77,7 +89,7 @@ internal sealed class Worker : IDisposable
     public ResourceUse Use()
     {
         Write(WorkerRole.Used);
-        string[] used = Read(WorkerRole.Used).Split(' ');
+        string[] used = Read(WorkerRole.Used, TimeSpan.Zero).Split(' ');
         return ResourceUse.Parse(used[0], used[1]);
     }
 
@@ -100,11 +112,29 @@ internal sealed class Worker : IDisposable
 
     private static string Text(int number) => number.ToString(CultureInfo.InvariantCulture);
 
-    private string Read(string word)
+    // This program once more.
+    private static Worker Own(params string[] arguments)
     {
-        string? line = _process.StandardOutput.ReadLine();
-        return line is not null && line.StartsWith(word, StringComparison.Ordinal)
+        string program = Environment.ProcessPath
+            ?? throw new InvalidOperationException("The program has no path.");
+        return Path.GetFileNameWithoutExtension(program) == "dotnet"
+            ? new Worker(program, [Environment.GetCommandLineArgs()[0], .. arguments])
+            : new Worker(program, arguments);
+    }
+
+    private string Read(string word, TimeSpan busy)
+    {
+        Task<string?> reading = _process.StandardOutput.ReadLineAsync();
+        if (!reading.Wait(busy + AnswerTime))
+        {
+            throw new InvalidOperationException(
+                $"{_process.StartInfo.FileName} did not say '{word}' "
+                + $"in {(busy + AnswerTime).TotalSeconds} s.");
+        }
+
+        return reading.Result is string line && line.Split(' ')[0] == word
             ? line[word.Length..].Trim()
-            : throw new InvalidOperationException($"A worker said '{line}' and not '{word}'.");
+            : throw new InvalidOperationException(
+                $"{_process.StartInfo.FileName} said '{reading.Result}' and not '{word}'.");
     }
 }

@@ -24,6 +24,10 @@ internal static class WorkerRole
     public const string Search = "search";
     public const string Numbers = "numbers";
     public const string MinimalApi = "api";
+    public const string SearchApi = "search-api";
+
+    /// <summary>The address of clients that serve themselves.</summary>
+    public const string InProcess = "inproc://benchmark";
 
     /// <summary>Before what a server used.</summary>
     public const string Used = "used";
@@ -35,52 +39,13 @@ internal static class WorkerRole
     public const string Relay = "relay=";
 
     /// <param name="kind">One of <see cref="CallKind"/>, <see cref="Search"/>, <see cref="Numbers"/>,
-    /// <see cref="MinimalApi"/>, <see cref="Gateway"/> or <see cref="Relay"/> with an address, one of
-    /// <see cref="CallSecurity"/> or <see cref="ExperimentRole"/>, or an <see cref="HttpStack"/>.</param>
+    /// <see cref="MinimalApi"/>, <see cref="SearchApi"/>, <see cref="Gateway"/> or <see cref="Relay"/> with
+    /// an address, one of <see cref="CallSecurity"/> or <see cref="ExperimentRole"/>, or an
+    /// <see cref="HttpStack"/>.</param>
     /// <param name="arguments">Address, records, and for raw frames their sizes.</param>
     public static int Serve(string kind, string[] arguments)
     {
-        string address = arguments[0];
-        IDisposable? server = null;
-        if (kind == Raw)
-        {
-            address = RawEcho.Serve(address, Size(arguments));
-        }
-        else if (kind == CallKind.Bound)
-        {
-            address = BoundEcho.Serve(address, Number(arguments[1]));
-        }
-        else if (kind == MinimalApi)
-        {
-            (address, server) = Benchmarks.Http.MinimalApi.Serve(Number(arguments[1]));
-        }
-        else if (ExperimentRole.Serve(kind, address) is IRpcServer experiment)
-        {
-            address = experiment.Endpoints[0].ToString();
-            server = experiment;
-        }
-        else if (kind.StartsWith(Relay, StringComparison.Ordinal))
-        {
-            ByteRelay relay = ByteRelay.Serve(kind[Relay.Length..], address);
-            (address, server) = (relay.Address, relay);
-        }
-        else
-        {
-            RpcServer rpc = HttpStack.Is(kind)
-                    ? FreshCaller.Serve(
-                        new HttpStack(kind).Messages, SampleData.LoadSchema(), address, Number(arguments[1]))
-                : kind == Search ? SearchServer.Serve(address)
-                : kind == Numbers ? NumbersServer.Serve(address)
-                : kind.StartsWith(Gateway, StringComparison.Ordinal)
-                    ? GatewayBenchmark.Serve(kind[Gateway.Length..], address)
-                : CallKind.IsFresh(kind)
-                    ? FreshCaller.Serve(kind, SampleData.LoadSchema(), address, Number(arguments[1]))
-                : RpcCaller.Serve(
-                    SampleData.LoadSchema(), address, Number(arguments[1]), CallSecurity.OfServer(kind));
-            address = rpc.Endpoints[0].ToString();
-            server = rpc;
-        }
-
+        (string address, IDisposable? server) = Start(kind, arguments);
         Console.WriteLine($"ready {address}");
         while (Console.ReadLine() is not null)
         {
@@ -93,11 +58,13 @@ internal static class WorkerRole
 
     /// <param name="kind">One of <see cref="CallKind"/>, <see cref="CallSecurity"/> or
     /// <see cref="ExperimentRole"/>, <see cref="MinimalApi"/> or an <see cref="HttpStack"/>.</param>
-    /// <param name="arguments">Address, records, sizes of raw frames, number of callers.</param>
+    /// <param name="arguments">Address or <see cref="InProcess"/>, records, sizes of raw frames, number of
+    /// callers.</param>
     public static int Call(string kind, string[] arguments)
     {
         RpcSchema? schema = !CallKind.IsBare(kind) ? SampleData.LoadSchema() : null;
         string address = arguments[0];
+        using IDisposable? own = address == InProcess ? Start(kind, arguments).Server : null;
         int records = Number(arguments[1]);
         int count = Number(arguments[4]);
         ICaller[] callers = kind == MinimalApi ? ApiCaller.Connect(address, records, count)
@@ -137,6 +104,56 @@ internal static class WorkerRole
             Percentile99Microseconds = Decimals(parts[4]),
             Clients = ResourceUse.Parse(parts[5], parts[6]),
         };
+    }
+
+    private static (string Address, IDisposable? Server) Start(string kind, string[] arguments)
+    {
+        string address = arguments[0];
+        IDisposable? server = null;
+        if (kind == Raw)
+        {
+            address = RawEcho.Serve(address, Size(arguments));
+        }
+        else if (kind == CallKind.Bound)
+        {
+            address = BoundEcho.Serve(address, Number(arguments[1]));
+        }
+        else if (kind == MinimalApi)
+        {
+            (address, server) = Benchmarks.Http.MinimalApi.Serve(Number(arguments[1]));
+        }
+        else if (kind == SearchApi)
+        {
+            (address, server) = Benchmarks.Http.SearchApi.Serve();
+        }
+        else if (ExperimentRole.Serve(kind, address) is IRpcServer experiment)
+        {
+            address = experiment.Endpoints[0].ToString();
+            server = experiment;
+        }
+        else if (kind.StartsWith(Relay, StringComparison.Ordinal))
+        {
+            ByteRelay relay = ByteRelay.Serve(kind[Relay.Length..], address);
+            (address, server) = (relay.Address, relay);
+        }
+        else
+        {
+            RpcServer rpc = HttpStack.Is(kind)
+                    ? FreshCaller.Serve(
+                        new HttpStack(kind).Messages, SampleData.LoadSchema(), address, Number(arguments[1]))
+                : kind == Search ? SearchServer.Serve(address)
+                : kind == Numbers ? NumbersServer.Serve(address)
+                : kind.StartsWith(Gateway, StringComparison.Ordinal)
+                    ? GatewayBenchmark.Serve(kind[Gateway.Length..], address)
+                : CallKind.IsFresh(kind)
+                    ? FreshCaller.Serve(kind, SampleData.LoadSchema(), address, Number(arguments[1]))
+                : RpcCaller.Serve(
+                    SampleData.LoadSchema(), address, Number(arguments[1]), CallSecurity.OfServer(kind));
+            address = rpc.Endpoints[0].ToString();
+            server = rpc;
+        }
+
+        return (address, server);
     }
 
     private static string CallFor(ICaller[] callers, TimeSpan time)

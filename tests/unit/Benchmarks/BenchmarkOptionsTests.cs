@@ -20,6 +20,11 @@ public static class BenchmarkOptionsTests
     [InlineData("--transports", "carrier-pigeon", "'carrier-pigeon'")]
     [InlineData("--kinds", "raw,fastest", "'fastest'")]
     [InlineData("--clients", "many", "'many'")]
+    [InlineData("--only", "rpc,shells", "'shells'")]
+    [InlineData("--peers", "grpc-js,grpc-perl", "'grpc-perl'")]
+    [InlineData("--peers", "=/", "'=/'")]
+    [InlineData("--peers", "mine=/no/such/program", "'/no/such/program'")]
+    [InlineData("--pode", "/no/such/module", "'/no/such/module'")]
     [InlineData("--seconds", "-1", "'-1'")]
     [InlineData("--colour", "red", "--colour")]
     public static void A_wrong_option_is_named(string option, string value, string wrong)
@@ -28,6 +33,36 @@ public static class BenchmarkOptionsTests
             Assert.Throws<ArgumentException>(() => BenchmarkOptions.Parse([option, value]));
 
         Assert.Contains(wrong, error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void Peers_are_those_that_are_built_and_programs_by_their_paths()
+    {
+        string path = typeof(BenchmarkOptionsTests).Assembly.Location;
+
+        Assert.Equal(BenchmarkOptions.KnownPeers, BenchmarkOptions.Parse([]).Peers);
+        Assert.Equal(
+            ["grpc-js", $"mine={path}"],
+            BenchmarkOptions.Parse(["--peers", $"grpc-js,mine={path}"]).Peers);
+        Assert.Empty(BenchmarkOptions.Parse(["--peers", "none"]).Peers);
+    }
+
+    [Fact]
+    public static void A_report_measures_everything_unless_said()
+    {
+        BenchmarkOptions options = BenchmarkOptions.Parse(["--rounds", "1"], BenchmarkOptions.OfReport);
+
+        Assert.Equal(BenchmarkOptions.KnownExperiments, options.Only);
+        Assert.Equal(BenchmarkOptions.KnownTransports, options.Transports);
+        Assert.Equal(1, options.Rounds);
+        Assert.Equal(TimeSpan.FromSeconds(5), options.Round);
+    }
+
+    [Fact]
+    public static void Records_are_the_usual_ones_unless_given()
+    {
+        Assert.Equal([0, 10], BenchmarkOptions.Parse([]).RecordsOr(0, 10));
+        Assert.Equal([7], BenchmarkOptions.Parse(["--records", "7"]).RecordsOr(0, 10));
     }
 
     [Fact]
