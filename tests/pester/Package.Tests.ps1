@@ -129,7 +129,40 @@ Describe 'The package of the compiler' {
         $item = $targets.Project.ItemGroup.None
         $item.Link | Should -Be '%(RecursiveDir)%(Filename)%(Extension)'
         $item.CopyToOutputDirectory | Should -Be 'PreserveNewest'
-        $targets.Project.ItemGroup.ProtoRpcFile.Include | Should -Be '$(MSBuildThisFileDirectory)../files/**/*'
+        $targets.Project.ItemGroup.ProtoRpcFile[0].Include | Should -Be '$(MSBuildThisFileDirectory)../files/**/*'
+    }
+}
+
+Describe 'A project that references the compiler' {
+    BeforeAll {
+        $archive = Join-Path $packed packages "ProtoRpc.Compiler.$version.nupkg"
+        [IO.Compression.ZipFile]::ExtractToDirectory($archive, (Join-Path $TestDrive compiler))
+        $project = Join-Path $TestDrive uses.proj
+        Set-Content $project "<Project><Import Project='compiler/buildTransitive/ProtoRpc.Compiler.targets' /></Project>"
+
+        # The files that a build for a platform copies to its output folder.
+        function Get-CopiedFile([string] $Platform) {
+            $output = dotnet msbuild $project -getItem:None "-p:RuntimeIdentifier=$Platform"
+            $LASTEXITCODE | Should -Be 0 -Because "$output"
+            ($output | ConvertFrom-Json).Items.None.Link.Replace('\', '/')
+        }
+    }
+
+    It 'gets the protoc of <Platform> alone if it is built for <Platform>' -ForEach @(
+        @{ Platform = 'linux-x64'; File = 'protoc/linux-x64/protoc' }
+        @{ Platform = 'linux-musl-arm64'; File = 'protoc/linux-arm64/protoc' }
+        @{ Platform = 'osx-x64'; File = 'protoc/osx/protoc' }
+        @{ Platform = 'win-arm64'; File = 'protoc/win-x64/protoc.exe' }
+    ) {
+        $files = Get-CopiedFile $Platform
+
+        $files -match '/protoc(\.exe)?$' | Should -Be $File
+        $files | Should -Contain 'protoc/include/google/protobuf/timestamp.proto'
+        $files | Should -Contain 'protos/rpc_messages.proto'
+    }
+
+    It 'gets the protoc of every platform if it is built for all' {
+        (Get-CopiedFile '') -match '/protoc(\.exe)?$' | Should -HaveCount 4
     }
 }
 
