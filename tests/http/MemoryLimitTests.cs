@@ -1,5 +1,3 @@
-using Google.Protobuf;
-
 namespace ProtoRpc.Http.Tests;
 
 /// <summary>The bound of all large requests together, on each kind of endpoint.</summary>

@@ -19,7 +19,7 @@ internal sealed class WorkerStack : IDisposable
     public string Kind { get; }
 
     /// <summary>Its processes.</summary>
-    public IEnumerable<Worker> Workers => [_server, .. _clients];
+    public IEnumerable<Worker> Workers => _server is null ? _clients : [_server, .. _clients];
 
     /// <summary>Starts server and clients.</summary>
     /// <param name="kind">One of <see cref="CallKind"/>.</param>

@@ -11,7 +11,10 @@ internal sealed class HandlerScript : IDisposable
         Folder = Directory.CreateTempSubdirectory("protorpc-exec-").FullName;
         Path = System.IO.Path.Combine(Folder, "handler");
         File.WriteAllText(Path, $"#!/bin/sh\n{text}\n");
-        File.SetUnixFileMode(Path, Mode);
+        if (!OperatingSystem.IsWindows())
+        {
+            File.SetUnixFileMode(Path, Mode);
+        }
     }
 
     public string Folder { get; }
