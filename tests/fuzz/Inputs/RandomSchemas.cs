@@ -1,6 +1,6 @@
 using Google.Protobuf.Reflection;
-using Type = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Type;
 using Label = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Label;
+using Type = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Type;
 
 namespace ProtoRpc.Fuzz.Inputs;
 

@@ -49,8 +49,11 @@ internal sealed class WireMutator(int prefix = 0) : IMutator
                 fields.Insert(at, WireField.Raw(FieldOf(random, other)));
                 break;
             case 3:
-                fields[at] = field with { Number = random.Next(2) == 0 ? random.Next(1, 64) : field.Number
-                    + 1 };
+                fields[at] = field with
+                {
+                    Number = random.Next(2) == 0 ? random.Next(1, 64) : field.Number
+                    + 1
+                };
                 break;
             case 4:
                 fields[at] = field with { Type = random.Next(8) };

@@ -73,8 +73,11 @@ internal sealed class DescriptorTarget : FuzzTarget
             FileDescriptorSet set = new();
             for (int i = 0; i < n; i++)
             {
-                set.File.Add(new FileDescriptorProto { Name = $"f{i}.proto",
-                    MessageType = { Message($"M{i}") } });
+                set.File.Add(new FileDescriptorProto
+                {
+                    Name = $"f{i}.proto",
+                    MessageType = { Message($"M{i}") }
+                });
                 if (i > 0)
                 {
                     set.File[i].Dependency.Add("f0.proto");
@@ -112,8 +115,12 @@ internal sealed class DescriptorTarget : FuzzTarget
             ServiceDescriptorProto service = new() { Name = "S" };
             for (int i = 0; i < n; i++)
             {
-                service.Method.Add(new MethodDescriptorProto { Name = $"Do{i}", InputType = ".M",
-                    OutputType = ".M" });
+                service.Method.Add(new MethodDescriptorProto
+                {
+                    Name = $"Do{i}",
+                    InputType = ".M",
+                    OutputType = ".M"
+                });
             }
 
             file.Service.Add(service);

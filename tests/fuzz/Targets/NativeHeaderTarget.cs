@@ -42,8 +42,11 @@ internal sealed class NativeHeaderTarget : FuzzTarget
         };
         yield return Whole(0, request);
         yield return Whole(1, response);
-        yield return Whole(1, new RpcResponseHeader { MessageId = ByteString.CopyFrom(new byte[16]),
-            Success = true });
+        yield return Whole(1, new RpcResponseHeader
+        {
+            MessageId = ByteString.CopyFrom(new byte[16]),
+            Success = true
+        });
         yield return [2, 0, .. exception.ToByteArray()];
     }
 

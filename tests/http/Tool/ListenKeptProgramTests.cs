@@ -91,8 +91,11 @@ public static class ListenKeptProgramTests
         await using Served served = await StartAsync(script, "--exec-limit", "1");
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
-            () => served.SayAsync("x", new() { Timeout = TimeSpan.FromSeconds(
-                status == RpcStatusCode.DeadlineExceeded ? 2 : 30) }));
+            () => served.SayAsync("x", new()
+            {
+                Timeout = TimeSpan.FromSeconds(
+                status == RpcStatusCode.DeadlineExceeded ? 2 : 30)
+            }));
 
         Assert.Equal(status, error.Code);
         Assert.Contains(message, error.Message, StringComparison.Ordinal);
