@@ -1,3 +1,7 @@
+using System.Text.Encodings.Web;
+using System.Text.Json;
+using System.Text.Json.Nodes;
+
 namespace ProtoRpc.Tool;
 
 /// <summary>Writes a failed call: its status, its text, and what the server adds, decoded.</summary>
@@ -11,7 +15,12 @@ internal static class ErrorOutput
     private const int MaxDetails = 20;
     private const int MaxDetailLength = 4000;
 
-    private static readonly FormatOptions Compact = new() { PrintUnknownFields = true };
+    private const string AnyName = "google.protobuf.Any";
+
+    private static readonly JsonSerializerOptions Relaxed =
+        new() { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping };
+
+    private static readonly JsonSerializerOptions Indented = new(Relaxed) { WriteIndented = true };
 
     public static void Write(ToolConsole console, CallFailedException failure)
     {
@@ -28,12 +37,57 @@ internal static class ErrorOutput
         }
     }
 
-    private static string TextOf(object detail)
+    /// <summary>Writes a failure as JSON, in the shape of a google.rpc.Status.</summary>
+    public static void WriteStatus(ToolConsole console, CallFailedException failure)
     {
-        string text = detail is DynamicMessage message
-            ? $"{message.Type.FullName} {MessageFormats.Json.ToText(message, Compact)}"
-            : detail.ToString() ?? "";
-        return TerminalText.OneLine(text, MaxDetailLength);
+        RpcException error = failure.Cause;
+        JsonArray details = [.. error.Details.OfType<DynamicMessage>().Select(JsonOf)];
+        JsonObject status = new()
+        {
+            ["code"] = (int)error.Code,
+            ["message"] = FlagNames.Of(error),
+            ["details"] = details,
+        };
+        console.WriteErrorLine(TerminalText.Neutralize(status.ToJsonString(Indented)));
+    }
+
+    private static string TextOf(object detail) => TerminalText.OneLine(
+        detail is DynamicMessage message
+            ? JsonOf(message).ToJsonString(Relaxed)
+            : detail.ToString(),
+        MaxDetailLength);
+
+    // As ProtoJSON has messages in an Any. Bytes of a type that is not known stay base64.
+    private static JsonNode JsonOf(DynamicMessage detail)
+    {
+        try
+        {
+            JsonNode? value = JsonNode.Parse(MessageFormats.Json.ToText(detail));
+            if (value is not JsonObject fields)
+            {
+                fields = new JsonObject { ["value"] = value };
+            }
+
+            if (!fields.ContainsKey("@type"))
+            {
+                fields.Insert(0, "@type", $"type.googleapis.com/{detail.Type.FullName}");
+            }
+
+            return fields;
+        }
+        catch (RpcException)
+        {
+            return new JsonObject
+            {
+                ["@type"] = detail.Type.FullName == AnyName
+                    ? (string?)detail["type_url"]
+                    : $"type.googleapis.com/{detail.Type.FullName}",
+                ["value"] = Convert.ToBase64String(
+                    detail.Type.FullName == AnyName && detail["value"] is byte[] bytes
+                        ? bytes
+                        : MessageFormats.Binary.ToArray(detail)),
+            };
+        }
     }
 
     private static string Paint(ToolConsole console, string text, string colour) =>

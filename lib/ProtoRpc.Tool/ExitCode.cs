@@ -12,6 +12,9 @@ internal static class ExitCode
     /// <summary>The command line cannot be understood.</summary>
     public const int Usage = 2;
 
+    /// <summary>The server answered that it, or the service that was asked for, is not serving.</summary>
+    public const int NotServing = 3;
+
     /// <summary>The user stopped it, as a shell says it of SIGINT.</summary>
     public const int Stopped = 130;
 

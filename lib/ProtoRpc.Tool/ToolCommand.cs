@@ -20,6 +20,7 @@ internal static class ToolCommand
             BenchVerb.Create(console),
             CompletionVerb.Create(console),
             DemoVerb.Create(console),
+            HealthVerb.Create(console),
             ListVerb.Create(console),
             DescribeVerb.Create(console),
             CallVerb.Create(console),

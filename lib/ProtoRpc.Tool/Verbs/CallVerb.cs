@@ -39,8 +39,16 @@ internal static class CallVerb
             IAsyncEnumerable<DynamicMessage> messages =
                 requests.Read(parsed, method, replies.Format(parsed), console);
             MethodCall call = new(session, method, headers, output, verbose.Report(parsed, console));
-            await call.RunAsync(messages, cancellation);
-            return ExitCode.Success;
+            try
+            {
+                await call.RunAsync(messages, cancellation);
+                return ExitCode.Success;
+            }
+            catch (CallFailedException e) when (replies.FormatsErrors(parsed))
+            {
+                ErrorOutput.WriteStatus(console, e);
+                return ExitCode.OfCall(e.Code);
+            }
         });
         return command;
     }

@@ -8,7 +8,7 @@ internal sealed class MethodCall(
 {
     private readonly RpcResponseInfo _response = new();
 
-    // Why a request cannot be read.
+    // Why a request cannot be read, or a reply cannot be written.
     private ExceptionDispatchInfo? _broken;
 
     /// <summary>Makes the call, and writes its replies as they come.</summary>
@@ -121,7 +121,22 @@ internal sealed class MethodCall(
     private void Show(DynamicMessage reply)
     {
         report.Received(_response);
-        output.Write(reply);
+        try
+        {
+            output.Write(reply);
+        }
+        catch (RpcException e)
+        {
+            // The call is well; the reply has what the format cannot hold, such as an Any of a type that the
+            // schema lacks.
+            RpcException failure = new(
+                e.Code, $"The reply cannot be written: {e.Message} Use --format text or binary.", e)
+            {
+                ErrorId = e.ErrorId,
+            };
+            _broken = ExceptionDispatchInfo.Capture(failure);
+            throw failure;
+        }
     }
 
     private async Task<DynamicMessage> OnlyAsync(

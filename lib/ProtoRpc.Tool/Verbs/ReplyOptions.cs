@@ -22,18 +22,27 @@ internal sealed class ReplyOptions
         Description = "Also writes fields that have their default value, in JSON and XML.",
     };
 
+    private readonly Option<bool> _formatError = new("--format-error")
+    {
+        Description = "Writes a failure as a google.rpc.Status in JSON, to standard error.",
+    };
+
     public ReplyOptions(Command command)
     {
         _format.AcceptOnlyFromAmong("json", "text", "binary", "xml");
         command.Add(_format);
         command.Add(_compact);
         command.Add(_emitDefaults);
+        command.Add(_formatError);
     }
 
     public MessageFormat Format(ParseResult parsed) =>
         MessageFormats.TryFind(parsed.GetRequiredValue(_format), out MessageFormat? format)
             ? format
             : MessageFormats.Json;
+
+    /// <summary>Whether failures are written as JSON.</summary>
+    public bool FormatsErrors(ParseResult parsed) => parsed.GetValue(_formatError);
 
     /// <summary>What writes the replies of a method.</summary>
     /// <exception cref="UsageException">Binary replies would go to a terminal.</exception>

@@ -69,8 +69,8 @@ public sealed class RpcSchema
 
     /// <summary>Compiles .proto files and reads descriptor sets, told apart by their ending.</summary>
     /// <param name="paths">
-    /// Files: .proto, or .pb, .protoset, .desc, .binpb, .fds for a FileDescriptorSet. <c>*</c> and <c>?</c>
-    /// stand for any part of a name, <c>**</c> for any number of folders.
+    /// Files: .proto, or .pb, .protoset, .desc, .binpb, .bin, .fds for a FileDescriptorSet. <c>*</c> and
+    /// <c>?</c> stand for any part of a name, <c>**</c> for any number of folders.
     /// </param>
     /// <param name="importPaths">
     /// Folders in which imports are looked for, in order. The folder of a .proto file that is in none of them

@@ -184,7 +184,12 @@ public sealed class CallVerbTests : IDisposable
 
         Assert.Equal(64 + (int)RpcStatusCode.NotFound, run.Code);
         Assert.Equal(
-            "protorpc: NotFound: Kein Öl: 100 % leer\n  streams.Text {\"text\":\"a detail\"}\n", run.Error);
+            """
+            protorpc: NotFound: Kein Öl: 100 % leer
+              {"@type":"type.googleapis.com/streams.Text","text":"a detail"}
+
+            """.ReplaceLineEndings("\n"),
+            run.Error);
         Assert.Contains("\u001B[31mNotFound: \u001B[0m", terminal.Error, StringComparison.Ordinal);
     }
 

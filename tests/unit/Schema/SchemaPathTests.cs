@@ -76,7 +76,8 @@ public static class SchemaPathTests
 
         RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
 
-        Assert.Contains(".proto, .pb, .protoset, .desc, .binpb, .fds", e.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            ".proto, .pb, .protoset, .desc, .binpb, .bin, .fds", e.Message, StringComparison.Ordinal);
     }
 
     [Theory]

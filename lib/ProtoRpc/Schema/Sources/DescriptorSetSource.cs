@@ -5,7 +5,8 @@ namespace ProtoRpc.Schema.Sources;
 /// <summary>Files that are serialized FileDescriptorSets.</summary>
 internal sealed class DescriptorSetSource : SchemaSource
 {
-    public override IReadOnlyList<string> Endings { get; } = [".pb", ".protoset", ".desc", ".binpb", ".fds"];
+    public override IReadOnlyList<string> Endings { get; } =
+        [".pb", ".protoset", ".desc", ".binpb", ".bin", ".fds"];
 
     public override Task<IReadOnlyList<SchemaPart>> ReadAsync(
         IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>

@@ -1,0 +1,99 @@
+using System.CommandLine;
+using ProtoRpc.Protocols.Grpc.Proto;
+using Serving = ProtoRpc.Protocols.Grpc.Proto.HealthCheckResponse.Types.ServingStatus;
+
+namespace ProtoRpc.Tool.Verbs;
+
+/// <summary><c>protorpc health</c>: what the health service of a gRPC server says of it.</summary>
+internal static class HealthVerb
+{
+    private const string Service = "grpc.health.v1.Health";
+
+    public static Command Create(ToolConsole console)
+    {
+        Argument<string> endpoint = new("ENDPOINT")
+        {
+            Description = "Where the gRPC server is, or a registered name.",
+        };
+        Argument<string> name = new("SERVICE")
+        {
+            Description = "The full name of a service; left out, the server as a whole.",
+            DefaultValueFactory = _ => "",
+        };
+        Option<bool> watch = new("--watch", "-w")
+        {
+            Description = "Writes each change, until Ctrl+C.",
+        };
+        Command command = new("health", "Asks the health service of a gRPC server.")
+        {
+            endpoint, name, watch,
+        };
+        CallOptions callOptions = new(command);
+        ConnectOptions connectOptions = new(command);
+
+        command.SetAction(async (parsed, cancellation) =>
+        {
+            ToolTarget target =
+                connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
+            if (!target.Endpoint.IsGrpc)
+            {
+                throw new UsageException(
+                    $"'{target.Endpoint}' is no gRPC endpoint, which alone have health services. "
+                    + "'protorpc ping' asks any server whether it is there.");
+            }
+
+            RpcClientOptions options = connectOptions.Apply(
+                parsed, target, callOptions.ClientOptions(parsed, service: null), console);
+            await using RpcClient client = await CallFailedException.GuardAsync(
+                () => RpcClient.ConnectAsync(
+                    target.Endpoint, options with { Service = null, InterfaceId = null }, cancellation),
+                cancellation);
+            HealthCheckRequest request = new() { Service = parsed.GetValue(name) };
+            return parsed.GetValue(watch)
+                ? await WatchAsync(client, request, console, cancellation)
+                : Tell(
+                    await CheckAsync(client, request, callOptions.Deadline(parsed), cancellation), console);
+        });
+        return command;
+    }
+
+    private static Task<HealthCheckResponse> CheckAsync(
+        RpcClient client, HealthCheckRequest request, TimeSpan deadline, CancellationToken cancellation) =>
+        CallFailedException.GuardAsync(
+            () => client.InvokeAsync<HealthCheckResponse>(
+                $"{Service}/Check", request, new() { Timeout = deadline }, cancellation),
+            cancellation);
+
+    private static async Task<int> WatchAsync(
+        RpcClient client, HealthCheckRequest request, ToolConsole console, CancellationToken cancellation)
+    {
+        int code = ExitCode.NotServing;
+        try
+        {
+            await foreach (HealthCheckResponse reply in client.InvokeStreamAsync<HealthCheckResponse>(
+                $"{Service}/Watch", request, cancellationToken: cancellation))
+            {
+                code = Tell(reply, console);
+            }
+        }
+        catch (Exception e) when (
+            cancellation.IsCancellationRequested && e is RpcException or OperationCanceledException)
+        {
+            // Ctrl+C is how it ends.
+        }
+        catch (RpcException e)
+        {
+            throw new CallFailedException(e);
+        }
+
+        return code;
+    }
+
+    private static int Tell(HealthCheckResponse reply, ToolConsole console)
+    {
+        // A status that this version does not know is told by its number.
+        console.WriteLine(HealthCheckResponse.Descriptor.EnumTypes[0]
+            .FindValueByNumber((int)reply.Status)?.Name ?? $"{(int)reply.Status}");
+        return reply.Status == Serving.Serving ? ExitCode.Success : ExitCode.NotServing;
+    }
+}

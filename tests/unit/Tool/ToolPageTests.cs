@@ -1,0 +1,81 @@
+using System.Reflection;
+using System.Text.RegularExpressions;
+using ProtoRpc.Tool;
+
+namespace ProtoRpc.Tests.Tool;
+
+/// <summary>docs/tool.md against the tool.</summary>
+public static partial class ToolPageTests
+{
+    // grpcurl 1.9.3, and -unix, which it had before.
+    private const string Flags =
+        "help version plaintext insecure cacert cert key alts alts-handshaker-service "
+        + "alts-target-service-account expand-headers authority servername user-agent d format "
+        + "allow-unknown-fields connect-timeout format-error keepalive-time max-time max-msg-sz "
+        + "emit-defaults protoset-out proto-out-dir msg-template v vv H rpc-header reflect-header protoset "
+        + "proto import-path use-reflection unix";
+
+    private static readonly string[] Lines =
+        File.ReadAllLines(Path.Combine(Repository.Root, "docs", "tool.md"));
+
+    [Fact]
+    public static void Every_flag_of_grpcurl_has_a_row() => Assert.Equal(
+        Flags.Split(' ').Order(StringComparer.Ordinal),
+        FlagRows().Select(row => row[0].Trim('`', '-')).Order(StringComparer.Ordinal));
+
+    [Fact]
+    public static async Task Every_option_of_the_page_is_one_of_the_tool()
+    {
+        List<string> known = ["--help", "--version"];
+        foreach (string verb in new[] { "list", "describe", "export", "call", "ping", "health" })
+        {
+            ToolRun help = await ToolRun.RunAsync(verb, "--help");
+            known.AddRange(Option().Matches(help.Output).Select(match => match.Value));
+        }
+
+        Assert.All(FlagRows(), row =>
+        {
+            Assert.All(Option().Matches(row[1]), option => Assert.Contains(option.Value, known));
+            Assert.True(
+                row[1].Contains('-') || row[2].StartsWith("not offered", StringComparison.Ordinal)
+                || row[2].StartsWith("renamed", StringComparison.Ordinal),
+                row[0]);
+        });
+    }
+
+    [Fact]
+    public static async Task Every_verb_of_the_page_is_one_of_the_tool()
+    {
+        ToolRun help = await ToolRun.RunAsync("--help");
+
+        foreach (string verb in Rows("| verb |").Select(row => row[0].Trim('`').Split(' ')[0]))
+        {
+            Assert.Matches($@"(?m)^\s+{verb}\b", help.Output);
+        }
+    }
+
+    [Fact]
+    public static void The_page_has_every_exit_code()
+    {
+        string[] codes =
+        [
+            .. typeof(ExitCode).GetFields(BindingFlags.Public | BindingFlags.Static)
+                .Select(field => $"{field.GetRawConstantValue()}"),
+            $"{ExitCode.OfCall((RpcStatusCode)1)} to {ExitCode.OfCall((RpcStatusCode)16)}",
+        ];
+
+        Assert.Equal(
+            codes.Order(StringComparer.Ordinal),
+            Rows("| code |").Select(row => row[0]).Order(StringComparer.Ordinal));
+    }
+
+    private static IEnumerable<string[]> FlagRows() => Rows("| grpcurl | protorpc | how |");
+
+    private static IEnumerable<string[]> Rows(string header) => Lines
+        .SkipWhile(line => !line.StartsWith(header, StringComparison.Ordinal)).Skip(2)
+        .TakeWhile(line => line.StartsWith('|'))
+        .Select(line => line.Trim('|', ' ').Split('|', StringSplitOptions.TrimEntries));
+
+    [GeneratedRegex(@"(?<![\w-])--?[A-Za-z][\w-]*")]
+    private static partial Regex Option();
+}
