@@ -1,6 +1,7 @@
 using System.CommandLine;
 using ProtoRpc.Tool.Completion;
 using ProtoRpc.Tool.Manual;
+using ProtoRpc.Tool.Repl;
 using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool;
@@ -30,6 +31,7 @@ internal static class ToolCommand
             MockVerb.Create(console),
             PingVerb.Create(console),
             ProxyVerb.Create(console),
+            ReplVerb.Create(console),
         };
 
         // @FILE is the file of a message here, not a file of further arguments.

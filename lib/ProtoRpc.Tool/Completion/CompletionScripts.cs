@@ -42,7 +42,7 @@ internal static class CompletionScripts
     private const string Zsh =
         """
         #compdef protorpc
-        # Completion of protorpc for zsh: source <(protorpc completion zsh), or this as _protorpc on $fpath
+        # Completion of protorpc for zsh: source <(protorpc completion zsh), or as _protorpc on $fpath
         _protorpc() {
             local -a found open
             local line

@@ -10,8 +10,10 @@ internal static class CompletionVerb
     {
         Argument<string> shell = new("SHELL") { Description = "bash, zsh, fish or pwsh." };
         shell.AcceptOnlyFromAmong("bash", "zsh", "fish", "pwsh");
-        Command command =
-            new("completion", "Writes the script that completes protorpc in a shell.") { shell };
+        Command command = new("completion", "Writes the script that completes protorpc in a shell.")
+        {
+            shell,
+        };
         command.SetAction(parsed =>
         {
             console.Output.Write(CompletionScripts.Of(parsed.GetRequiredValue(shell)));

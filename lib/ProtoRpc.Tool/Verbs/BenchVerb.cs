@@ -20,9 +20,14 @@ internal static class BenchVerb
         {
             Description = "The method: Method, Service/Method or package.Service/Method.",
         };
+        Option<string[]> further = new("--endpoint")
+        {
+            Description = "A further endpoint, called in turns with the first one; may be repeated.",
+            HelpName = "ENDPOINT",
+        };
         Command command = new("bench", "Calls a method many times, and prints calls/s and latencies.")
         {
-            endpoint, methodName,
+            endpoint, methodName, further,
         };
         BenchOptions benchOptions = new(command);
         BenchRequests requests = new(command);
@@ -32,47 +37,51 @@ internal static class BenchVerb
 
         command.SetAction(async (parsed, cancellation) =>
         {
-            ToolTarget target =
-                connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
-            RpcSchema? given = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
-            string name = target.FullNameOf(parsed.GetRequiredValue(methodName));
+            ToolTarget[] targets =
+            [
+                .. (parsed.GetValue(further) ?? []).Prepend(parsed.GetRequiredValue(endpoint))
+                    .Select(text => connectOptions.FindTarget(parsed, text, console)),
+            ];
+            RpcSchema? given = schemaOptions.LoadIfGiven(parsed);
             RpcLoadOptions options = benchOptions.ToOptions(parsed, callOptions.Deadline(parsed));
-            string? service = given?.GetMethod(name).Service.FullName;
-            RpcClientOptions clientOptions = connectOptions.Apply(
-                parsed, target, callOptions.ClientOptions(parsed, service), console);
-            clientOptions.RetryCount = 0;
             int connections = benchOptions.Connections(parsed);
-            clientOptions.Limits.MaxClientConnections = Math.Max(
-                clientOptions.Limits.MaxClientConnections, options.Concurrency);
-
             List<RpcClient> clients = [];
+            List<RpcLoadTarget> tested = [];
             try
             {
-                RpcSchema? schema = given;
-                for (int i = 0; i < connections; i++)
+                foreach (ToolTarget target in targets)
                 {
-                    RpcClient client = await ConnectAsync(
-                        target.Endpoint, schema, clientOptions, cancellation);
-                    clients.Add(client);
-                    schema ??= client.Schema ?? await FetchSchemaAsync(client, cancellation);
+                    RpcSchema? schema = given ?? target.LoadSchema();
+                    string name = target.FullNameOf(parsed.GetRequiredValue(methodName));
+                    RpcClientOptions clientOptions = connectOptions.Apply(
+                        parsed, target,
+                        callOptions.ClientOptions(parsed, schema?.GetMethod(name).Service.FullName), console);
+                    clientOptions.RetryCount = 0;
+                    clientOptions.Limits.MaxClientConnections = Math.Max(
+                        clientOptions.Limits.MaxClientConnections, options.Concurrency);
+                    int first = clients.Count;
+                    for (int i = 0; i < connections; i++)
+                    {
+                        RpcClient client = await ConnectAsync(
+                            target.Endpoint, schema, clientOptions, cancellation);
+                        clients.Add(client);
+                        schema ??= client.Schema ?? await FetchSchemaAsync(client, cancellation);
+                    }
+
+                    RpcMethodInfo method = clients[first].GetMethod(name);
+                    tested.Add(new(
+                        target.Named?.Name ?? target.Endpoint.ToString(), clients[first..], method,
+                        requests.Read(parsed, method, console.Input)));
                 }
 
-                RpcMethodInfo method = clients[0].GetMethod(name);
-                RpcLoadTest test = new(
-                    [
-                        new(target.Named?.Name ?? target.Endpoint.ToString(), clients, method,
-                            requests.Read(parsed, method, console.Input)),
-                    ],
-                    options);
-                RpcLoadResult result = (await test.RunAsync(cancellation))[0];
-                return Report(console, result, benchOptions.IsJson(parsed));
+                IReadOnlyList<RpcLoadResult> results =
+                    await new RpcLoadTest(tested, options).RunAsync(cancellation);
+                return Report(console, results, benchOptions.IsJson(parsed));
             }
             finally
             {
-                foreach (RpcClient client in clients)
-                {
-                    await client.DisposeAsync();
-                }
+                // At the same time: whoever presses Ctrl+C waits for all of them.
+                await Task.WhenAll(clients.Select(client => client.DisposeAsync().AsTask()));
             }
         });
         return command;
@@ -109,15 +118,29 @@ internal static class BenchVerb
         }
     }
 
-    private static int Report(ToolConsole console, RpcLoadResult result, bool asJson)
+    private static int Report(ToolConsole console, IReadOnlyList<RpcLoadResult> results, bool asJson)
     {
-        if (result.Error is { } error)
+        if (results is [{ Error: { } error }])
         {
             throw new CallFailedException(error);
         }
 
-        console.WriteLine(asJson ? JsonText.Write(ToJson(result)) : result.ToText());
-        return result.Errors.Count > 0 ? ExitCode.OfCall(result.Errors[0].Status) : ExitCode.Success;
+        if (asJson)
+        {
+            console.WriteLine(JsonText.Write(
+                results.Count == 1 ? ToJson(results[0]) : results.Select(ToJson).ToList()));
+        }
+        else
+        {
+            console.WriteLine(string.Join("\n\n", results.Select(result => result.Error is { } failed
+                ? $"{result.Endpoint} {result.Method}\n  {failed.Code}: {failed.Message}"
+                : result.ToText())));
+        }
+
+        RpcStatusCode? status = results.Select(result =>
+            result.Error?.Code ?? (result.Errors.Count > 0 ? result.Errors[0].Status : null))
+            .FirstOrDefault(code => code is not null);
+        return status is { } code ? ExitCode.OfCall(code) : ExitCode.Success;
     }
 
     private static Dictionary<string, object?> ToJson(RpcLoadResult result) => new()
@@ -160,6 +183,6 @@ internal static class BenchVerb
             ["count"] = error.Count,
             ["first"] = error.First.Message,
         }).ToList(),
-        ["stopped"] = result.Stopped,
+        ["stopped"] = result.Stopped ?? result.Error?.Message,
     };
 }

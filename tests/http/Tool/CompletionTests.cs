@@ -1,0 +1,100 @@
+using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
+using ProtoRpc.Tool.Manual;
+
+namespace ProtoRpc.Http.Tests.Tool;
+
+/// <summary>Completion of the tool's command lines, its help and its manual page.</summary>
+public static class CompletionTests
+{
+    private static readonly string Schema = Path.Combine(AppContext.BaseDirectory, "protos", "streams.proto");
+
+    [Theory]
+    [InlineData("list,listen", "li")]
+    [InlineData("--exec,--exec-keep,--exec-limit", "listen", "--ex")]
+    [InlineData("grpc+unix://,grpc://,grpcs://", "listen", "gr")]
+    [InlineData("json,text", "bench", "x", "y", "--format", "")]
+    [InlineData("bash,fish,pwsh,zsh", "completion", "")]
+    [InlineData("streams.Words/Say,streams.Words/Split", "bench", "x", "--schema", "SCHEMA",
+        "streams.Words/S")]
+    [InlineData("streams.Words/Say=,streams.Words/Split=", "listen", "x", "--schema", "SCHEMA", "--exec",
+        "streams.Words/S")]
+    [InlineData("streams.Silent,streams.Words", "listen", "x", "--schema", "SCHEMA", "--service", "")]
+    [InlineData("", "bench", "x", "--schema", "/nothing/here.proto", "s")]
+    [InlineData("", "nothing", "s")]
+    public static async Task Words_are_completed(string expected, params string[] words)
+    {
+        words = [.. words.Select(word => word == "SCHEMA" ? Schema : word)];
+
+        (int code, string output, string error) = await ToolProcess.RunAsync(null, ["__complete", .. words]);
+
+        Assert.Equal((0, ""), (code, error));
+        Assert.Equal(expected, string.Join(',', output.Split('\n', StringSplitOptions.RemoveEmptyEntries)));
+    }
+
+    [Fact]
+    public static async Task Methods_come_from_the_server()
+    {
+        using WordsServer server = new();
+
+        (_, string output, _) = await ToolProcess.RunAsync(
+            null, "__complete", "bench", $"{server.Endpoint}", "streams.Words/Sp");
+
+        Assert.Equal("streams.Words/Split\n", output.ReplaceLineEndings("\n"));
+    }
+
+    [Fact]
+    public static async Task A_server_that_says_nothing_holds_no_shell()
+    {
+        using TcpListener deaf = new(IPAddress.Loopback, 0);
+        deaf.Start();
+        Stopwatch watch = Stopwatch.StartNew();
+
+        (int code, string output, _) = await ToolProcess.RunAsync(
+            null, "__complete", "bench", $"grpc://127.0.0.1:{((IPEndPoint)deaf.LocalEndpoint).Port}", "s");
+
+        Assert.Equal((0, ""), (code, output));
+        Assert.InRange(watch.Elapsed.TotalSeconds, 0, 10);
+    }
+
+    [Theory]
+    [InlineData("bash", "complete -F _protorpc protorpc")]
+    [InlineData("zsh", "compdef _protorpc protorpc")]
+    [InlineData("fish", "complete -c protorpc")]
+    [InlineData("pwsh", "Register-ArgumentCompleter -Native -CommandName protorpc")]
+    public static async Task Each_shell_has_a_script(string shell, string line)
+    {
+        (int code, string output, _) = await ToolProcess.RunAsync(null, "completion", shell);
+
+        Assert.Equal(0, code);
+        Assert.Contains(line, output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task Help_is_that_of_protorpc_and_has_examples()
+    {
+        foreach (string verb in new[] { "listen", "mock", "proxy", "bench", "repl", "completion" })
+        {
+            (int code, string output, string error) = await ToolProcess.RunAsync(null, verb, "--help");
+
+            Assert.Equal((0, ""), (code, error));
+            Assert.Contains($"  protorpc {verb} ", output, StringComparison.Ordinal);
+            Assert.Contains("Examples:", output, StringComparison.Ordinal);
+            Assert.NotEmpty(VerbExamples.Of(verb));
+        }
+    }
+
+    [Fact]
+    public static async Task The_manual_page_has_every_verb()
+    {
+        (int code, string output, _) = await ToolProcess.RunAsync(null, "man");
+
+        Assert.Equal(0, code);
+        Assert.StartsWith(".TH PROTORPC 1 ", output, StringComparison.Ordinal);
+        foreach (string verb in new[] { "listen", "mock", "proxy", "bench", "repl", "completion" })
+        {
+            Assert.Contains($".SS \"protorpc {verb} ", output, StringComparison.Ordinal);
+        }
+    }
+}
