@@ -1,5 +1,5 @@
-using ProtoRpc.Tool.Serving;
-using ProtoRpc.Tool.Serving.Programs;
+using ProtoRpc.Tool.Answers;
+using ProtoRpc.Tool.Answers.Programs;
 
 namespace ProtoRpc.Tool.Repl;
 

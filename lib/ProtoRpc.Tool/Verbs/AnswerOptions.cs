@@ -1,6 +1,6 @@
 using System.CommandLine;
-using ProtoRpc.Tool.Serving;
-using ProtoRpc.Tool.Serving.Programs;
+using ProtoRpc.Tool.Answers;
+using ProtoRpc.Tool.Answers.Programs;
 
 namespace ProtoRpc.Tool.Verbs;
 

@@ -1,5 +1,5 @@
 using System.CommandLine;
-using ProtoRpc.Tool.Serving;
+using ProtoRpc.Tool.Answers;
 
 namespace ProtoRpc.Tool.Verbs;
 

@@ -1,6 +1,6 @@
 using Google.Protobuf;
 
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>A program that answers one call after the other: a line of JSON for each call on its standard
 /// input, and a line for each reply on its standard output.</summary>

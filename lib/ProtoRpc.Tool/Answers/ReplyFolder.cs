@@ -1,6 +1,6 @@
 using System.Text;
 
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>A folder with a file for each method that is answered: <c>Search.json</c>,
 /// <c>shop.Orders.Place.json</c>, or <c>shop.Orders/Place.json</c> in a folder of the service.</summary>

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Fails every call of a method.</summary>
 internal static class FailureHandler

@@ -2,7 +2,7 @@ using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>A reply in JSON whose strings have placeholders: <c>"Hello {{request.name}}"</c>.</summary>
 /// <remarks>

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Replies that are given as JSON.</summary>
 internal static class CannedAnswer

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>Reads what programs answer.</summary>
 internal static class ProgramReply

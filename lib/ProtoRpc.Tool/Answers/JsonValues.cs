@@ -1,7 +1,7 @@
 using System.Text;
 using System.Text.Json;
 
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Cuts a text into the JSON values that stand in it one after the other.</summary>
 internal static class JsonValues

@@ -3,7 +3,7 @@ using System.Text;
 using System.Text.Json;
 using Google.Protobuf;
 
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>What the placeholders of a template stand for in one call.</summary>
 /// <param name="context">The call.</param>

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>A program that answers calls, found and ready to start.</summary>
 /// <param name="Path">The program's file.</param>

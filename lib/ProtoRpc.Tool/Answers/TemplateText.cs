@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>A string of a template, cut at its placeholders.</summary>
 /// <param name="Parts">Literal text, or the steps of a placeholder.</param>

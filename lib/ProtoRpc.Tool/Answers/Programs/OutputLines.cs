@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>Reads the lines that a program writes, each up to a limit.</summary>
 /// <remarks>Keeps nothing but what is not read yet. One reads at a time.</remarks>

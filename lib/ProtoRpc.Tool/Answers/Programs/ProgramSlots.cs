@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>Bounds the programs that run at once; further calls wait.</summary>
 internal sealed class ProgramSlots

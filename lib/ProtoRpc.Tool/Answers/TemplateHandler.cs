@@ -1,6 +1,6 @@
 using Google.Protobuf;
 
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Answers calls with replies that templates make of their requests.</summary>
 /// <param name="method">The method.</param>

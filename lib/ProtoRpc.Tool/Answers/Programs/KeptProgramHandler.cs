@@ -1,6 +1,6 @@
 using System.Collections.Concurrent;
 
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>Answers calls by a pool of programs that stay, each with one call at a time.</summary>
 /// <param name="program">The program.</param>

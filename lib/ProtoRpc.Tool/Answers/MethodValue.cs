@@ -1,6 +1,6 @@
 using System.Text.RegularExpressions;
 
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>The value of an option that is for one method, <c>METHOD=VALUE</c>, or for all.</summary>
 /// <param name="Method">The method's name; null where the value is for every method.</param>

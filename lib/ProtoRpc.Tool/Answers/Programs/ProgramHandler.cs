@@ -1,6 +1,6 @@
 using Google.Protobuf;
 
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>Answers each call by running a program: requests as lines of JSON on its standard input, replies
 /// on its standard output, and its exit code is the status.</summary>

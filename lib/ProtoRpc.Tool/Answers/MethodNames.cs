@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Finds the methods that options name.</summary>
 internal static class MethodNames

@@ -2,7 +2,7 @@ using System.Globalization;
 using System.Text;
 using System.Text.Json;
 
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>What a program learns of a call, as environment variables.</summary>
 internal static class CallVariables

@@ -3,7 +3,7 @@ using System.Diagnostics;
 using System.Runtime.InteropServices;
 using System.Text;
 
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>A program that runs, in a process group of its own, with pipes to its three streams.</summary>
 internal sealed class RunningProgram : IDisposable

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Reads statuses as users and programs write them.</summary>
 internal static class StatusText

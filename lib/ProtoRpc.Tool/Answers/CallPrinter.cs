@@ -1,6 +1,6 @@
 using Google.Protobuf;
 
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Prints who calls what, and why calls fail.</summary>
 internal sealed class CallPrinter(ToolConsole console, Func<IReadOnlyList<RpcServiceInfo>> served)

@@ -1,6 +1,6 @@
 using System.Text;
 
-namespace ProtoRpc.Tool.Serving.Programs;
+namespace ProtoRpc.Tool.Answers.Programs;
 
 /// <summary>Cuts a command into the program and its arguments, without a shell.</summary>
 /// <remarks>Spaces part words. Single quotes keep everything between them, and so do double quotes, in which

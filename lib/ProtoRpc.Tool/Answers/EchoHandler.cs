@@ -1,6 +1,6 @@
 using Google.Protobuf;
 
-namespace ProtoRpc.Tool.Serving;
+namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Replies with the request's fields, where the reply has a field of that name and type: once, or
 /// for each request of two streams. A stream of requests with one reply gets the last one back.</summary>
