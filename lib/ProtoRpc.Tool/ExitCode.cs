@@ -18,6 +18,9 @@ internal static class ExitCode
     /// <summary>The user stopped it, as a shell says it of SIGINT.</summary>
     public const int Stopped = 130;
 
+    /// <summary>The reader of the output has gone, as a shell says it of SIGPIPE.</summary>
+    public const int OutputClosed = 141;
+
     private const int StatusBase = 64;
 
     /// <summary>The exit code of a call that ended with a status: 64 and the status, so 65 to 80.</summary>

@@ -1,6 +1,6 @@
 using ProtoRpc.Tool;
 
-return await ToolCommand.RunAsync(args, new ToolConsole(Console.In, Console.Out, Console.Error)
+return await ToolCommand.RunAsync(args, new ToolConsole(Console.In, StandardOutput.OpenText(), Console.Error)
 {
     IsOutputTerminal = !Console.IsOutputRedirected,
     IsErrorTerminal =

@@ -37,13 +37,16 @@ internal sealed class ReplyOutput(
     {
         Stream output = console.OutputStream;
         byte[] bytes = format.ToArray(reply, options);
-        if (isSequence)
+        ToolConsole.Guard(() =>
         {
-            using CodedOutputStream length = new(output, leaveOpen: true);
-            length.WriteLength(bytes.Length);
-        }
+            if (isSequence)
+            {
+                using CodedOutputStream length = new(output, leaveOpen: true);
+                length.WriteLength(bytes.Length);
+            }
 
-        output.Write(bytes);
-        output.Flush();
+            output.Write(bytes);
+            output.Flush();
+        });
     }
 }

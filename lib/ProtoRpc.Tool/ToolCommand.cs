@@ -13,6 +13,10 @@ internal static class ToolCommand
     // Longer than a listener's drain time, so that Ctrl+C lets running calls end.
     private static readonly TimeSpan StopTime = RpcLimits.Default.DrainTimeout + TimeSpan.FromSeconds(2);
 
+    // A verb that calls has nothing to end, but may hang in a write that nobody reads.
+    private static readonly TimeSpan ClientStopTime = TimeSpan.FromMilliseconds(150);
+    private static readonly string[] AtOnce = ["call", "describe", "export", "health", "list", "ping"];
+
     public static async Task<int> RunAsync(
         string[] args, ToolConsole console, CancellationToken cancellation = default)
     {
@@ -64,7 +68,8 @@ internal static class ToolCommand
                 Output = console.Output,
                 Error = console.Error,
                 EnableDefaultExceptionHandler = false,
-                ProcessTerminationTimeout = StopTime,
+                ProcessTerminationTimeout =
+                    AtOnce.Contains(parsed.CommandResult.Command.Name) ? ClientStopTime : StopTime,
             };
             return await parsed.InvokeAsync(configuration, cancellation);
         }
@@ -84,6 +89,10 @@ internal static class ToolCommand
         {
             console.WriteError(e.Message);
             return ExitCode.Usage;
+        }
+        catch (OutputClosedException)
+        {
+            return ExitCode.OutputClosed;
         }
         catch (OperationCanceledException)
         {

@@ -17,7 +17,7 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
     /// <summary>Standard output as bytes.</summary>
     public Stream OutputStream
     {
-        get => field ??= Console.OpenStandardOutput();
+        get => field ??= StandardOutput.Open();
         init;
     }
 
@@ -41,8 +41,25 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
     {
         lock (_gate)
         {
-            Output.WriteLine(text);
-            Output.Flush();
+            Guard(() =>
+            {
+                Output.WriteLine(text);
+                Output.Flush();
+            });
+        }
+    }
+
+    /// <summary>Writes to standard output.</summary>
+    /// <exception cref="OutputClosedException">Its reader has gone.</exception>
+    public static void Guard(Action write)
+    {
+        try
+        {
+            write();
+        }
+        catch (IOException e)
+        {
+            throw new OutputClosedException(e);
         }
     }
 

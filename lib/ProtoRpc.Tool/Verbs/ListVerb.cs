@@ -76,7 +76,7 @@ internal static class ListVerb
     private static IEnumerable<string> Lines((RpcSchema Schema, string[] Symbols) asked, bool namesAlone)
     {
         IEnumerable<RpcServiceInfo> services = asked.Symbols.Length == 0
-            ? asked.Schema.Services
+            ? asked.Schema.ServedServices
             : asked.Symbols.Select(asked.Schema.GetService);
         foreach (RpcServiceInfo service in services)
         {

@@ -58,6 +58,6 @@ public sealed record FormatOptions
     /// <summary>Form: pairs of name and value that are read: 1,024.</summary>
     public int MaxFormFields { get; init; } = 1024;
 
-    /// <summary>JSON, XML and text: where the text begins within a longer one.</summary>
+    /// <summary>JSON and text: where the text begins within a longer one.</summary>
     internal TextOrigin Origin { get; init; }
 }

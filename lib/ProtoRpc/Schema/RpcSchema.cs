@@ -21,7 +21,8 @@ public sealed class RpcSchema
     private readonly Lazy<ProtoTextNames> _textNames;
 
     internal RpcSchema(
-        IReadOnlyList<SchemaFile> files, IReadOnlyList<string> rootFiles, IReadOnlyList<string> warnings)
+        IReadOnlyList<SchemaFile> files, IReadOnlyList<string> rootFiles, IReadOnlyList<string> warnings,
+        IReadOnlySet<string>? served = null)
     {
         SchemaFiles = files;
         // Arrays here and below: a shell cannot index the list that a collection expression makes.
@@ -30,6 +31,9 @@ public sealed class RpcSchema
         Warnings = warnings;
         _index = new SchemaIndex(this, files);
         Services = SchemaIndex.MakeServices(this, files);
+        ServedServices = served is null
+            ? Services
+            : [.. Services.Where(service => served.Contains(service.FullName))];
         _methods = [.. Services.SelectMany(s => s.Methods)];
         _methodsByName = new Dictionary<string, RpcMethodInfo>(StringComparer.Ordinal);
         foreach (RpcMethodInfo method in _methods)
@@ -51,6 +55,10 @@ public sealed class RpcSchema
 
     /// <summary>The services of all files, in declared order.</summary>
     public IReadOnlyList<RpcServiceInfo> Services { get; }
+
+    /// <summary>The services that a server says it serves, of those that its files declare; all of them where
+    /// no server was asked.</summary>
+    internal IReadOnlyList<RpcServiceInfo> ServedServices { get; }
 
     /// <summary>The messages of all files, nested ones after their parent, without map entries.</summary>
     public IReadOnlyList<RpcMessageInfo> Messages => _index.Messages;

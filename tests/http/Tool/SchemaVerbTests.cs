@@ -31,6 +31,7 @@ public sealed class SchemaVerbTests : IDisposable
             "streams.Words\n  rpc Say (streams.Text) returns (streams.Text);\n", all.Output,
             StringComparison.Ordinal);
         Assert.Contains("streams.Words", names.Output.Split('\n'));
+        Assert.DoesNotContain("Silent", all.Output, StringComparison.Ordinal);
         Assert.DoesNotContain("  rpc ", names.Output, StringComparison.Ordinal);
         Assert.Equal(
             "streams.Words/Say\nstreams.Words/Split\nstreams.Words/Join\nstreams.Words/Chat\n",

@@ -74,7 +74,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     {
         _files.Clear();
         List<string> roots = [];
-        foreach (string service in await ListServicesAsync(call).ConfigureAwait(false))
+        IReadOnlyList<string> services = await ListServicesAsync(call).ConfigureAwait(false);
+        foreach (string service in services)
         {
             if (await FindServiceAsync(call, service).ConfigureAwait(false) is { } file
                 && !roots.Contains(file))
@@ -85,7 +86,9 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
         await ReadImportsAsync(call).ConfigureAwait(false);
         await call.CompleteAsync().ConfigureAwait(false);
-        return new RpcSchema(DescriptorLinker.Link([.. _files.Values]), roots, _warnings);
+        return new RpcSchema(
+            DescriptorLinker.Link([.. _files.Values]), roots, _warnings,
+            services.ToHashSet(StringComparer.Ordinal));
     }
 
     private async Task<IReadOnlyList<string>> ListServicesAsync(GrpcCall call)

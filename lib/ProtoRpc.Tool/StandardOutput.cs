@@ -1,0 +1,26 @@
+using System.Text;
+using Microsoft.Win32.SafeHandles;
+
+namespace ProtoRpc.Tool;
+
+/// <summary>The standard output of the process.</summary>
+internal static class StandardOutput
+{
+    private const int Descriptor = 1;
+
+    /// <summary>Standard output as bytes. Writing fails when the reader has gone: the console's own stream
+    /// goes on in silence on Unix, so that <c>protorpc call ... | head</c> would read an endless stream for
+    /// ever.</summary>
+    public static Stream Open() => OperatingSystem.IsWindows()
+        ? Console.OpenStandardOutput()
+        : new FileStream(
+            new SafeFileHandle(Descriptor, ownsHandle: false), FileAccess.Write, bufferSize: 0);
+
+    /// <summary>Standard output as text: the console where it is a terminal.</summary>
+    public static TextWriter OpenText() => Console.IsOutputRedirected
+        ? new StreamWriter(Open(), new UTF8Encoding(encoderShouldEmitUTF8Identifier: false))
+        : Console.Out;
+}
+
+/// <summary>Whoever read the output has gone, as <c>head</c> does: nothing more is to be done.</summary>
+internal sealed class OutputClosedException(IOException cause) : Exception(cause.Message, cause);

@@ -1,0 +1,84 @@
+using System.Diagnostics;
+
+namespace ProtoRpc.Http.Tests.Tool;
+
+/// <summary>The tool as a process, with signals and pipes.</summary>
+public sealed class ToolProgramTests : IDisposable
+{
+    private readonly WordsServer _server = new();
+
+    // More than a pipe holds, and then nothing for a minute.
+    private static string Words => string.Join(' ', Enumerable.Repeat("word", 20_000)) + " wait";
+
+    public void Dispose() => _server.Dispose();
+
+    [Fact]
+    public async Task An_endless_stream_ends_when_the_reader_of_its_output_has_gone()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        using Process tool = Start();
+        await tool.StandardOutput.ReadLineAsync();
+        tool.StandardOutput.Close();
+        await EndAsync(tool);
+
+        Assert.Equal(141, tool.ExitCode);
+        Assert.Equal("", await tool.StandardError.ReadToEndAsync());
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task SIGINT_ends_an_endless_stream_also_where_nobody_reads_it(bool isRead)
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        using Process tool = Start();
+        await tool.StandardOutput.ReadLineAsync();
+        Task reading = isRead ? tool.StandardOutput.ReadToEndAsync() : Task.CompletedTask;
+        using Process kill = Process.Start("kill", ["-INT", $"{tool.Id}"]);
+        long start = Stopwatch.GetTimestamp();
+        await EndAsync(tool);
+
+        Assert.Equal(130, tool.ExitCode);
+        Assert.InRange(Stopwatch.GetElapsedTime(start).TotalSeconds, 0, 3);
+        await reading;
+    }
+
+    private Process Start()
+    {
+        ProcessStartInfo start = new("dotnet")
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+            ArgumentList =
+            {
+                "exec", Path.Combine(AppContext.BaseDirectory, "ProtoRpc.Tool.dll"), "call",
+                $"{_server.Endpoint}", "Split", "-d", $"{{\"text\":\"{Words}\"}}", "--compact",
+            },
+        };
+        Process tool = Process.Start(start)!;
+        tool.StandardInput.Close();
+        return tool;
+    }
+
+    private static async Task EndAsync(Process tool)
+    {
+        try
+        {
+            await tool.WaitForExitAsync().WaitAsync(TimeSpan.FromSeconds(30));
+        }
+        catch (TimeoutException)
+        {
+            tool.Kill();
+            throw;
+        }
+    }
+}
