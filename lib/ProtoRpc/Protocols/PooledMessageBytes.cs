@@ -7,7 +7,7 @@ namespace ProtoRpc.Protocols;
 /// <remarks>Not thread-safe.</remarks>
 internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
 {
-    private const int InitialSize = 4 * 1024;
+    private const int InitialSize = 1024;
     private const int KeptSize = 64 * 1024;
     private const int Slack = 4 * 1024;
     private const int MinimumRoom = 256;

@@ -8,7 +8,7 @@ namespace ProtoRpc.Protocols.Dce;
 /// was claimed. Not thread-safe.</remarks>
 internal sealed class PduBuffer : IDisposable
 {
-    private const int InitialSize = 8 * 1024;
+    private const int InitialSize = 4 * 1024;
     private const int MaxSize = 128 * 1024;
 
     // What a connection keeps between messages that need more than the initial size.
