@@ -2,12 +2,13 @@
 # everything else into a private one, so that no other module's Google.Protobuf can meet ours.
 
 # Captured by its module, so that a function of the same name cannot get between.
-$importModule = $ExecutionContext.InvokeCommand.GetCommand('Microsoft.PowerShell.Core\Import-Module', 'Cmdlet')
+$importModule = [System.Management.Automation.CmdletInfo]::new(
+    'Import-Module', [Microsoft.PowerShell.Commands.ImportModuleCommand])
 
 # No cmdlets of other modules: each would be found and loaded first, which takes longer than all the rest.
 $isReload = $null -ne ('ProtoRpc.ModuleLoadContext' -as [type])
 foreach ($name in 'ProtoRpc.Shared.dll', 'ProtoRpc.Loader.dll') {
-    $path = [System.IO.Path]::Combine($PSScriptRoot, 'bin', $name)
+    $path = "$PSScriptRoot/bin/$name"
     if (-not [System.IO.File]::Exists($path)) {
         throw "ProtoRpc is not built: '$path' is missing. Run 'dotnet build' in '$PSScriptRoot', then import again."
     }
@@ -31,15 +32,10 @@ if ($isReload) {
 
 # The shell looks for types in the default context only, and before that among its accelerators. So all public
 # types get an accelerator under their full name; scripts, Pester and proxies can name them.
-$accelerators = [psobject].Assembly.GetType('System.Management.Automation.TypeAccelerators')
-[ProtoRpc.ModuleLoadContext]::AddImport($accelerators)
-
-[ProtoRpc.RpcView]::AddText($ExecutionContext)
-
-$ExecutionContext.SessionState.Module.OnRemove = {
+[ProtoRpc.ModuleLoadContext]::AddImport($ExecutionContext, {
     Disable-RpcCompletion
     Get-RpcConnection | Disconnect-RpcEndpoint
     Disconnect-RpcEndpoint -Kept
     Get-RpcListener | Stop-RpcListener
-    [ProtoRpc.ModuleLoadContext]::RemoveImport($accelerators)
-}
+    [ProtoRpc.ModuleLoadContext]::RemoveImport()
+})

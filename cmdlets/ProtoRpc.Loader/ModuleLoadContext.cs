@@ -22,6 +22,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
     private readonly string _folder;
     private volatile string? _aspNetCore;
     private int _imports;
+    private Type? _accelerators;
 
     private ModuleLoadContext()
         : base(nameof(ProtoRpc), isCollectible: false)
@@ -41,35 +42,49 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         }
     }
 
-    /// <summary>Counts an import of the module; each runspace of the process has its own. At the first one
+    /// <summary>Begins an import of the module into a runspace, of which each has its own. At the first one
     /// all public types of the library and of the cmdlets get an accelerator, for those outside of the
     /// default context have no other name that scripts can use.</summary>
-    /// <param name="accelerators">The shell's class of accelerators.</param>
-    public static void AddImport(Type accelerators)
+    /// <remarks>One call, because each that a script makes for the first time costs it a millisecond, and
+    /// many the time that all of this takes.</remarks>
+    /// <param name="shell">The <c>$ExecutionContext</c> of the module.</param>
+    /// <param name="removed">A script block that runs when the module is removed.</param>
+    public static void AddImport(object shell, object removed)
     {
+        ArgumentNullException.ThrowIfNull(shell);
         lock (Gate)
         {
-            if (s_instance is { } module && module._imports++ == 0)
+            if (s_instance is not { } module)
             {
-                Action<string, Type> add = MethodOf<Action<string, Type>>(accelerators, "Add");
+                return;
+            }
+
+            if (module._imports++ == 0)
+            {
+                module._accelerators =
+                    shell.GetType().Assembly.GetType("System.Management.Automation.TypeAccelerators");
+                Action<string, Type> add = MethodOf<Action<string, Type>>(module._accelerators!, "Add");
                 foreach (Type type in module.PublicTypes())
                 {
                     add(type.FullName!, type);
                 }
             }
         }
+
+        LoadCmdlets().GetType("ProtoRpc.PowerShell.Views.ModuleImport")!
+            .GetMethod("Begin", BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public)!
+            .Invoke(null, [shell, removed]);
     }
 
     /// <summary>Counts the removal of the module from a runspace. At the last one the accelerators
     /// go.</summary>
-    /// <param name="accelerators">The shell's class of accelerators.</param>
-    public static void RemoveImport(Type accelerators)
+    public static void RemoveImport()
     {
         lock (Gate)
         {
             if (s_instance is { _imports: > 0 } module && --module._imports == 0)
             {
-                Func<string, bool> remove = MethodOf<Func<string, bool>>(accelerators, "Remove");
+                Func<string, bool> remove = MethodOf<Func<string, bool>>(module._accelerators!, "Remove");
                 foreach (Type type in module.PublicTypes())
                 {
                     remove(type.FullName!);

@@ -26,15 +26,6 @@ public static class RpcView
             : ViewJson.Of(ViewObjectModel.OfMessage, collection.BaseObject);
     }
 
-    /// <summary>Lets the shell take <see cref="ToText"/> for the text of messages, in the runspace that
-    /// imports the module.</summary>
-    public static void AddText(EngineIntrinsics shell)
-    {
-        ArgumentNullException.ThrowIfNull(shell);
-        ViewState.Current.Shell = shell;
-        MessageTypeData.Add(shell);
-    }
-
     /// <summary>The table that a message is a row of; nothing for one that is shown as a list.</summary>
     public static object Group(PSObject message)
     {
