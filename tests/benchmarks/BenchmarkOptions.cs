@@ -12,7 +12,7 @@ internal sealed record BenchmarkOptions
 
     /// <summary>The experiments that a report can have.</summary>
     public static IReadOnlyList<string> KnownExperiments { get; } =
-        ["rpc", "orders", "bindings", "raw", "shell"];
+        ["rpc", "orders", "bindings", "raw", "shell", "codec"];
 
     /// <summary>The peers that a report builds from sources of ours with packages of a registry.</summary>
     public static IReadOnlyList<string> KnownPeers { get; } = ["grpc-dotnet", "grpc-cpp", "grpc-js"];

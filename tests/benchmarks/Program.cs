@@ -25,7 +25,7 @@ const string Usage = """
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
 
     report                       runs the experiments and writes a page with charts for each
-      --only orders              of rpc, orders, bindings, raw, shell; all of them unless said
+      --only orders              of rpc, orders, bindings, raw, shell, codec; all of them unless said
       --peers grpc-js,x=PATH     of rpc: grpc-dotnet, grpc-cpp and grpc-js, which are built, or any program by
                                  its name and path; none for none; docs/benchmarks/README.md says more
       --pode PATH                of shell: the module Pode

@@ -276,13 +276,20 @@ $listen = {
 $servePode = {
     param($Module, $Port)
     Import-Module $Module
-    $null = Start-ThreadJob { $null = [Console]::In.ReadToEnd(); [Environment]::Exit(0) }
-    Start-PodeServer -Threads 4 -Quiet {
+    $null = Start-ThreadJob {
+        # Until the server, which does not return, accepts connections.
+        $client = [Net.Sockets.TcpClient]::new()
+        while (-not $client.Connected) {
+            try { $client.Connect('127.0.0.1', $using:Port) } catch { Start-Sleep -Milliseconds 100 }
+        }
+        $client.Dispose()
+        [Console]::Out.WriteLine("ready http://127.0.0.1:$($using:Port)/test")
+        $null = [Console]::In.ReadToEnd()
+        [Environment]::Exit(0)
+    }
+    Start-PodeServer -Threads 4 -Quiet -DisableTermination {
         Add-PodeEndpoint -Address 127.0.0.1 -Port $Port -Protocol Http
         Add-PodeRoute -Method Post -Path /test -ScriptBlock { Write-PodeJsonResponse -Value @{ data = @() } }
-        Register-PodeEvent -Type Running -Name Ready -ScriptBlock {
-            [Console]::Out.WriteLine("ready http://127.0.0.1:$($using:Port)/test")
-        }
     }
 }
 

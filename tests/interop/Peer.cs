@@ -41,4 +41,7 @@ public enum Peer
 
     /// <summary>A web server as a proxy.</summary>
     Nginx,
+
+    /// <summary>PowerShell.</summary>
+    PowerShell,
 }

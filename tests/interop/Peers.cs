@@ -54,6 +54,7 @@ internal static class Peers
         Peer.Nginx => FindProgram("nginx") is null
             ? "nginx is not installed: apt-get install nginx-light"
             : null,
+        Peer.PowerShell => FindProgram("pwsh") is null ? "PowerShell 7.6 is not on the PATH" : null,
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });
 

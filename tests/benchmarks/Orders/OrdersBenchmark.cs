@@ -15,7 +15,7 @@ internal static class OrdersBenchmark
     {
         List<ChartPanel> panels = [];
         List<string[]> rows = [];
-        foreach (int count in Counts)
+        foreach (int count in options.RecordsOr(Counts))
         {
             IReadOnlyList<TransportResult> results = StackTurns.Measure(
                 "tcp",

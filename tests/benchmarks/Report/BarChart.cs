@@ -4,7 +4,7 @@ using System.Text;
 
 namespace ProtoRpc.Benchmarks.Report;
 
-/// <summary>Draws results as horizontal bars, a line from the worst to the best over each, in SVG.</summary>
+/// <summary>Draws results as horizontal bars, a line for its spread over each, in SVG.</summary>
 /// <remarks>Each panel has its own scale, which begins at zero: what is compared is within a panel.</remarks>
 internal static class BarChart
 {
@@ -49,7 +49,7 @@ internal static class BarChart
                 CultureInfo.InvariantCulture,
                 $"<text class=\"panel\" x=\"12\" y=\"{y + 20}\">{Text(panel.Name)}</text>");
             y += PanelHead;
-            double most = panel.Bars.Max(bar => bar.Best);
+            double most = panel.Bars.Max(bar => bar.High);
             foreach (ChartBar bar in panel.Bars)
             {
                 Draw(svg, bar, y, most > 0 ? BarsWidth / most : 0);
@@ -63,15 +63,15 @@ internal static class BarChart
     private static void Draw(StringBuilder svg, ChartBar bar, int y, double scale)
     {
         int middle = y + (BarHeight / 2);
-        string length = Number(bar.Average * scale);
-        string worst = Number(LabelWidth + (bar.Worst * scale));
-        string best = Number(LabelWidth + (bar.Best * scale));
-        string after = Number(LabelWidth + (bar.Best * scale) + 8);
+        string length = Number(bar.Value * scale);
+        string low = Number(LabelWidth + (bar.Low * scale));
+        string high = Number(LabelWidth + (bar.High * scale));
+        string after = Number(LabelWidth + (bar.High * scale) + 8);
         svg.AppendLine(CultureInfo.InvariantCulture, $"""
             <text x="{LabelWidth - 8}" y="{y + 13}" text-anchor="end">{Text(bar.Label)}</text>
             <rect class="bar" x="{LabelWidth}" y="{y}" width="{length}" height="{BarHeight}" rx="2"/>
-            <line class="spread" x1="{worst}" y1="{middle}" x2="{best}" y2="{middle}"/>
-            <text x="{after}" y="{y + 13}">{ResultTable.Rate(bar.Average)}</text>
+            <line class="spread" x1="{low}" y1="{middle}" x2="{high}" y2="{middle}"/>
+            <text x="{after}" y="{y + 13}">{ResultTable.Rate(bar.Value)}</text>
             """);
     }
 

@@ -7,12 +7,12 @@ internal sealed record ChartPanel(string Name, IReadOnlyList<ChartBar> Bars);
 
 /// <summary>One result with its spread.</summary>
 /// <param name="Label">What was measured.</param>
-/// <param name="Worst">The smallest value.</param>
-/// <param name="Average">As long as the bar is.</param>
-/// <param name="Best">The largest value.</param>
-internal sealed record ChartBar(string Label, double Worst, double Average, double Best)
+/// <param name="Low">The value at which the line begins.</param>
+/// <param name="Value">As long as the bar is.</param>
+/// <param name="High">The value at which it ends, no less than the others.</param>
+internal sealed record ChartBar(string Label, double Low, double Value, double High)
 {
-    /// <summary>Worst, average and best of some values.</summary>
+    /// <summary>Least, average and greatest of some values.</summary>
     public static ChartBar Of(string label, IReadOnlyCollection<double> values) =>
         new(label, values.Min(), values.Average(), values.Max());
 }

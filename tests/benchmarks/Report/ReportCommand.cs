@@ -1,4 +1,5 @@
 using ProtoRpc.Benchmarks.Bindings;
+using ProtoRpc.Benchmarks.Codec;
 using ProtoRpc.Benchmarks.Orders;
 using ProtoRpc.Benchmarks.Raw;
 using ProtoRpc.Benchmarks.Rpc;
@@ -20,7 +21,8 @@ internal static class ReportCommand
                 "orders" => OrdersBenchmark.Write,
                 "bindings" => BindingsBenchmark.Write,
                 "raw" => RawBenchmark.Write,
-                _ => ShellBenchmark.Write,
+                "shell" => ShellBenchmark.Write,
+                _ => CodecPage.Write,
             };
             write(options.Folder, options);
         }

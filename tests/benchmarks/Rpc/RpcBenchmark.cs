@@ -66,8 +66,8 @@ internal static class RpcBenchmark
         ReportPage page = new ReportPage(folder, "rpc", "The RPC benchmark")
             .Paragraph(
                 """
-                Each request and each reply has 0, 10, 100 or 1000 records of 32 random bytes, their base64,
-                an integer, a double and a time, and is made new for its call on both sides.
+                Each request and each reply has as many records as the first column says, of 32 random bytes,
+                their base64, an integer, a double and a time. It is made new for its call on both sides.
                 """)
             .Paragraph(options.Describe())
             .Paragraph(

@@ -35,12 +35,8 @@ internal static class ShellBenchmark
                 : "Pode answers the same calls of the same HTTP client as the handlers.");
         foreach (IGrouping<string, ShellResult> unit in results.GroupBy(result => result.Unit))
         {
-            ChartPanel[] panels =
-            [
-                .. unit.GroupBy(result => result.Group).Select(group => new ChartPanel(
-                    group.Key, [.. group.Select(result => ChartBar.Of(result.Name, [.. result.Values]))])),
-            ];
-            page.Chart("The shell", unit.Key, panels);
+            page.Chart(
+                "The shell", unit.Key, [.. unit.GroupBy(result => result.Group).Select(ShellResult.Panel)]);
         }
 
         foreach (IGrouping<string, ShellResult> group in results.GroupBy(result => result.Group))

@@ -1,3 +1,5 @@
+using ProtoRpc.Benchmarks.Report;
+
 namespace ProtoRpc.Benchmarks.Shell;
 
 /// <summary>What shell.ps1 measured of one way to do something.</summary>
@@ -5,4 +7,9 @@ namespace ProtoRpc.Benchmarks.Shell;
 /// <param name="Unit">Of the values.</param>
 /// <param name="Name">The way.</param>
 /// <param name="Values">One for each round.</param>
-internal sealed record ShellResult(string Group, string Unit, string Name, IReadOnlyList<double> Values);
+internal sealed record ShellResult(string Group, string Unit, string Name, IReadOnlyList<double> Values)
+{
+    /// <summary>The bars of a group.</summary>
+    public static ChartPanel Panel(IGrouping<string, ShellResult> group) =>
+        new(group.Key, [.. group.Select(result => ChartBar.Of(result.Name, [.. result.Values]))]);
+}

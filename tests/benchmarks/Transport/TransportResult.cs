@@ -36,19 +36,19 @@ internal sealed record TransportResult
 
     /// <summary>Microseconds of processors that a call takes in the client.</summary>
     public double ClientCpu => ResultTable.Median(
-        Rounds.Select(round => round.Clients.CpuMilliseconds * 1000 / round.Calls));
+        Rounds.Select(round => round.Clients.CpuMilliseconds * 1000 / Math.Max(1, round.Calls)));
 
     /// <summary>Microseconds of processors that a call takes in the server.</summary>
     public double ServerCpu => ResultTable.Median(
-        Rounds.Select(round => round.Server.CpuMilliseconds * 1000 / round.Calls));
+        Rounds.Select(round => round.Server.CpuMilliseconds * 1000 / Math.Max(1, round.Calls)));
 
     /// <summary>Bytes that a call allocates in the client.</summary>
     public double ClientAllocated => ResultTable.Median(
-        Rounds.Select(round => (double)round.Clients.AllocatedBytes / round.Calls));
+        Rounds.Select(round => (double)round.Clients.AllocatedBytes / Math.Max(1, round.Calls)));
 
     /// <summary>Bytes that a call allocates in the server.</summary>
     public double ServerAllocated => ResultTable.Median(
-        Rounds.Select(round => (double)round.Server.AllocatedBytes / round.Calls));
+        Rounds.Select(round => (double)round.Server.AllocatedBytes / Math.Max(1, round.Calls)));
 
     /// <summary>Bytes that a call allocates in client and server; null where the programs do not count
     /// them.</summary>

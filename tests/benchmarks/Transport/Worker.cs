@@ -132,9 +132,11 @@ internal sealed class Worker : IDisposable
                 + $"in {(busy + AnswerTime).TotalSeconds} s.");
         }
 
-        return reading.Result is string line && line.Split(' ')[0] == word
+        string line = reading.Result ?? throw new InvalidOperationException(
+            $"{_process.StartInfo.FileName} ended before it said '{word}'.");
+        return line.Split(' ')[0] == word
             ? line[word.Length..].Trim()
             : throw new InvalidOperationException(
-                $"{_process.StartInfo.FileName} said '{reading.Result}' and not '{word}'.");
+                $"{_process.StartInfo.FileName} said '{line}' and not '{word}'.");
     }
 }

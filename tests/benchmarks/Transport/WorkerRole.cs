@@ -166,8 +166,7 @@ internal static class WorkerRole
         long end = start + (long)(time.TotalSeconds * Stopwatch.Frequency);
         void Ended(int caller, long own, long began, RpcLatencyHistogram ownTimes)
         {
-            // A caller may begin so late that the round is over.
-            rates[caller] = own == 0 ? 0 : own / Stopwatch.GetElapsedTime(began).TotalSeconds;
+            rates[caller] = own / Stopwatch.GetElapsedTime(began).TotalSeconds;
             lock (times)
             {
                 calls += own;
@@ -203,13 +202,18 @@ internal static class WorkerRole
         long calls = 0;
         RpcLatencyHistogram times = new();
         long began = Stopwatch.GetTimestamp();
-        for (long now = began; now < end; calls++)
+        long now = began;
+
+        // One call at the least, so that a short round on a busy machine has a rate as well.
+        do
         {
             caller.Call();
             long next = Stopwatch.GetTimestamp();
             times.RecordTicks(next - now);
             now = next;
+            calls++;
         }
+        while (now < end);
 
         ended(number, calls, began, times);
     }
@@ -220,13 +224,16 @@ internal static class WorkerRole
         long calls = 0;
         RpcLatencyHistogram times = new();
         long began = Stopwatch.GetTimestamp();
-        for (long now = began; now < end; calls++)
+        long now = began;
+        do
         {
             await caller.CallAsync().ConfigureAwait(false);
             long next = Stopwatch.GetTimestamp();
             times.RecordTicks(next - now);
             now = next;
+            calls++;
         }
+        while (now < end);
 
         ended(number, calls, began, times);
     }

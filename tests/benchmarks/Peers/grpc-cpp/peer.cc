@@ -103,7 +103,8 @@ struct Caller {
 
 static void call(SampleService::Stub* stub, int records, Clock::time_point end, Caller* caller) {
     const auto began = Clock::now();
-    for (auto now = began; now < end;) {
+    auto now = began;
+    do {
         SampleRequest request;
         fill(&request, records);
         SampleResponse reply;
@@ -117,13 +118,13 @@ static void call(SampleService::Stub* stub, int records, Clock::time_point end, 
         const auto next = Clock::now();
         caller->times.push_back(std::chrono::duration<double, std::micro>(next - now).count());
         now = next;
-    }
+    } while (now < end);
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-    caller->rate = caller->times.empty() ? 0 : caller->times.size() / seconds;
+    caller->rate = caller->times.size() / seconds;
 }
 
 static double percentile(const std::vector<double>& sorted, double share) {
-    return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, static_cast<size_t>(sorted.size() * share))];
+    return sorted[std::min(sorted.size() - 1, static_cast<size_t>(sorted.size() * share))];
 }
 
 static int run_client(const std::string& address, int records, int count) {

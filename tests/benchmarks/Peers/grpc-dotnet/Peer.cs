@@ -91,8 +91,7 @@ static async Task CallAsync(string address, int records, int count)
             await Task.WhenAll(Enumerable.Range(0, count).Select(_ => Task.Run(() => CallUntilAsync(end))));
         TimeSpan took = Stopwatch.GetElapsedTime(start);
         double[] all = [.. times.SelectMany(own => own).Order()];
-        string rates = string.Join(
-            ',', times.Select(own => own.Count == 0 ? "0" : $"{own.Count * 1e6 / own.Sum():F1}"));
+        string rates = string.Join(',', times.Select(own => $"{own.Count * 1e6 / own.Sum():F1}"));
         Console.WriteLine(
             $"done {all.Length} {took.TotalMilliseconds:F3} {rates} {Percentile(all, 0.5):F2} "
             + $"{Percentile(all, 0.99):F2} {Environment.CpuUsage.TotalTime.TotalMilliseconds - cpu:F3} "
@@ -102,7 +101,8 @@ static async Task CallAsync(string address, int records, int count)
     async Task<List<double>> CallUntilAsync(long end)
     {
         List<double> times = [];
-        for (long now = Stopwatch.GetTimestamp(); now < end;)
+        long now = Stopwatch.GetTimestamp();
+        do
         {
             SampleRequest request = new();
             Records.Fill(request.Data, records);
@@ -116,12 +116,11 @@ static async Task CallAsync(string address, int records, int count)
             times.Add((next - now) * 1e6 / Stopwatch.Frequency);
             now = next;
         }
-
+        while (now < end);
         return times;
     }
 
-    static double Percentile(double[] sorted, double share) =>
-        sorted.Length == 0 ? 0 : sorted[(int)(sorted.Length * share)];
+    static double Percentile(double[] sorted, double share) => sorted[(int)(sorted.Length * share)];
 }
 
 internal static class Addresses

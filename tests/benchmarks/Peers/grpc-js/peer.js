@@ -51,13 +51,14 @@ async function callUntil(client, records, end, times) {
     const began = milliseconds();
     let calls = 0;
     let now = began;
-    for (; now < end; calls++) {
+    do {
         await call(client, records);
         const next = milliseconds();
         times.push((next - now) * 1000);
         now = next;
-    }
-    return calls && calls * 1000 / (now - began);
+        calls++;
+    } while (now < end);
+    return calls * 1000 / (now - began);
 }
 
 async function runClient(address, records, callers) {
