@@ -290,13 +290,15 @@ Describe 'The package of the module' {
             Set-ItResult -Skipped -Because 'there is no Microsoft.PowerShell.PSResourceGet'
         }
 
+        $repository = New-TestName
         $result = Invoke-Pwsh @"
-Register-PSResourceRepository packed '$packed/gallery' -Trusted
+Register-PSResourceRepository $repository '$packed/gallery' -Trusted
 try {
-    Save-PSResource ProtoRpc -Repository packed -Path '$TestDrive/saved' -IncludeXml:`$false
+    `$null = New-Item -ItemType Directory '$TestDrive/saved'
+    Save-PSResource ProtoRpc -Repository $repository -Path '$TestDrive/saved'
 }
 finally {
-    Unregister-PSResourceRepository packed
+    Unregister-PSResourceRepository $repository
 }
 Import-Module '$TestDrive/saved/ProtoRpc'
 (Get-RpcService -Schema '$RepositoryRoot/protos/sample.proto').FullName
