@@ -82,6 +82,11 @@ Describe 'The library <_>' -ForEach 'ProtoRpc', 'ProtoRpc.Shared', 'ProtoRpc.Hos
         "lib/net10.0/$name.pdb" | Should -BeIn $symbols.Keys
     }
 
+    It 'points from its symbols to the sources' -Skip:(-not $env:PROTORPC_PACKAGES) {
+        # The suite 'pack' clones as from the address of the project.
+        $symbols["lib/net10.0/$name.pdb"] | Should -BeLike '*"documents":{"/_/`*":"https://raw.githubusercontent.com/*'
+    }
+
     It 'documents the types that other assemblies can use, and no others' {
         $members = ([xml] $texts["lib/net10.0/$name.xml"]).doc.members.member.name
         $documented = $members -like 'T:*' -replace '^T:'

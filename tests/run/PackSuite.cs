@@ -50,7 +50,7 @@ internal sealed class PackSuite(string root) : ITestSuite
         }
         finally
         {
-            folder.Delete(recursive: true);
+            Delete(folder);
         }
     }
 
@@ -82,6 +82,20 @@ internal sealed class PackSuite(string root) : ITestSuite
 
     private static bool AreEqual(string one, string other) =>
         File.Exists(one) && File.Exists(other) && Checksums.Of(one) == Checksums.Of(other);
+
+    // git writes files that Windows does not delete before they are writable.
+    private static void Delete(DirectoryInfo folder)
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            foreach (FileInfo file in folder.EnumerateFiles("*", SearchOption.AllDirectories))
+            {
+                file.IsReadOnly = false;
+            }
+        }
+
+        folder.Delete(recursive: true);
+    }
 
     private static async Task PackAsync(string copy, PackOptions options)
     {

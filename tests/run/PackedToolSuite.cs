@@ -55,7 +55,10 @@ internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
         }
         finally
         {
-            Directory.Delete(folder, recursive: true);
+            if (Directory.Exists(folder))
+            {
+                Directory.Delete(folder, recursive: true);
+            }
         }
     }
 

@@ -41,6 +41,8 @@ internal sealed class PackBuild(string root, DateTimeOffset time)
             [
                 verb, project, "-c", "Release", "--nologo", "-v", "q",
                 "-p:ContinuousIntegrationBuild=true", $"-p:ArtifactsPath={_folder}",
+                // The test command checks the style.
+                "-p:RunAnalyzers=false", "-p:EnforceCodeStyleInBuild=false",
                 $"-p:ModuleBin={ModuleBinaries}/", $"-p:DeterministicTimestamp={time.ToUnixTimeSeconds()}",
                 .. options,
             ],
