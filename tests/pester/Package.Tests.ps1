@@ -219,6 +219,7 @@ Describe 'The archive of the tool' {
         $null = $process.StandardOutput.ReadToEnd()
         $process.WaitForExit()
         $process.ExitCode | Should -Be 0
+        Join-Path (Split-Path $protorpc) licenses Microsoft.NETCore.App.Runtime.* LICENSE.TXT | Should -Exist
         (Get-ChildItem (Join-Path (Split-Path $protorpc) protoc)).Name | Should -HaveCount 2 -Because 'there is one protoc, and the imports'
     }
 }
@@ -245,8 +246,9 @@ Describe 'The sums and the bill of materials' {
         $module.checksums[0].checksumValue | Should -Be (Get-FileHash (Join-Path $packed $module.packageFileName)).Hash
         $contents = ($bill.relationships | Where-Object spdxElementId -EQ $module.SPDXID).relatedSpdxElement
         $names = ($bill.packages | Where-Object SPDXID -In $contents).name
-        $names | Should -Contain 'Google.Protobuf'
-        $names | Should -Contain 'Grpc.Tools'
+        # protoc, and the package of each assembly that is not ours.
+        $others = (Get-ChildItem (Join-Path $moduleFolder bin) -Filter *.dll).BaseName -notlike 'ProtoRpc*'
+        $names | Sort-Object | Should -Be ($others + 'Grpc.Tools' | Sort-Object)
         ($bill.packages | Where-Object name -EQ 'Google.Protobuf').externalRefs[0].referenceLocator | Should -BeLike 'pkg:nuget/Google.Protobuf@*'
         # Every relation has two ends.
         $bill.relationships.relatedSpdxElement + $bill.relationships.spdxElementId | ForEach-Object {

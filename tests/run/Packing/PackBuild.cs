@@ -15,9 +15,12 @@ internal sealed class PackBuild(string root, DateTimeOffset time)
     /// <summary>The folder of the built module.</summary>
     public string ModuleBinaries => Path.Combine(_folder, "module");
 
+    /// <summary>The folder of a built project.</summary>
+    public string FolderOf(string project) => Path.Combine(_folder, "bin", project, "release");
+
     /// <summary>The file of a built project.</summary>
     public string FileOf(string project, string extension) =>
-        Path.Combine(_folder, "bin", project, "release", project + extension);
+        Path.Combine(FolderOf(project), project + extension);
 
     /// <summary>The list of packages that a project was restored with.</summary>
     public string AssetsOf(string project) => Path.Combine(_folder, "obj", project, "project.assets.json");

@@ -40,19 +40,30 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
         ModuleFolder.Make(root, build.ModuleBinaries, folder);
         string package = Path.Combine(gallery, $"ProtoRpc.{manifest.Version}.nupkg");
         ModulePackage.Write(package, folder, manifest, commit.Time);
-        IReadOnlyList<ShippedPackage> compiler = ShippedPackages.Read(build.AssetsOf(Compiler));
-        Add(package, [.. ShippedPackages.Read(build.AssetsOf("ProtoRpc.PowerShell")), .. compiler], true);
+        ShippedPackage[] all =
+        [
+            .. ((string[])[Compiler, "ProtoRpc", Tool])
+                .SelectMany(project => ShippedPackages.Read(build.AssetsOf(project)))
+                .Distinct(),
+        ];
+        Add(package, all.Where(p => p.IsIn(build.ModuleBinaries)), hasThem: true);
+
+        ShippedPackage[] tools = [.. all.Where(p => p.IsIn(build.FolderOf(Tool)))];
 
         foreach (string project in (string[])[.. Libraries, Compiler, Tool])
         {
             log.WriteLine($"Packing {project} ...");
             Require(await build.RunAsync("pack", $"lib/{project}", "--no-build", "-o", packages));
-            IReadOnlyList<ShippedPackage> used = ShippedPackages.Read(build.AssetsOf(project));
+            IEnumerable<ShippedPackage> used = ShippedPackages.Read(build.AssetsOf(project));
             Add(
                 Path.Combine(packages, $"{project}.{manifest.Version}.nupkg"),
-                project == Compiler ? compiler
-                : project == Tool ? [.. used, .. compiler]
-                : [.. used.Where(p => !compiler.Contains(p))],
+                project switch
+                {
+                    Tool => tools,
+                    Compiler => used,
+                    // With protoc they are compiled only.
+                    _ => used.Where(p => p.Name != ShippedPackage.Protoc),
+                },
                 hasThem: project is Tool or Compiler);
         }
 
@@ -61,7 +72,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
         foreach (string platform in options.Platforms)
         {
             log.WriteLine($"Packing the tool for {platform} ...");
-            (PackedArtifact? made, string? missing) = await archive.MakeAsync(archives, platform, compiler);
+            (PackedArtifact? made, string? missing) = await archive.MakeAsync(archives, platform, tools);
             if (made is null)
             {
                 log.WriteLine($"SKIPPED: there is no archive for {platform}: {missing}");
@@ -97,7 +108,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
         return Directory.CreateDirectory(folder).FullName;
     }
 
-    private void Add(string file, IReadOnlyList<ShippedPackage> packages, bool hasThem) =>
+    private void Add(string file, IEnumerable<ShippedPackage> packages, bool hasThem) =>
         _made.Add(new PackedArtifact(file, [.. packages.Distinct()], hasThem));
 
     private static void Require(string? missing)

@@ -6,4 +6,16 @@ namespace ProtoRpc.TestRun.Packing;
 /// <param name="Version">Its version.</param>
 /// <param name="Sha512">The hash of its file in hexadecimal, where it is known.</param>
 /// <param name="License">Its license as an SPDX expression, where its nuspec has one.</param>
-internal sealed record ShippedPackage(string Name, string Version, string? Sha512, string? License);
+/// <param name="Folder">Where it was restored to.</param>
+internal sealed record ShippedPackage(
+    string Name, string Version, string? Sha512, string? License, string? Folder)
+{
+    // Its protoc is in ProtoRpc.Compiler, although no assembly of it is referenced.
+    public const string Protoc = "Grpc.Tools";
+
+    /// <summary>Whether it is the runtime of a self-contained program.</summary>
+    public bool IsRuntime => Name.Contains(".Runtime.", StringComparison.Ordinal);
+
+    /// <summary>Whether a folder of programs has its assembly or protoc.</summary>
+    public bool IsIn(string folder) => Name == Protoc || File.Exists(Path.Combine(folder, $"{Name}.dll"));
+}

@@ -6,9 +6,6 @@ namespace ProtoRpc.TestRun.Packing;
 /// <summary>The NuGet packages whose files a project ships, as the restored project lists them.</summary>
 internal static class ShippedPackages
 {
-    // Its protoc is in ProtoRpc.Compiler, although no assembly of it is referenced.
-    private const string ProtocPackage = "Grpc.Tools";
-
     /// <summary>Reads a project.assets.json.</summary>
     public static IReadOnlyList<ShippedPackage> Read(string assetsFile)
     {
@@ -24,13 +21,13 @@ internal static class ShippedPackages
                 .Select(library => library.Name)
                 .Distinct()
                 .Select(name => Of(name, libraries.GetProperty(name), folders)),
-            .. Runtimes(root).Distinct(),
+            .. Runtimes(root, folders).Distinct().Where(package => package.IsRuntime),
         ];
     }
 
     private static bool IsShipped(JsonProperty library) =>
         library.Value.GetProperty("type").GetString() == "package"
-        && (library.Name.StartsWith($"{ProtocPackage}/", StringComparison.Ordinal)
+        && (library.Name.StartsWith($"{ShippedPackage.Protoc}/", StringComparison.Ordinal)
             || (library.Value.TryGetProperty("runtime", out JsonElement files)
                 && files.EnumerateObject()
                     .Any(file => !file.Name.EndsWith("/_._", StringComparison.Ordinal))));
@@ -42,18 +39,21 @@ internal static class ShippedPackages
             Convert.FromBase64String(library.GetProperty("sha512").GetString()!));
         string? folder = folders.Select(f => Path.Combine(f, path)).FirstOrDefault(Directory.Exists);
         string[] parts = name.Split('/');
-        return new ShippedPackage(parts[0], parts[1], hash, folder is null ? null : LicenseOf(folder));
+        return new ShippedPackage(
+            parts[0], parts[1], hash, folder is null ? null : LicenseOf(folder), folder);
     }
 
     // The runtime of a self-contained program is downloaded without being a reference.
-    private static IEnumerable<ShippedPackage> Runtimes(JsonElement root) =>
+    private static IEnumerable<ShippedPackage> Runtimes(JsonElement root, string[] folders) =>
         from framework in root.GetProperty("project").GetProperty("frameworks").EnumerateObject()
         where framework.Value.TryGetProperty("downloadDependencies", out _)
         from item in framework.Value.GetProperty("downloadDependencies").EnumerateArray()
         let name = item.GetProperty("name").GetString()!
-        where name.Contains(".Runtime.", StringComparison.Ordinal)
         let version = item.GetProperty("version").GetString()!.Trim('[', ']').Split(',')[0]
-        select new ShippedPackage(name, version, null, "MIT");
+        let folder = folders.Select(f => Path.Combine(f, name.ToLowerInvariant(), version))
+            .FirstOrDefault(Directory.Exists)
+        select new ShippedPackage(
+            name, version, null, folder is null ? null : LicenseOf(folder), folder);
 
     private static string? LicenseOf(string folder)
     {

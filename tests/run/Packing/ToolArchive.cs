@@ -11,10 +11,10 @@ internal sealed class ToolArchive(string root, PackBuild build, string version, 
     /// <summary>Makes the archive of a platform.</summary>
     /// <param name="folder">The folder to write it to.</param>
     /// <param name="platform">The runtime identifier.</param>
-    /// <param name="compiler">The packages that protoc comes from.</param>
+    /// <param name="packages">The packages that the tool has.</param>
     /// <returns>The archive, or what cannot be restored here.</returns>
     public async Task<(PackedArtifact? Made, string? Missing)> MakeAsync(
-        string folder, string platform, IReadOnlyList<ShippedPackage> compiler)
+        string folder, string platform, IReadOnlyList<ShippedPackage> packages)
     {
         DirectoryInfo published = Directory.CreateTempSubdirectory("protorpc-pack-");
         try
@@ -30,6 +30,8 @@ internal sealed class ToolArchive(string root, PackBuild build, string version, 
                 return (null, missing);
             }
 
+            ShippedPackage[] runtimes =
+                [.. ShippedPackages.Read(build.AssetsOf("ProtoRpc.Tool")).Where(used => used.IsRuntime)];
             string name = $"{Program}-{version}-{platform}";
             PackedEntry[] entries =
             [
@@ -41,6 +43,8 @@ internal sealed class ToolArchive(string root, PackBuild build, string version, 
                 new PackedEntry(
                     $"{name}/README.md",
                     File.ReadAllBytes(Path.Combine(root, "lib", "ProtoRpc.Tool", "README.md"))),
+                .. runtimes.SelectMany(LicensesOf)
+                    .Select(entry => entry with { Name = $"{name}/licenses/{entry.Name}" }),
             ];
             bool isWindows = platform.StartsWith("win-", StringComparison.Ordinal);
             string file = Path.Combine(folder, name + (isWindows ? ".zip" : ".tar.gz"));
@@ -53,14 +57,22 @@ internal sealed class ToolArchive(string root, PackBuild build, string version, 
                 PackedArchive.WriteTarGz(file, entries, time);
             }
 
-            IReadOnlyList<ShippedPackage> used = ShippedPackages.Read(build.AssetsOf("ProtoRpc.Tool"));
-            return (new PackedArtifact(file, [.. used.Concat(compiler).Distinct()], HasThem: true), null);
+            return (new PackedArtifact(file, [.. packages, .. runtimes], HasThem: true), null);
         }
         finally
         {
             published.Delete(recursive: true);
         }
     }
+
+    // The runtime is in the program, and its licenses have to be beside it.
+    private static IEnumerable<PackedEntry> LicensesOf(ShippedPackage runtime) =>
+        (runtime.Folder is { } folder ? Directory.EnumerateFiles(folder) : [])
+            .Select(file => (File: file, Name: Path.GetFileName(file)))
+            .Where(found => found.Name.StartsWith("LICENSE", StringComparison.OrdinalIgnoreCase)
+                || found.Name.StartsWith("THIRD-PARTY", StringComparison.OrdinalIgnoreCase))
+            .Select(found => new PackedEntry(
+                $"{runtime.Name}/{found.Name}", File.ReadAllBytes(found.File)));
 
     // The protoc of other platforms is left out; 'osx' is for both processors.
     private static bool IsOf(string platform, string name)
