@@ -323,6 +323,26 @@ public static class WellKnownTypeMappingTests
         }
     }
 
+    [Fact]
+    public static void Half_of_a_surrogate_pair_is_refused_wherever_a_text_stands()
+    {
+        object[] values =
+        [
+            new Hashtable { ["field_mask"] = "a\uD800" },
+            new Hashtable { ["field_mask"] = new[] { "a", "\uDC00" } },
+            new Hashtable { ["struct"] = new Hashtable { ["\uD800"] = 1 } },
+            new Hashtable { ["value"] = new Hashtable { ["\uD800"] = 1 } },
+            new Hashtable { ["any"] = new Hashtable { ["@type"] = "a/\uD800", ["value"] = "AAEC" } },
+        ];
+        foreach (object value in values)
+        {
+            RpcException e = Assert.Throws<RpcException>(() => Mapper.ToMessage(WellKnown, value));
+
+            Assert.Equal("InvalidFieldValue", e.ErrorId);
+            Assert.Contains("surrogate", e.Message, StringComparison.Ordinal);
+        }
+    }
+
     /// <summary>Sees members in an object that formats itself.</summary>
     private sealed class OpenModel : IObjectModel
     {

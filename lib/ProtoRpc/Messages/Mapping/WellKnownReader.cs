@@ -144,7 +144,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
             reader.Path.PushField(name);
             // The entry of the map is a message between the two.
             DynamicMessage item = reader.ReadMessage(fields.Value.Message, reader.Unwrap(member), depth + 2);
-            if (!message.MapOf(fields).TryAdd(name, item))
+            string key = (string)reader.ReadReference(fields.Key, name, depth);
+            if (!message.MapOf(fields).TryAdd(key, item))
             {
                 throw reader.Error(
                     RpcErrorIds.InvalidFieldValue, "the name occurs twice. Remove one of them.");
@@ -229,8 +230,9 @@ internal sealed class WellKnownReader(ObjectReader reader)
         DynamicMessage message = new(layout);
         foreach (object? item in items)
         {
-            message.ListOf<string>(paths).Add(reader.Unwrap(item) as string ??
-                throw reader.Invalid(item, "is not a path of fields; give text such as 'user.name'."));
+            string path = reader.Unwrap(item) as string
+                ?? throw reader.Invalid(item, "is not a path of fields; give text such as 'user.name'.");
+            message.ListOf<string>(paths).Add((string)reader.ReadReference(paths, path, 0));
         }
         return message;
     }
@@ -252,9 +254,10 @@ internal sealed class WellKnownReader(ObjectReader reader)
         {
             if (member.Key == TypeKey)
             {
-                typeUrl = reader.Unwrap(member.Value) as string ??
+                string url = reader.Unwrap(member.Value) as string ??
                     throw reader.Invalid(
                         member.Value, "is not a type; '@type' is the full name of a message.");
+                typeUrl = (string)reader.ReadReference(layout.Fields[0], url, depth);
             }
             else
             {
