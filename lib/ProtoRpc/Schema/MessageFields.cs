@@ -34,6 +34,9 @@ internal sealed class MessageFields
 
     public IReadOnlyList<RpcOneofInfo> Oneofs { get; }
 
+    /// <summary>The same by their places in the descriptor, where synthetic ones count.</summary>
+    public Dictionary<int, RpcOneofInfo> OneofsByIndex { get; } = [];
+
     public Dictionary<int, RpcFieldInfo> ByNumber { get; } = [];
 
     public RpcFieldInfo? Find(string name) =>
@@ -66,23 +69,18 @@ internal sealed class MessageFields
 
     private List<RpcOneofInfo> MakeOneofs(RpcMessageInfo message)
     {
+        ILookup<int, RpcFieldInfo> members = Enumerable.Range(0, Fields.Count)
+            .Where(i => message.Proto.Field[i] is { HasOneofIndex: true, Proto3Optional: false })
+            .ToLookup(i => message.Proto.Field[i].OneofIndex, i => Fields[i]);
         List<RpcOneofInfo> oneofs = [];
         for (int i = 0; i < message.Proto.OneofDecl.Count; i++)
         {
-            List<RpcFieldInfo> members = [];
-            for (int f = 0; f < Fields.Count; f++)
-            {
-                FieldDescriptorProto field = message.Proto.Field[f];
-                if (field.HasOneofIndex && field.OneofIndex == i && !field.Proto3Optional)
-                {
-                    members.Add(Fields[f]);
-                }
-            }
-
             // The oneof of a proto3 optional field is there for old readers only.
-            if (members.Count > 0)
+            if (members.Contains(i))
             {
-                oneofs.Add(new RpcOneofInfo(message, message.Proto.OneofDecl[i], i) { Fields = members });
+                RpcOneofInfo oneof = new(message, message.Proto.OneofDecl[i], i) { Fields = [.. members[i]] };
+                oneofs.Add(oneof);
+                OneofsByIndex.Add(i, oneof);
             }
         }
 

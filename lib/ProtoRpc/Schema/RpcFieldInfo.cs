@@ -107,7 +107,7 @@ public sealed class RpcFieldInfo
     /// null for the synthetic oneof of a proto3 optional field.</summary>
     public RpcOneofInfo? Oneof => IsExtension || !_proto.HasOneofIndex || _proto.Proto3Optional
         ? null
-        : ContainingType.Oneofs.FirstOrDefault(o => o.Index == _proto.OneofIndex);
+        : ContainingType.OneofAt(_proto.OneofIndex);
 
     /// <summary>The default: a boxed scalar, string, byte[] or the enum's number; null for messages and
     /// repeated fields.</summary>

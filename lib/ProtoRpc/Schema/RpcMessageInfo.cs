@@ -89,6 +89,9 @@ public sealed class RpcMessageInfo
     /// <summary>The full name.</summary>
     public override string ToString() => FullName;
 
+    /// <summary>The real oneof of an index of the descriptor.</summary>
+    internal RpcOneofInfo? OneofAt(int index) => _members.Value.OneofsByIndex.GetValueOrDefault(index);
+
     /// <summary>The features that a field of this message starts from.</summary>
     internal FieldFeatures FeaturesFor(FieldDescriptorProto field) => field.HasOneofIndex
         ? _features.With(Proto.OneofDecl[field.OneofIndex].Options?.Features)

@@ -10,30 +10,34 @@ internal sealed class ProtoTextFields(
     ProtoText text, ProtoTextNames names, ProtoTextOptions options, ProtoTextMessages messages,
     FileDescriptorProto file)
 {
+    // Looking through the messages of a scope for each field would take square time.
+    private readonly Dictionary<RepeatedField<DescriptorProto>, Dictionary<string, int>> _places =
+        new(ReferenceEqualityComparer.Instance);
+
     /// <summary>Whether a field is written with the word <c>group</c> and the fields of its type.</summary>
     public static bool IsGroup(FieldDescriptorProto field) => field.Type == Type.Group;
 
     /// <summary>The place of a group's type, or of a map's entry, among the messages of a scope; null for
     /// other fields.</summary>
-    public static int? TypeIndex(
-        FieldDescriptorProto field, RepeatedField<DescriptorProto> siblings, string scope)
+    public int? TypeIndex(FieldDescriptorProto field, RepeatedField<DescriptorProto> siblings, string scope)
     {
-        for (int i = 0; i < siblings.Count; i++)
+        if (!_places.TryGetValue(siblings, out Dictionary<string, int>? places))
         {
-            bool isOwn = IsGroup(field) || siblings[i].Options?.MapEntry == true;
-            if (isOwn && field.TypeName == "." + ProtoTextNames.Join(scope, siblings[i].Name))
-            {
-                return i;
-            }
+            _places[siblings] = places = PlacesOf(siblings, scope);
         }
 
-        return null;
+        return places.TryGetValue(field.TypeName, out int index)
+            && (IsGroup(field) || siblings[index].Options?.MapEntry == true)
+                ? index
+                : null;
     }
 
     /// <summary>The fields and oneofs of a message, a oneof at the place of its first field.</summary>
     public IEnumerable<ProtoTextElement> Members(DescriptorProto message, string fullName, string path)
     {
-        HashSet<int> oneofs = [];
+        ILookup<int, int> members = Enumerable.Range(0, message.Field.Count)
+            .Where(i => message.Field[i] is { HasOneofIndex: true, Proto3Optional: false })
+            .ToLookup(i => message.Field[i].OneofIndex);
         for (int i = 0; i < message.Field.Count; i++)
         {
             FieldDescriptorProto field = message.Field[i];
@@ -45,13 +49,13 @@ internal sealed class ProtoTextFields(
                     () => WriteMember(message, field, fullName, path, fieldPath),
                     TypeIndex(field, message.NestedType, fullName));
             }
-            else if (oneofs.Add(field.OneofIndex))
+            else if (members[field.OneofIndex].First() == i)
             {
+                IEnumerable<int> fields = members[field.OneofIndex];
                 yield return new ProtoTextElement(
                     fieldPath,
-                    () => WriteOneof(message, field.OneofIndex, fullName, path),
-                    message.Field.Where(f => f.HasOneofIndex && f.OneofIndex == field.OneofIndex)
-                        .Min(f => TypeIndex(f, message.NestedType, fullName)));
+                    () => WriteOneof(message, field.OneofIndex, fields, fullName, path),
+                    fields.Min(f => TypeIndex(message.Field[f], message.NestedType, fullName)));
             }
         }
     }
@@ -68,20 +72,28 @@ internal sealed class ProtoTextFields(
             }
         });
 
-    private void WriteOneof(DescriptorProto message, int index, string fullName, string path)
+    private static Dictionary<string, int> PlacesOf(RepeatedField<DescriptorProto> siblings, string scope)
+    {
+        Dictionary<string, int> places = new(StringComparer.Ordinal);
+        for (int i = 0; i < siblings.Count; i++)
+        {
+            places.TryAdd("." + ProtoTextNames.Join(scope, siblings[i].Name), i);
+        }
+
+        return places;
+    }
+
+    private void WriteOneof(
+        DescriptorProto message, int index, IEnumerable<int> fields, string fullName, string path)
     {
         OneofDescriptorProto oneof = message.OneofDecl[index];
         text.Block($"oneof {oneof.Name}", $"{path},{DescriptorProto.OneofDeclFieldNumber},{index}", () =>
         {
             options.WriteStatements("OneofOptions", oneof.Options, fullName);
-            for (int i = 0; i < message.Field.Count; i++)
+            foreach (int i in fields)
             {
-                FieldDescriptorProto field = message.Field[i];
-                if (field.HasOneofIndex && field.OneofIndex == index && !field.Proto3Optional)
-                {
-                    string fieldPath = $"{path},{DescriptorProto.FieldFieldNumber},{i}";
-                    WriteMember(message, field, fullName, path, fieldPath);
-                }
+                string fieldPath = $"{path},{DescriptorProto.FieldFieldNumber},{i}";
+                WriteMember(message, message.Field[i], fullName, path, fieldPath);
             }
         });
     }

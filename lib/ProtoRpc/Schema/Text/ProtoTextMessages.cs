@@ -74,7 +74,7 @@ internal sealed class ProtoTextMessages
                 $"{path},{from}",
                 () => _fields.WriteExtensions(
                     extensions, from, end, path, blockPath, siblings, siblingsPath, scope),
-                ProtoTextFields.TypeIndex(extensions[from], siblings, scope)));
+                _fields.TypeIndex(extensions[from], siblings, scope)));
             start = end;
         }
 
