@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using Google.Protobuf.Reflection;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Schema;
@@ -20,6 +21,9 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     private static readonly string[] Versions = ["v1", "v1alpha"];
 
     private readonly Dictionary<string, DescriptorFile> _files = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, string> _fileOf = new(StringComparer.Ordinal);
+    private readonly Queue<DescriptorFile> _unread = new();
+    private readonly HashSet<string> _asked = new(StringComparer.Ordinal);
     private readonly List<string> _warnings = [];
     private long _bytes;
 
@@ -73,12 +77,14 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     private async Task<RpcSchema> ReadAsync(GrpcCall call)
     {
         _files.Clear();
-        List<string> roots = [];
+        _fileOf.Clear();
+        _unread.Clear();
+        _asked.Clear();
+        HashSet<string> roots = new(StringComparer.Ordinal);
         IReadOnlyList<string> services = await ListServicesAsync(call).ConfigureAwait(false);
         foreach (string service in services)
         {
-            if (await FindServiceAsync(call, service).ConfigureAwait(false) is { } file
-                && !roots.Contains(file))
+            if (await FindServiceAsync(call, service).ConfigureAwait(false) is { } file)
             {
                 roots.Add(file);
             }
@@ -87,7 +93,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         await ReadImportsAsync(call).ConfigureAwait(false);
         await call.CompleteAsync().ConfigureAwait(false);
         return new RpcSchema(
-            DescriptorLinker.Link([.. _files.Values]), roots, _warnings,
+            DescriptorLinker.Link([.. _files.Values]), [.. roots], _warnings,
             services.ToHashSet(StringComparer.Ordinal));
     }
 
@@ -112,7 +118,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     // The name of the file that declares a service; null, and a warning, when the server cannot show it.
     private async Task<string?> FindServiceAsync(GrpcCall call, string service)
     {
-        if (FileOf(service) is { } known)
+        if (_fileOf.GetValueOrDefault(service) is { } known)
         {
             return known;
         }
@@ -127,15 +133,26 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         }
 
         AddFiles(reply);
-        return FileOf(service) ?? throw Nonsense(
+        return _fileOf.GetValueOrDefault(service) ?? throw Nonsense(
             $"the files that it sends for {service} do not declare it", reply);
     }
 
     private async Task ReadImportsAsync(GrpcCall call)
     {
-        HashSet<string> asked = new(StringComparer.Ordinal);
-        while (_files.Values.SelectMany(f => f.Proto.Dependency).FirstOrDefault(
-            name => !_files.ContainsKey(name) && asked.Add(name)) is { } missing)
+        // Each file is looked at once: a hostile server would otherwise have all of them gone through again
+        // for each one that it holds back.
+        while (_unread.TryDequeue(out DescriptorFile? file))
+        {
+            foreach (string import in file.Proto.Dependency)
+            {
+                await ReadImportAsync(call, import).ConfigureAwait(false);
+            }
+        }
+    }
+
+    private async Task ReadImportAsync(GrpcCall call, string missing)
+    {
+        if (!_files.ContainsKey(missing) && _asked.Add(missing))
         {
             ServerReflectionResponse reply = await AskAsync(
                 call, new ServerReflectionRequest { FileByFilename = missing }).ConfigureAwait(false);
@@ -188,16 +205,29 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                     $"it sends more than {MaxFiles:N0} files or {MaxBytes:N0} bytes of schema", null);
             }
 
-            DescriptorFile file = DescriptorFile.Parse(bytes, $"the reflection of {channel.Endpoint}");
-            _files.TryAdd(file.Name, file);
+            Add(DescriptorFile.Parse(bytes, $"the reflection of {channel.Endpoint}"));
         }
     }
 
     private bool AddWellKnown(string name) =>
-        WellKnownFiles.Contains(name) && GrpcWellKnown.Find(name) is { } file && _files.TryAdd(name, file);
+        WellKnownFiles.Contains(name) && GrpcWellKnown.Find(name) is { } file && Add(file);
 
-    private string? FileOf(string service) => _files.Values.FirstOrDefault(file => file.Proto.Service.Any(s =>
-        service == (file.Proto.Package.Length == 0 ? s.Name : $"{file.Proto.Package}.{s.Name}")))?.Name;
+    private bool Add(DescriptorFile file)
+    {
+        if (!_files.TryAdd(file.Name, file))
+        {
+            return false;
+        }
+
+        _unread.Enqueue(file);
+        string package = file.Proto.Package;
+        foreach (ServiceDescriptorProto service in file.Proto.Service)
+        {
+            _fileOf.TryAdd(package.Length == 0 ? service.Name : $"{package}.{service.Name}", file.Name);
+        }
+
+        return true;
+    }
 
     private RpcException Nonsense(string what, ServerReflectionResponse? reply, Exception? inner = null)
     {
