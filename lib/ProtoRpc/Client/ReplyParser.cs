@@ -1,6 +1,7 @@
 using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Client;
 
@@ -43,7 +44,7 @@ internal static class ReplyParser
             MessageChecks.RequireInitialized(reply, method.ReplyType);
             return reply;
         }
-        catch (Exception e) when (e is InvalidProtocolBufferException or RpcException)
+        catch (Exception e) when (e is RpcException || MalformedMessage.Is(e))
         {
             throw BadReply(method, e);
         }

@@ -4,6 +4,7 @@ using Google.Protobuf.Reflection;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats;
 
@@ -75,7 +76,7 @@ internal static class GeneratedMessages
         {
             target.MergeFrom(bytes.Written);
         }
-        catch (InvalidProtocolBufferException e)
+        catch (Exception e) when (MalformedMessage.Is(e))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,

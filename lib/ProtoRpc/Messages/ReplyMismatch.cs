@@ -1,5 +1,6 @@
 using System.Collections;
 using Google.Protobuf;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
@@ -76,7 +77,7 @@ internal static class ReplyMismatch
                 input.SkipLastField();
             }
         }
-        catch (InvalidProtocolBufferException)
+        catch (Exception e) when (MalformedMessage.Is(e))
         {
             // Nested deeper than this reader goes; the message itself was read.
         }

@@ -2,6 +2,7 @@ using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
+using ProtoRpc.Schema;
 using ProtoRpc.Server.Interceptors;
 
 namespace ProtoRpc.Server;
@@ -236,7 +237,7 @@ internal sealed class ServerMethod : IIntercepted
             MessageChecks.RequireInitialized(request, Info.RequestType);
             return request;
         }
-        catch (InvalidProtocolBufferException e)
+        catch (Exception e) when (MalformedMessage.Is(e))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,

@@ -182,7 +182,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         {
             return ServerReflectionResponse.Parser.ParseFrom(call.Current.Bytes);
         }
-        catch (InvalidProtocolBufferException e)
+        catch (Exception e) when (MalformedMessage.Is(e))
         {
             throw Nonsense($"its reply cannot be read ({e.Message})", null, e);
         }

@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Protocols.Grpc;
 
@@ -23,7 +24,7 @@ internal static class GrpcCallContext
         {
             return RpcCallContext.Parser.ParseFrom(bytes);
         }
-        catch (InvalidProtocolBufferException)
+        catch (Exception e) when (MalformedMessage.Is(e))
         {
             return null;
         }

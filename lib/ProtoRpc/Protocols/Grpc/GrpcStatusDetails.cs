@@ -1,6 +1,7 @@
 using Google.Protobuf;
 using Google.Protobuf.WellKnownTypes;
 using ProtoRpc.Protocols.Grpc.Proto;
+using ProtoRpc.Schema;
 using Status = ProtoRpc.Protocols.Grpc.Proto.Status;
 
 namespace ProtoRpc.Protocols.Grpc;
@@ -31,7 +32,7 @@ internal static class GrpcStatusDetails
         {
             return Unpack(Status.Parser.ParseFrom(status).Details);
         }
-        catch (InvalidProtocolBufferException)
+        catch (Exception e) when (MalformedMessage.Is(e))
         {
             return Array.Empty<object>();
         }

@@ -2,6 +2,7 @@ using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Protocols.Native;
 
@@ -58,7 +59,7 @@ internal static class NativeHeaders
         {
             return parser.ParseFrom(payload.Slice(start, (int)length));
         }
-        catch (InvalidProtocolBufferException e)
+        catch (Exception e) when (MalformedMessage.Is(e))
         {
             throw Broken(e.Message, e);
         }

@@ -43,7 +43,7 @@ internal static class OptionReader
         {
             return Decode(type, bytes, 0);
         }
-        catch (InvalidProtocolBufferException e)
+        catch (Exception e) when (MalformedMessage.Is(e))
         {
             throw SchemaError.Invalid($"Options of type '{type.FullName}' cannot be read: {e.Message}", e);
         }
