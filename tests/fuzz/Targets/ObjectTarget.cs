@@ -71,7 +71,8 @@ internal sealed class ObjectTarget : FuzzTarget
 
         byte[] bytes = message!.ToByteArray();
         DynamicMessage again = DynamicMessage.Parse(type, bytes.AsSpan());
-        Require(message.Equals(again), "what was made is read as it was written");
+        Require(
+            message.Equals(again), $"what was made is read as it was written: {message} becomes {again}");
         _ = Strict.ToObject(message);
         _ = Strict.ToRecord(message);
         _ = message.ToString();
