@@ -26,8 +26,8 @@ internal static class DescriptorCheck
             if (steps > MaxOneofSteps)
             {
                 throw SchemaError.Invalid(
-                    $"{file.Name}: its messages have too many oneofs, or fields that are optional, to be linked. "
-                    + "Split the largest messages.");
+                    $"{file.Name}: its messages have too many oneofs, or fields that are optional, to be "
+                    + "linked. Split the largest messages.");
             }
         }
     }
