@@ -117,6 +117,19 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         }
     }
 
+    /// <inheritdoc cref="Connect(RpcEndpoint, Guid, RpcClientOptions, CancellationToken)"/>
+    public static RpcRawClient Connect(
+        string endpoint, Guid interfaceId, RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Connect(RpcEndpoint.Parse(endpoint), interfaceId, options ?? new(), cancellationToken);
+
+    /// <summary>Connects and binds as the options say, without holding the caller's thread.</summary>
+    /// <inheritdoc cref="Connect(RpcEndpoint, Guid, RpcClientOptions, CancellationToken)"/>
+    public static Task<RpcRawClient> ConnectAsync(
+        string endpoint, Guid interfaceId, RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        ConnectAsync(RpcEndpoint.Parse(endpoint), interfaceId, options ?? new(), cancellationToken);
+
     /// <summary>Connects and binds as the options say, without holding the caller's thread.</summary>
     /// <inheritdoc cref="Connect(RpcEndpoint, Guid, RpcClientOptions, CancellationToken)"/>
     public static Task<RpcRawClient> ConnectAsync(

@@ -94,6 +94,25 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
+    /// <summary>Handles a method that takes one request without generated message types.</summary>
+    /// <param name="method">The name; bare where one service has it, else full.</param>
+    /// <param name="handler">Returns the reply: a message, a dictionary or an object whose members are the
+    /// fields. Null is a reply without fields.</param>
+    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second
+    /// handler; InvalidArgument: the method streams its requests.</exception>
+    public RpcServer HandleDynamic(string method, Func<RpcServerCallContext, DynamicMessage, object?> handler)
+    {
+        ArgumentNullException.ThrowIfNull(handler);
+        MessageMapper mapper = new();
+        return Handle(method, (context, request) => ValueTask.FromResult<IMessage>(
+            handler(context, (DynamicMessage)request) switch
+            {
+                IMessage reply => reply,
+                null => new DynamicMessage(context.Method.ReplyType),
+                object reply => mapper.ToMessage(context.Method.ReplyType, reply),
+            }));
+    }
+
     /// <summary>Handles a method of any kind by the streams of its messages. A method that does not stream
     /// has one request and one reply, which is sent when the handler has ended.</summary>
     /// <exception cref="RpcException">NotFound, with the names there are;
