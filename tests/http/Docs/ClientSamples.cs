@@ -3,10 +3,10 @@ using Google.Protobuf;
 using Microsoft.Extensions.Logging;
 using Shop;
 
-namespace ProtoRpc.Http.Tests.Client;
+namespace ProtoRpc.Http.Tests.Docs;
 
 /// <summary>The code of docs/csharp.md, where <c>address</c> is written as an endpoint.</summary>
-internal static class PageSamples
+internal static class ClientSamples
 {
     public static async Task<string> CallAsync(string address, Order order, CancellationToken stop)
     {

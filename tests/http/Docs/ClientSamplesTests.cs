@@ -1,31 +1,18 @@
 using System.Collections.Concurrent;
 using System.Text;
-using System.Text.RegularExpressions;
 using Google.Protobuf;
 using Microsoft.Extensions.Logging;
+using ProtoRpc.Http.Tests.Client;
 using ProtoRpc.Http.Tests.Hosting;
 using Shop;
 
-namespace ProtoRpc.Http.Tests.Client;
+namespace ProtoRpc.Http.Tests.Docs;
 
 /// <summary>Runs the code of docs/csharp.md that shows the client.</summary>
-public static partial class CSharpPageTests
+public static class ClientSamplesTests
 {
-    private static readonly string Folder = Path.Combine(AppContext.BaseDirectory, "docs");
-
     public static TheoryData<string> Endpoints =>
         ["tcp://127.0.0.1:0", "http://127.0.0.1:0", "grpc://127.0.0.1:0"];
-
-    [Fact]
-    public static void The_page_shows_the_code_that_the_tests_run()
-    {
-        string page = File.ReadAllText(Path.Combine(Folder, "csharp.md"));
-        string[] shown = [.. Blocks().Matches(page).Select(match => match.Groups["code"].Value.Trim())];
-        MatchCollection samples = Samples().Matches(File.ReadAllText(Path.Combine(Folder, "PageSamples.cs")));
-
-        Assert.True(samples.Count >= 9);
-        Assert.All(samples, sample => Assert.Contains(Plain(sample.Groups["code"].Value), shown));
-    }
 
     [Fact]
     public static async Task Calls_with_generated_messages_streams_and_objects()
@@ -33,7 +20,7 @@ public static partial class CSharpPageTests
         using OrderServer server = new("grpc://127.0.0.1:0");
         Order order = new() { Id = "o1", Items = { "tea" } };
 
-        string output = await PageSamples.CallAsync(
+        string output = await ClientSamples.CallAsync(
             server.Endpoint.ToString(), order, CancellationToken.None);
 
         Assert.Equal(
@@ -50,7 +37,7 @@ public static partial class CSharpPageTests
     {
         using OrderServer server = new(endpoint);
 
-        Assert.Equal(2, await PageSamples.DynamicAsync(server.Endpoint.ToString(), OrderServer.Schema));
+        Assert.Equal(2, await ClientSamples.DynamicAsync(server.Endpoint.ToString(), OrderServer.Schema));
     }
 
     [Theory]
@@ -60,7 +47,7 @@ public static partial class CSharpPageTests
         using OrderServer server = new(endpoint);
         Order order = new() { Id = "o1", Items = { "tea" } };
 
-        string output = await PageSamples.MeasureAsync(
+        string output = await ClientSamples.MeasureAsync(
             server.Endpoint.ToString(), OrderServer.Schema, order, TimeSpan.FromMilliseconds(200));
 
         Assert.StartsWith($"{server.Endpoint} shop.Orders/Place\n", output, StringComparison.Ordinal);
@@ -73,7 +60,7 @@ public static partial class CSharpPageTests
     {
         using OrderServer server = new("grpc://127.0.0.1:0");
 
-        Assert.Equal("o1", (await PageSamples.OpenAsync(server.Endpoint.ToString())).Trim());
+        Assert.Equal("o1", (await ClientSamples.OpenAsync(server.Endpoint.ToString())).Trim());
     }
 
     [Theory]
@@ -83,7 +70,7 @@ public static partial class CSharpPageTests
         using OrderServer server = new(endpoint) { Failures = 1 };
         PlaceRequest request = new() { Order = new Order { Id = "fail" } };
 
-        string output = await PageSamples.FailAsync(server.Endpoint.ToString(), request);
+        string output = await ClientSamples.FailAsync(server.Endpoint.ToString(), request);
 
         Assert.StartsWith($"shop.Orders/Place at {server.Endpoint} failed with Aborted", output);
     }
@@ -91,7 +78,7 @@ public static partial class CSharpPageTests
     [Fact]
     public static async Task Tests_handlers_without_a_server()
     {
-        await PageSamples.TestAsync(
+        await ClientSamples.TestAsync(
             OrderServer.Schema,
             (context, request) =>
             {
@@ -107,7 +94,7 @@ public static partial class CSharpPageTests
                     await stream.WriteAsync(new OrderEvent { Number = number, Text = id });
                 }
             });
-        await PageSamples.TestRawAsync(
+        await ClientSamples.TestRawAsync(
             Guid.NewGuid(),
             (client, request) => new(
                 Encoding.UTF8.GetBytes($"{Encoding.UTF8.GetString(request.Span)} {client.User.Name}")));
@@ -118,7 +105,7 @@ public static partial class CSharpPageTests
     {
         ConcurrentQueue<string> lines = [];
         using LoggerFactory loggers = new([new LogLines(lines)]);
-        using RpcServer server = PageSamples.Log(loggers, OrderServer.Schema)
+        using RpcServer server = ClientSamples.Log(loggers, OrderServer.Schema)
             .Handle("Count", (_, _) => throw new InvalidOperationException("no count"))
             .AddEndpoint(OrderServer.NewLocal()).StartListening();
         await using RpcClient client = RpcClient.Connect(server.Endpoints[0], OrderServer.Schema);
@@ -127,19 +114,4 @@ public static partial class CSharpPageTests
 
         Assert.StartsWith("Error ProtoRpc.RpcServer: shop.Orders/Count on ", Assert.Single(lines));
     }
-
-    private static string Plain(string code)
-    {
-        string[] lines = code.Split('\n');
-        int indent = lines.Where(line => line.Trim().Length > 0)
-            .Min(line => line.Length - line.TrimStart().Length);
-        return string.Join('\n', lines.Select(line => line.Length < indent ? "" : line[indent..].TrimEnd()))
-            .Replace("address,", "\"grpcs://shop:443\",").Trim();
-    }
-
-    [GeneratedRegex("```csharp\n(?<code>.*?)```", RegexOptions.Singleline)]
-    private static partial Regex Blocks();
-
-    [GeneratedRegex("// <(?<name>[a-z]+)>\n(?<code>.*?)// </\\k<name>>", RegexOptions.Singleline)]
-    private static partial Regex Samples();
 }

@@ -1,11 +1,12 @@
 using Microsoft.AspNetCore.Builder;
 using Microsoft.Extensions.DependencyInjection;
+using ProtoRpc.Http.Tests.Hosting;
 using Shop;
 
-namespace ProtoRpc.Http.Tests.Hosting;
+namespace ProtoRpc.Http.Tests.Docs;
 
 /// <summary>The code of docs/hosting.md.</summary>
-internal static class HostingSample
+internal static class HostingSamples
 {
     public static WebApplication Build(string[] args)
     {
@@ -20,7 +21,7 @@ internal static class HostingSample
 
         var app = builder.Build();
         app.MapProtoRpc();
-        // </host>
         return app;
+        // </host>
     }
 }

@@ -1,34 +1,19 @@
 using System.Collections.Concurrent;
-using System.Text.RegularExpressions;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
+using ProtoRpc.Http.Tests.Docs;
 using Shop;
 
 namespace ProtoRpc.Http.Tests.Hosting;
 
 /// <summary>Runs the code of docs/hosting.md, and checks what applications log.</summary>
-public static partial class HostingPageTests
+public static class HostingPageTests
 {
-    private static readonly string Folder = Path.Combine(AppContext.BaseDirectory, "docs");
-
-    [Fact]
-    public static void The_page_shows_the_code_that_the_tests_run()
-    {
-        string page = File.ReadAllText(Path.Combine(Folder, "hosting.md"));
-        string sample = Sample().Match(File.ReadAllText(Path.Combine(Folder, "HostingSample.cs")))
-            .Groups["code"].Value;
-        string shown = string.Join(
-            '\n', sample.Split('\n').Select(line => line.Length < 8 ? "" : line[8..])).Trim();
-
-        Assert.NotEmpty(shown);
-        Assert.Contains($"```csharp\n{shown}\napp.Run();\n```", page);
-    }
-
     [Fact]
     public static async Task The_application_of_the_page_serves()
     {
-        await using WebApplication app = HostingSample.Build(
+        await using WebApplication app = HostingSamples.Build(
             ["--urls=http://127.0.0.1:0", "--ProtoRpc:Endpoints:0=ncacn_ip_tcp:127.0.0.1[0]",
                 "--Logging:LogLevel:Default=None"]);
         await app.StartAsync();
@@ -69,7 +54,4 @@ public static partial class HostingPageTests
         Assert.Contains(lines, line => line.Contains(": Listening on ncacn_ip_tcp:127.0.0.1["));
         Assert.Contains(lines, line => line.Contains(": Stopped listening on ncacn_ip_tcp:127.0.0.1["));
     }
-
-    [GeneratedRegex("// <host>\n(?<code>.*?)\\s*// </host>", RegexOptions.Singleline)]
-    private static partial Regex Sample();
 }
