@@ -44,4 +44,7 @@ public enum Peer
 
     /// <summary>PowerShell.</summary>
     PowerShell,
+
+    /// <summary>A spelling checker with a dictionary of English.</summary>
+    Hunspell,
 }

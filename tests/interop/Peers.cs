@@ -51,6 +51,9 @@ internal static class Peers
                 : File.Exists(SspiPeer.Program) ? null
                 : "tests/sspi was not built; it is where wine is installed in /usr/bin"),
         Peer.Curl => FindProgram("curl") is null ? "curl is not installed: apt-get install curl" : null,
+        Peer.Hunspell => Works("hunspell", "-d", "en_US", "-l", "/dev/null")
+            ? null
+            : "hunspell is not installed: apt-get install hunspell hunspell-en-us",
         Peer.Nginx => FindProgram("nginx") is null
             ? "nginx is not installed: apt-get install nginx-light"
             : null,
