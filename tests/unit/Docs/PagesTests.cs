@@ -34,7 +34,7 @@ public static class PagesTests
     public static void Blocks_of_code_have_an_end_and_a_language_that_is_known()
     {
         Assert.Empty(Pages.Values.SelectMany(page => page.Languages
-            .Where(language => language.Length > 0 && !Languages.Contains(language))
+            .Where(language => !Languages.Contains(language) && !(language.Length == 0 && IsExempt(page)))
             .Select(language => $"{page.Path}: a block of code has the language '{language}'. "
                 + $"Use one of {string.Join(", ", Languages)}.")));
         Assert.Empty(Pages.Values.Where(page => page.IsOpen).Select(page => page.Path));
@@ -95,6 +95,13 @@ public static class PagesTests
                 && !page.Anchors.Contains(parts[1]) ? $"'{file}' has no heading for '#{parts[1]}'"
             : null;
     }
+
+    // PlatyPS writes the syntax of a cmdlet without a language; the other pages are not done yet.
+    private static bool IsExempt(MarkdownPage page) =>
+        page.Path.StartsWith("docs/en-US/", StringComparison.Ordinal)
+            || page.Path is "docs/packages.md" or "docs/reliability.md" or "docs/tool.md"
+            || page.Path.StartsWith("lib/", StringComparison.Ordinal)
+            || page.Path.StartsWith("docs/benchmarks/", StringComparison.Ordinal);
 
     private static IEnumerable<string> Files() => Folders
         .SelectMany(folder => Directory.EnumerateFiles(
