@@ -90,7 +90,9 @@ public static partial class SpellingTests
         """, RegexOptions.Singleline | RegexOptions.Multiline | RegexOptions.IgnorePatternWhitespace)]
     private static partial Regex NotProse();
 
-    [GeneratedRegex(@"\S*[\w][\d_./\\:@=$#\-]+[\w]\S*|(?<![\w])-\w+|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\w*\b|\w*\d\w*")]
+    [GeneratedRegex(
+        @"\S*[\w][\d_./\\:@=$#\-]+[\w]\S*|(?<![\w])-\w+"
+        + @"|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\w*\b|\w*\d\w*")]
     private static partial Regex Name();
 
     [GeneratedRegex("'s$")]

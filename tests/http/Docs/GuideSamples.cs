@@ -100,7 +100,8 @@ internal static class GuideSamples
         RpcServerOptions toFile = new() { AccessLog = RpcAccessLog.ToFile("access.jsonl") };
         RpcServerOptions toMethod = new()
         {
-            AccessLog = RpcAccessLog.To(call => Console.WriteLine($"{call.Peer} {call.Method} {call.Status}")),
+            AccessLog = RpcAccessLog.To(
+                call => Console.WriteLine($"{call.Peer} {call.Method} {call.Status}")),
         };
         // </accesslog>
         observed[0] = toFile;

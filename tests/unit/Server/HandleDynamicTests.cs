@@ -17,7 +17,10 @@ public static class HandleDynamicTests
         using RpcClient client = EchoServer.Connect(server);
 
         string[] texts =
-            [.. Enumerable.Range(1, 3).Select(_ => (string)client.Invoke("Say", new { text = "x" })["text"]!)];
+        [
+            .. Enumerable.Range(1, 3)
+                .Select(_ => (string)client.Invoke("Say", new { text = "x" })["text"]!),
+        ];
 
         Assert.Equal(["one", "two", "three for Say"], texts);
     }
