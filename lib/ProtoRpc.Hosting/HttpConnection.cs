@@ -70,8 +70,8 @@ internal sealed class HttpConnection
         }
     }
 
-    /// <summary>For how long it could have been spared, in milliseconds: no request runs, and nobody proved
-    /// who the client is. 0 for a connection that is needed, or that was a moment ago.</summary>
+    /// <summary>How long the connection has been idle and anonymous, in milliseconds. 0 for a connection
+    /// with a running request or an authenticated client.</summary>
     public long Spare(long now)
     {
         lock (_gate)

@@ -38,7 +38,7 @@ internal sealed class HttpConnections : IDisposable
     /// <summary>Connections accepted.</summary>
     public long Accepted => Interlocked.Read(ref _accepted);
 
-    /// <summary>Admits connections, or closes them at once.</summary>
+    /// <summary>Admits connections, or closes them immediately.</summary>
     public ConnectionDelegate Admit(ConnectionDelegate next) => async connection =>
     {
         Interlocked.Increment(ref _accepted);

@@ -30,10 +30,10 @@ public sealed record HttpServerOptions
     /// because any web page can make a browser send a GET.</summary>
     public bool AllowGet { get; set; }
 
-    /// <summary>Whether gRPC endpoints tell their schema, by grpc.reflection.v1 and v1alpha.</summary>
+    /// <summary>Whether gRPC endpoints serve their schema by grpc.reflection.v1 and v1alpha.</summary>
     public bool EnableReflection { get; set; } = true;
 
-    /// <summary>Whether gRPC endpoints tell their health, by grpc.health.v1.</summary>
+    /// <summary>Whether gRPC endpoints serve the health service grpc.health.v1.</summary>
     public bool EnableHealth { get; set; } = true;
 
     /// <summary>The health checks of an application; null for none.</summary>

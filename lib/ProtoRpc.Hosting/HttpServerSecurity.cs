@@ -8,7 +8,7 @@ namespace ProtoRpc;
 public sealed record HttpServerSecurity
 {
     /// <summary>Checks a user name and password (RFC 7617).
-    /// On plain HTTP only where nobody else can read along.</summary>
+    /// Plain HTTP accepts passwords only on loopback and Unix sockets.</summary>
     public HttpCallerCheck<NetworkCredential>? Basic { get; set; }
 
     /// <summary>Checks a bearer token (RFC 6750).</summary>

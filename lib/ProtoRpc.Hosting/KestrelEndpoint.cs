@@ -23,11 +23,11 @@ namespace ProtoRpc.Hosting;
 /// write logs, or take signals from the shell.</summary>
 internal sealed class KestrelEndpoint : IServedEndpoint
 {
-    // Whoever heeds the cancellation can still answer.
+    // A handler that observes the cancellation can still reply.
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
 
-    // Whoever sends a body more slowly keeps a connection busy for its own sake;
-    // after some seconds it is given up.
+    // A client that sends a body more slowly only keeps the connection busy, so the connection is
+    // closed after some seconds.
     private const int MinBytesPerSecond = 240;
     private const double MinPatienceSeconds = 1.5;
     private const double MaxPatienceSeconds = 5;

@@ -18,7 +18,7 @@ internal static class OwnerSocket
             socket.Bind(path);
             if (!OperatingSystem.IsWindows())
             {
-                // Nobody connects in between: it does not listen yet.
+                // No client can connect in between, because the socket does not listen yet.
                 File.SetUnixFileMode(endpoint.Name, UnixFileMode.UserRead | UnixFileMode.UserWrite);
             }
 

@@ -56,7 +56,7 @@ public static class RpcHosting
         return MappedRoutes.Add(endpoints, faces);
     }
 
-    /// <summary>Serves one more server, that the application made itself, under routes of its own. The
+    /// <summary>Serves another server, which the application created, under separate routes. The
     /// application stops the server when it stops.</summary>
     /// <example><code>
     /// app.MapGroup("/admin").MapProtoRpc(RpcServer.Create(schema).Handle("Restart", RestartAsync))

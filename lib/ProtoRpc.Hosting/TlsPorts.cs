@@ -6,8 +6,8 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting;
 
-/// <summary>The TLS ports of servers, where HTTP and gRPC may be served at the same address:
-/// the media type of a request tells them apart.</summary>
+/// <summary>The TLS ports of servers. HTTP and gRPC can share an address, because requests differ in
+/// their media type.</summary>
 internal sealed class TlsPorts
 {
     private readonly ConditionalWeakTable<ServerHost, Dictionary<(string Host, int Port), Port>> _ports = [];

@@ -61,7 +61,7 @@ internal enum EndpointFeatures
     /// <summary>Pings that keep a silent connection open.</summary>
     KeepAlive = 1 << 17,
 
-    /// <summary>Servers tell their schema when they are asked.</summary>
+    /// <summary>Servers can have reflection.</summary>
     Reflection = 1 << 18,
 
     /// <summary>Servers need ASP.NET Core.</summary>

@@ -84,7 +84,7 @@ internal sealed class EndpointKindAttribute(
             _ => $"{Sequence}:[{name}]",
         };
 
-    /// <summary>What an address looks like, as a string binding where there are some.</summary>
+    /// <summary>An example of an address, as a string binding if the kind has one.</summary>
     public string ExampleBinding(string host) =>
         ToBinding(HasPort ? host : "", ExamplePortOrDefault, ExampleName);
 

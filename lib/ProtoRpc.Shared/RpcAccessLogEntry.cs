@@ -8,8 +8,8 @@ public sealed record RpcAccessLogEntry
     /// <summary>When the call began, in UTC.</summary>
     public required DateTimeOffset Time { get; init; }
 
-    /// <summary>The caller's address with port; <c>pid:123</c> on local transports that tell the process;
-    /// else empty.</summary>
+    /// <summary>The caller's address with port; <c>pid:123</c> on local transports that report the process;
+    /// otherwise empty.</summary>
     public required string Peer { get; init; }
 
     /// <summary>The caller's name; empty for an anonymous caller.</summary>
@@ -21,8 +21,8 @@ public sealed record RpcAccessLogEntry
     /// <summary>The listener's endpoint.</summary>
     public required RpcEndpoint Endpoint { get; init; }
 
-    /// <summary><c>package.Service/Method</c>; the name or path that was called where there is no such
-    /// method, as far as it came; the id of an interface on the raw layer; else <c>_OTHER</c>.</summary>
+    /// <summary><c>package.Service/Method</c>; the requested name or path if the method does not exist;
+    /// the interface id of a raw call; otherwise <c>_OTHER</c>.</summary>
     public required string Method { get; init; }
 
     /// <summary>How the call ended.</summary>
@@ -38,7 +38,7 @@ public sealed record RpcAccessLogEntry
     /// <summary>The bytes of the replies, without what the transport puts around them.</summary>
     public long BytesOut { get; init; }
 
-    /// <summary>The trace that the call is part of, as 32 hexadecimal digits; null where nobody listens to
+    /// <summary>The trace id of the call, as 32 hexadecimal digits; null without a listener for
     /// activities.</summary>
     public string? TraceId { get; init; }
 

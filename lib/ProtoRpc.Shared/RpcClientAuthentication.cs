@@ -3,7 +3,7 @@ namespace ProtoRpc;
 /// <summary>As whom a client calls.</summary>
 public enum RpcClientAuthentication
 {
-    /// <summary>Nothing is proved. On local transports the kernel still tells the server who calls.</summary>
+    /// <summary>No authentication. Local transports still identify the caller.</summary>
     None,
 
     /// <summary>The same, under the original's other name.</summary>

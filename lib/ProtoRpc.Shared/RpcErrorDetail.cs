@@ -1,7 +1,7 @@
 namespace ProtoRpc;
 
-/// <summary>How much the caller is told of an exception that was not written for the caller.</summary>
-/// <remarks>The text of an <see cref="RpcException"/> that a handler throws is told at every level.</remarks>
+/// <summary>How much of an unexpected exception is sent to the caller.</summary>
+/// <remarks>The text of an <see cref="RpcException"/> that a handler throws is sent at every level.</remarks>
 public enum RpcErrorDetail
 {
     /// <summary>That the call failed, and the id under which the server's record has the exception.</summary>

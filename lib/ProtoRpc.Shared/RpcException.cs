@@ -36,21 +36,21 @@ public sealed class RpcException : Exception
         init => _errorId = value;
     }
 
-    /// <summary>The endpoint that was called or bound, where there is one.</summary>
+    /// <summary>The endpoint that was called or bound; null for none.</summary>
     public RpcEndpoint? Endpoint { get; set; }
 
-    /// <summary>The full name of the method that was called, where there is one.</summary>
+    /// <summary>The full name of the called method; null for none.</summary>
     public string? MethodName { get; set; }
 
     /// <summary>The path of the field at fault (<c>SearchRequest.results[3].url</c>),
     /// for errors in messages.</summary>
     public string? FieldPath { get; init; }
 
-    /// <summary>What the server told of its handler's exception.</summary>
+    /// <summary>The exception of the server's handler, as the server sent it.</summary>
     public RpcRemoteException? Remote { get; init; }
 
-    /// <summary>The id under which the server's record has the exception that it did not tell; null where
-    /// there is none.</summary>
+    /// <summary>The id under which the server logs the exception that it did not send; null for
+    /// none.</summary>
     public string? CorrelationId { get; init; }
 
     /// <summary>The DCE/RPC fault status or the interface's return code, 0 where there was none.</summary>
@@ -59,8 +59,8 @@ public sealed class RpcException : Exception
     /// <summary>False when the call surely did not run on the server, so that it may be sent again.</summary>
     public bool MayHaveExecuted { get; init; }
 
-    /// <summary>What the server adds to the status, decoded where the type is known: messages, or objects in
-    /// a shell. Empty where there is nothing.</summary>
+    /// <summary>The details of the status, decoded if their type is known: messages, or objects in
+    /// PowerShell. Empty for none.</summary>
     public IReadOnlyList<object> Details { get; set; } = Array.Empty<object>();
 
     /// <summary>What a handler adds to the RpcExceptionInfo of the native protocol: in C# a

@@ -5,7 +5,7 @@ namespace ProtoRpc;
 /// that takes the message: nothing else that the wire names is ever looked at.</summary>
 public enum RpcExceptionTypes
 {
-    /// <summary>None: what the server told is data alone.</summary>
+    /// <summary>None: exceptions of the server are only data.</summary>
     None = 0,
 
     /// <summary>Those of the runtime's core library.</summary>

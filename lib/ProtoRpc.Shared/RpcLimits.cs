@@ -10,12 +10,12 @@ public sealed record RpcLimits
     public int MaxMessageBytes { get; set; } = 4 * 1024 * 1024;
 
     /// <summary>Bytes of all requests of more than 64 KiB that a listener receives and handles at the same
-    /// time: 512 MiB. A request for which there is no room is refused as too busy; one that comes alone has
-    /// room.</summary>
+    /// time: 512 MiB. The request that exceeds it is rejected as too busy; a single request is always
+    /// accepted.</summary>
     public long MaxMemoryBytes { get; set; } = 512 * 1024 * 1024;
 
-    /// <summary>Connections that each endpoint of a listener serves at once: 1,000. When there are as many,
-    /// the anonymous one that has waited for its client the longest makes room.</summary>
+    /// <summary>Connections of each endpoint of a listener: 1,000. At the limit, the listener closes
+    /// the anonymous connection that has been idle the longest.</summary>
     public int MaxConnections { get; set; } = 1000;
 
     /// <summary>Connections of one remote address to an endpoint of a listener: 500. An IPv6 network of 64
@@ -29,8 +29,8 @@ public sealed record RpcLimits
     /// <summary>Connections that one client opens to one endpoint for calls at the same time: 64.</summary>
     public int MaxClientConnections { get; set; } = 64;
 
-    /// <summary>Calls at the same time on one HTTP/2 connection to a listener,
-    /// as it tells its clients: 100.</summary>
+    /// <summary>Parallel calls on one HTTP/2 connection to a listener,
+    /// as announced to clients: 100.</summary>
     public int MaxStreamsPerConnection { get; set; } = 100;
 
     /// <summary>Bytes of all headers of a request to a listener, names and values, and on native
@@ -69,7 +69,7 @@ public sealed record RpcLimits
     /// <summary>Presentation contexts of one association: 16.</summary>
     public int MaxContexts { get; set; } = 16;
 
-    /// <summary>Sessions that a server keeps at once: 1,000.</summary>
+    /// <summary>Sessions of a server: 1,000.</summary>
     public int MaxSessions { get; set; } = 1000;
 
     /// <summary>Values in one session: 1,000.</summary>
@@ -90,10 +90,10 @@ public sealed record RpcLimits
     /// them: 8 GiB.</summary>
     public long MaxTransferBytesOfAll { get; set; } = 8L * 1024 * 1024 * 1024;
 
-    /// <summary>Messages of one caller that may be coming in parts at once: 8.</summary>
+    /// <summary>Multi-part messages of one caller that may be arriving at a time: 8.</summary>
     public int MaxTransfersPerCaller { get; set; } = 8;
 
-    /// <summary>Messages of all callers that may be coming in parts at once: 64.</summary>
+    /// <summary>Multi-part messages of all callers that may be arriving at a time: 64.</summary>
     public int MaxTransfers { get; set; } = 64;
 
     /// <summary>Bytes of a message in parts that are kept in memory;
@@ -109,8 +109,8 @@ public sealed record RpcLimits
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
     public TimeSpan CallTimeout { get; set; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>Time that a handler may run, whatever deadline its caller has set;
-    /// of streams, until they end.
+    /// <summary>Time that a handler may run, independent of the deadline of its caller;
+    /// for streams, until they end.
     /// Then it is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for none, which is
     /// the default.</summary>
     public TimeSpan HandlerTimeout { get; set; } = Timeout.InfiniteTimeSpan;

@@ -4,7 +4,7 @@ namespace ProtoRpc;
 /// the numbers are those of DCE/RPC.</summary>
 public enum RpcProtectionLevel
 {
-    /// <summary>Nobody vouches for the caller.</summary>
+    /// <summary>The caller is not authenticated.</summary>
     None = 1,
 
     /// <summary>The caller proves who it is when it connects; what follows is not protected.</summary>

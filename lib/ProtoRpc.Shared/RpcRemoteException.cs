@@ -2,12 +2,12 @@ using System.Text;
 
 namespace ProtoRpc;
 
-/// <summary>What a server told about an exception that its handler threw. Control characters of the texts are
-/// written by their number, since shells show all of them (<see cref="TerminalText"/>).</summary>
+/// <summary>An exception of a server's handler, as the server sent it. Control characters in its texts are
+/// written by their number, because shells show the texts (<see cref="TerminalText"/>).</summary>
 /// <param name="TypeName">The exception's full type name on the server,
-/// or empty when it was not told.</param>
+/// or empty if it was not sent.</param>
 /// <param name="AssemblyName">The assembly that declares it there, or empty.</param>
-/// <param name="Message">The exception's message, or empty when it was not told.</param>
+/// <param name="Message">The exception's message, or empty if it was not sent.</param>
 public sealed record RpcRemoteException(string TypeName, string AssemblyName, string Message)
 {
     /// <inheritdoc cref="RpcRemoteException(string, string, string)" path="/param[@name='TypeName']"/>
@@ -22,10 +22,10 @@ public sealed record RpcRemoteException(string TypeName, string AssemblyName, st
     public string Message { get; init => field = TerminalText.Neutralize(value); } =
         TerminalText.Neutralize(Message);
 
-    /// <summary>The stack trace on the server, empty unless the server tells everything.</summary>
+    /// <summary>The stack trace on the server, empty unless the server sends full details.</summary>
     public string StackTrace { get; init => field = TerminalText.Neutralize(value); } = "";
 
-    /// <summary>The exception's HResult on the server, 0 when it was not told.</summary>
+    /// <summary>The exception's HResult on the server, 0 if it was not sent.</summary>
     public int HResult { get; init; }
 
     /// <summary>The name of the program or object that raised it, or empty.</summary>
@@ -45,8 +45,8 @@ public sealed record RpcRemoteException(string TypeName, string AssemblyName, st
     /// <summary>The exception behind this one.</summary>
     public RpcRemoteException? Inner { get; init; }
 
-    /// <summary>All that was told, as .NET writes an exception:
-    /// the outer one first, then what is behind it.</summary>
+    /// <summary>All received details, as .NET writes an exception:
+    /// the outer one first, then its inner exceptions.</summary>
     public override string ToString()
     {
         StringBuilder text = new();

@@ -12,7 +12,7 @@ public enum RpcStatusCode
     /// <summary>The handler failed without saying more.</summary>
     Unknown = 2,
 
-    /// <summary>The request is wrong whatever the state of the server.</summary>
+    /// <summary>The request is invalid, independent of the state of the server.</summary>
     InvalidArgument = 3,
 
     /// <summary>The deadline passed before the call ended.</summary>

@@ -43,8 +43,8 @@ public static class TerminalText
         return shown.ToString();
     }
 
-    /// <summary>The same on one line, cut where it is longer: line feeds and tabs are written as
-    /// <c>\u000A</c>, too.</summary>
+    /// <summary>Neutralizes text for one line, cut to a length: line feeds and tabs are also written as
+    /// <c>\u000A</c>.</summary>
     internal static string OneLine(string? text, int maxLength)
     {
         if (text is not null && text.Length > maxLength)

@@ -6,7 +6,7 @@ using System.Text;
 
 namespace ProtoRpc;
 
-/// <summary>Users of a Unix system, as its C library tells them.</summary>
+/// <summary>Users of a Unix system, from its C library.</summary>
 [UnsupportedOSPlatform("windows")]
 internal static unsafe partial class UnixAccounts
 {
@@ -61,7 +61,7 @@ internal static unsafe partial class UnixAccounts
     }
 
     /// <summary>The owner of a file or directory, of a link itself.</summary>
-    /// <returns>Null where the system does not tell.</returns>
+    /// <returns>Null if the system does not report it.</returns>
     public static uint? OwnerOf(string path)
     {
         byte[] name = Encoding.UTF8.GetBytes(path + "\0");

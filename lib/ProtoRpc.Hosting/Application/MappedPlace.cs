@@ -6,9 +6,9 @@ using Microsoft.AspNetCore.Http;
 namespace ProtoRpc.Hosting.Application;
 
 /// <summary>Where an application received a request.</summary>
-/// <param name="Address">The address; null where there is none.</param>
+/// <param name="Address">The address; null for none.</param>
 /// <param name="Port">The port at the address.</param>
-/// <param name="Path">The path of the Unix socket; null where there is none.</param>
+/// <param name="Path">The path of the Unix socket; null for none.</param>
 /// <param name="IsTls">Whether the client, or its proxy, uses TLS.</param>
 internal readonly record struct MappedPlace(IPAddress? Address, int Port, string? Path, bool IsTls)
 {

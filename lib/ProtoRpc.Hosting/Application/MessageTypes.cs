@@ -20,7 +20,7 @@ internal abstract class MessageTypes
     /// <summary>The message of a type; null where it stands for none.</summary>
     public abstract MessageDescriptor? Find(Type type);
 
-    /// <summary>The type that was generated for a message; null where there is none.</summary>
+    /// <summary>The generated type of a message; null for none.</summary>
     public virtual Type? TypeOf(string fullName) => null;
 
     private sealed class OfService : MessageTypes

@@ -14,8 +14,7 @@ internal static class SectionReader
 
     /// <summary>Sets the properties of an object that the section names.</summary>
     /// <param name="section">The section.</param>
-    /// <param name="target">A copy that nobody else has: properties that are only set when an object is made
-    /// are set as well.</param>
+    /// <param name="target">A private copy: init-only properties are also set.</param>
     /// <param name="others">Keys of the section that are read elsewhere.</param>
     /// <exception cref="OptionsValidationException">A key or a value that cannot be used.</exception>
     public static void Read<[DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicProperties)] T>(
@@ -49,7 +48,7 @@ internal static class SectionReader
         ? throw Invalid(section.Path, "it is a section; write a single value")
         : section.Value;
 
-    /// <summary>Reads a time where there is one.</summary>
+    /// <summary>Reads a time, if the setting exists.</summary>
     public static void ReadTime(IConfigurationSection section, Action<TimeSpan> set)
     {
         if (section.Value is not null)

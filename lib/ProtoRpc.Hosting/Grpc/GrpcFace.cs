@@ -32,7 +32,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
             health);
     }
 
-    /// <summary>The health of a server; null where it tells none, or has a service of that name.</summary>
+    /// <summary>The health service of a server; null if it is off, or the server has its own.</summary>
     public static HealthService? HealthOf(ServerHost host, HttpServerOptions options) =>
         options.EnableHealth && !IsServed(host, HealthName)
             ? new HealthService(host.Services, options.Health)
@@ -88,7 +88,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
     }
 }
 
-/// <summary>A bound gRPC endpoint, which tells those who watch its health before it stops.</summary>
+/// <summary>A bound gRPC endpoint, which reports NOT_SERVING to watching clients before it stops.</summary>
 internal sealed class GrpcEndpoint(IServedEndpoint kestrel, HealthService? health) : IServedEndpoint
 {
     public RpcEndpoint Endpoint => kestrel.Endpoint;

@@ -58,7 +58,7 @@ internal static class GrpcRequest
         return false;
     }
 
-    /// <summary>The side channel; null where there is none.</summary>
+    /// <summary>The call context of the request; null for none.</summary>
     /// <exception cref="RpcException">Internal: not a call context.</exception>
     public static RpcCallContext? ContextOf(HttpRequest request)
     {

@@ -136,7 +136,7 @@ internal class GrpcResponse(HttpContext http)
     }
 
     // Without messages the trailers are the headers.
-    // nginx for one loses trailers that follow headers at once.
+    // nginx loses trailers that follow immediately after headers.
     private void Append(string name, string value)
     {
         if (HasTrailersOnly)
@@ -176,7 +176,7 @@ internal class GrpcResponse(HttpContext http)
         }
     }
 
-    // A call that fails is told even when what goes beside the status cannot be written.
+    // The status of a failed call is sent even if its details or trailers cannot be written.
     private static void Try(Action add)
     {
         try

@@ -30,8 +30,8 @@ internal sealed class GrpcService(
     /// <summary>Answers a request.</summary>
     /// <param name="http">The request.</param>
     /// <param name="path">What it calls.</param>
-    /// <param name="peer">Who sends it, as far as the connection or the application tells.</param>
-    /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
+    /// <param name="peer">The sender, as identified by the connection or the application.</param>
+    /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
     public async Task HandleAsync(
         HttpContext http, string path, PeerIdentity peer, CancellationToken aborted)
     {

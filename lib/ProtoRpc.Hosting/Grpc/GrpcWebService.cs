@@ -16,8 +16,8 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
 
     /// <summary>Runs a call and answers it, also when it fails.</summary>
     /// <param name="http">The request.</param>
-    /// <param name="method">What it calls; null where there is no such method.</param>
-    /// <param name="missing">What is not there.</param>
+    /// <param name="method">The called method; null if it does not exist.</param>
+    /// <param name="missing">The error for a method that does not exist.</param>
     /// <param name="peer">Who calls.</param>
     /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
     public async Task HandleAsync(

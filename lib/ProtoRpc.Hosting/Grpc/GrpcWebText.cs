@@ -5,7 +5,7 @@ using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Hosting.Grpc;
 
-/// <summary>The body of a reply as base64, a piece with padding of its own for each flush.</summary>
+/// <summary>The body of a reply as base64, with padding at the end of each flush.</summary>
 internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
 {
     private const int Quantum = 4;

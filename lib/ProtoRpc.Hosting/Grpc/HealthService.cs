@@ -5,7 +5,7 @@ using Status = ProtoRpc.Protocols.Grpc.Proto.HealthCheckResponse.Types.ServingSt
 
 namespace ProtoRpc.Hosting.Grpc;
 
-/// <summary>Tells balancers and probes that the services of an endpoint are served, until it stops.</summary>
+/// <summary>Reports to load balancers and probes that an endpoint serves, until it stops.</summary>
 internal sealed class HealthService
 {
     private static readonly RpcServiceInfo Info =
@@ -29,7 +29,7 @@ internal sealed class HealthService
 
     public ServerService Service { get; }
 
-    /// <summary>Tells those who watch that the end comes, and ends their calls.</summary>
+    /// <summary>Reports NOT_SERVING to watching clients, and ends their calls.</summary>
     public void Stop() => _stopping.TrySetResult();
 
     private async ValueTask<IMessage> CheckAsync(RpcServerCallContext context, IMessage request)

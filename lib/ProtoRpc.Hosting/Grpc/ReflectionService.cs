@@ -5,7 +5,7 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
 
-/// <summary>Tells callers the schema of what is served.</summary>
+/// <summary>Returns the schema of the services of an endpoint to callers.</summary>
 internal sealed class ReflectionService
 {
     private const string Version1 = "grpc.reflection.v1";

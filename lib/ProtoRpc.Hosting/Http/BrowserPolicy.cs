@@ -30,11 +30,11 @@ internal sealed class BrowserPolicy
             .ToFrozenSet(StringComparer.OrdinalIgnoreCase);
     }
 
-    /// <summary>Lets the page of a request call: the application allows its origin, and tells the browser
-    /// so.</summary>
+    /// <summary>Allows the page of a request to call: the application allows its origin and sends the CORS
+    /// headers.</summary>
     public static void Allow(HttpContext http) => http.Items[Key] = true;
 
-    /// <summary>Refuses pages that may not call, and tells the browser of others that they may.</summary>
+    /// <summary>Rejects pages that may not call, and sends CORS headers to allowed pages.</summary>
     /// <exception cref="HttpRefusal">403.</exception>
     public void Check(HttpContext http)
     {

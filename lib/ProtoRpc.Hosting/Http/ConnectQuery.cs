@@ -41,7 +41,7 @@ internal sealed class ConnectQuery
                 $"The encoding '{encoding}' is not supported; use json or proto.");
     }
 
-    /// <summary>How the request is written, and the reply shall be.</summary>
+    /// <summary>The format of the request and of the reply.</summary>
     public MessageFormat Format { get; }
 
     /// <summary>The media type of the reply.</summary>
@@ -50,8 +50,8 @@ internal sealed class ConnectQuery
     /// <summary>The content encoding of the message; empty for none.</summary>
     public string Compression => TextOf("compression") ?? "";
 
-    /// <summary>The query as such a request; null when it is none.</summary>
-    /// <exception cref="HttpRefusal">It is meant to be one, and is not right.</exception>
+    /// <summary>The query as a Connect request; null if it has no <c>connect</c> parameter.</summary>
+    /// <exception cref="HttpRefusal">The Connect request is malformed.</exception>
     public static ConnectQuery? Of(HttpRequest request) =>
         IsIn(request) ? new ConnectQuery(request.QueryString) : null;
 

@@ -17,7 +17,7 @@ internal sealed class ConnectionPeer
     /// <summary>The authentication that has begun on the connection.</summary>
     public SecurityContext? Handshake { get; set; }
 
-    /// <summary>Who sends a request, as far as the connection tells.</summary>
+    /// <summary>The sender of a request, as identified by its connection.</summary>
     public static PeerIdentity IdentityOf(HttpContext http)
     {
         ConnectionPeer connection = Of(http);
@@ -49,7 +49,7 @@ internal sealed class ConnectionPeer
                 : caller;
         }
 
-        // The kernel tells who is behind a Unix socket.
+        // The operating system identifies the peer of a Unix socket.
         return http.Features.Get<IConnectionSocketFeature>() is { Socket: { } socket }
             ? UnixPeer.Read(socket)
             : PeerIdentity.Anonymous("");

@@ -82,7 +82,7 @@ internal sealed class HostPolicy
         }
     }
 
-    /// <summary>What the caller of a request that is not allowed is told.</summary>
+    /// <summary>The error for a request with a host name that is not allowed.</summary>
     public HttpRefusal Refusal(HttpRequest request) => new(
         StatusCodes.Status403Forbidden,
         RpcStatusCode.PermissionDenied,
@@ -99,7 +99,7 @@ internal sealed class HostPolicy
         HttpTransport.IsLoopback(name.Trim('[', ']'))
         || name.EndsWith(".localhost", StringComparison.OrdinalIgnoreCase);
 
-    // Whoever has a page under a name of the certificate has the certificate.
+    // Only the owner of the certificate can have a page under one of its names.
     private bool IsCertified(HttpRequest request, string name) =>
         Uri.CheckHostName(name) == UriHostNameType.Dns
         && (_certificate ?? CertificateOf(request)) is { } certificate && certificate.MatchesHostname(name);

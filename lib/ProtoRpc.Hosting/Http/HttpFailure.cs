@@ -17,8 +17,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
     /// <summary>The status as Connect writes it: not_found.</summary>
     public string ConnectCode => ConnectCodes.NameOf(Failure.Code);
 
-    /// <summary>What the caller reads. Whatever a handler says,
-    /// it must not be more than a reply may hold.</summary>
+    /// <summary>The error text for the caller, cut to the size that a reply may have.</summary>
     public string Text => Failure.Text.Length <= MaxTextLength
         ? Failure.Text
         : string.Concat(Failure.Text.AsSpan(0, MaxTextLength), "...");

@@ -174,7 +174,7 @@ internal sealed class HttpServerCall(
             : RequestBody.ReadAsync(http.Request, _maxBytes, _memory, http.RequestAborted);
     }
 
-    // What 'curl -d' sends goes out as a form, whatever it is. No name in a form begins so.
+    // 'curl -d' always sends the media type of a form. No name in a form begins with '{'.
     private static void RequireNoJson(
         HttpRequest request, MessageFormat? reader, in ReadOnlySequence<byte> body)
     {

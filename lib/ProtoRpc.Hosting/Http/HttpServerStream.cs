@@ -134,7 +134,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
         response.Headers.XContentTypeOptions = "nosniff";
         response.Headers.CacheControl = "no-store";
 
-        // Proxies that gather replies would keep them from whoever waits.
+        // Proxies that buffer replies would delay them.
         response.Headers["X-Accel-Buffering"] = "no";
         _begin(response);
     }

@@ -55,8 +55,8 @@ internal sealed class HttpService
     /// <param name="http">The request.</param>
     /// <param name="path">What it asks for.</param>
     /// <param name="basePath">What paths begin with for the client.</param>
-    /// <param name="peer">Who sends it, as far as the connection or the application tells.</param>
-    /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
+    /// <param name="peer">The sender, as identified by the connection or the application.</param>
+    /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
     public async Task HandleAsync(
         HttpContext http, string path, string basePath, PeerIdentity peer, CancellationToken aborted)
     {
@@ -93,7 +93,7 @@ internal sealed class HttpService
         }
         catch (Exception) when (http.RequestAborted.IsCancellationRequested)
         {
-            // Nobody is there to be told.
+            // The caller has disconnected, so no reply can be sent.
         }
 
         if (called is not null)

@@ -15,7 +15,7 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
             .Select(mechanism => (mechanism.HttpScheme!, mechanism.Package)).Reverse(),
     ];
 
-    /// <summary>Tells a client what it may prove itself by.</summary>
+    /// <summary>Sends the accepted authentication schemes to a client.</summary>
     public void Challenge(HttpResponse response)
     {
         foreach ((string scheme, byte package) in Schemes)

@@ -42,7 +42,7 @@ internal sealed class RequestBody : IDisposable
             .ConfigureAwait(false);
     }
 
-    /// <summary>Bytes that are there already, as a body.</summary>
+    /// <summary>Bytes in memory, as a body.</summary>
     public static RequestBody Of(byte[] bytes) =>
         new(new ReadOnlySequence<byte>(bytes), reader: null, inflated: null);
 

@@ -21,7 +21,7 @@ internal sealed class PingGuard(TimeSpan minInterval)
     /// <summary>Whether the client has pinged too often.</summary>
     public bool HasTooMany => _hasTooMany;
 
-    /// <summary>Whether the client was told, so that nothing more is read from it.</summary>
+    /// <summary>Whether GOAWAY was sent, so that nothing more is read from the client.</summary>
     public bool IsOver { get; set; }
 
     /// <summary>Guards connections that may speak HTTP/2.</summary>

@@ -2,8 +2,8 @@ using System.Buffers;
 
 namespace ProtoRpc.Hosting.Pings;
 
-/// <summary>Finds the PING frames (RFC 9113 section 6.7) in what a client of HTTP/2 sends. Other protocols
-/// are told by their first bytes, and not looked at any more.</summary>
+/// <summary>Finds the PING frames (RFC 9113 section 6.7) in the bytes of an HTTP/2 client. Other protocols
+/// are recognized by their first bytes, and then not examined.</summary>
 internal sealed class PingScanner(Action found)
 {
     private const int HeaderLength = 9;

@@ -6,7 +6,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
-// What names mean: the schema that was given, that the server tells, or that generated messages bring along.
+// The schema to look names up in: the given one, that of the server, or that of generated messages.
 public sealed partial class RpcClient
 {
     private readonly RpcSchema? _given;
@@ -19,7 +19,7 @@ public sealed partial class RpcClient
     /// of a client that was given none.</summary>
     public RpcSchema? Schema => _schema;
 
-    /// <summary>The service of bare method names, where there is one.</summary>
+    /// <summary>The service of bare method names; null for none.</summary>
     public RpcServiceInfo? Service => _service;
 
     /// <summary>A method by bare or full name.</summary>
@@ -31,9 +31,9 @@ public sealed partial class RpcClient
         return Service?.FindMethod(name) ?? RequireSchema().GetMethod(name);
     }
 
-    /// <summary>Asks the server for its schema, which names are looked up in from then on:
-    /// gRPC servers tell it by their reflection service. A schema that the client was given is kept,
-    /// and gets the services that it lacks.</summary>
+    /// <summary>Reads the schema of the server, for example by gRPC reflection. Later calls look names up in
+    /// this schema. If the client already has a schema, the server only adds services that it does not
+    /// have.</summary>
     /// <param name="options">How long the server is asked, and whether it is waited for; null for the
     /// defaults.</param>
     /// <param name="cancellationToken">Gives up.</param>

@@ -41,8 +41,8 @@ public sealed record RpcClientOptions
     /// null for never. Many servers close connections that ask more often than every five minutes.</summary>
     public TimeSpan? KeepAlive { get; set; }
 
-    /// <summary>Whether the client makes no contact before its first call. Otherwise a server that is not
-    /// there is found out at once.</summary>
+    /// <summary>Whether the client connects with its first call. Otherwise an unreachable server is an
+    /// error of connecting.</summary>
     public bool Lazy { get; set; }
 
     /// <summary>How often a call is made again when the server surely did not take it: it was not there, or
@@ -60,7 +60,7 @@ public sealed record RpcClientOptions
     /// its time and its sizes. Null for no log.</summary>
     public ILoggerFactory? LoggerFactory { get; set; }
 
-    /// <summary>Gets what is sent and received, for debugging; null for nobody.</summary>
+    /// <summary>Receives what is sent and received, for debugging; null for none.</summary>
     public RpcTrace? Trace { get; set; }
 
     /// <summary>The format of requests to HTTP endpoints, and of the replies that are asked for.</summary>

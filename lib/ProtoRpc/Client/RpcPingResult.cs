@@ -29,8 +29,8 @@ public sealed record RpcPingResult(
 
     internal RpcPingResponse? Received { get; init; }
 
-    /// <summary>What a gRPC server's health service says of the server, as <c>Serving</c>;
-    /// empty where there is none.</summary>
+    /// <summary>The reply of a gRPC server's health service, such as <c>Serving</c>;
+    /// empty without a health service.</summary>
     public string Health { get; init; } = "";
 
     /// <summary>Where the schema of the client differs from what the server says of its own, so that calls

@@ -43,11 +43,11 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     /// <summary>Calls that ended, failed ones included.</summary>
     public long CallCount => Volatile.Read(ref _calls);
 
-    /// <summary>Connects and binds, so that a wrong endpoint or interface shows at once.</summary>
+    /// <summary>Connects and binds, so that a wrong endpoint or interface is an error immediately.</summary>
     /// <param name="endpoint">An endpoint of the native protocol.</param>
     /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
     /// <param name="limits">Null for the defaults; their call timeout is the default one.</param>
-    /// <param name="security">As whom to call; null for nobody.</param>
+    /// <param name="security">How the client authenticates; null for anonymous calls.</param>
     /// <param name="tls">How to trust the server of an endpoint on TCP that speaks TLS;
     /// null for no TLS.</param>
     /// <param name="cancellationToken">Gives up.</param>

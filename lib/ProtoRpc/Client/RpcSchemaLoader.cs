@@ -4,8 +4,8 @@ using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc;
 
-/// <summary>Loads schemas from wherever they are: .proto files and folders of them, descriptor sets, servers
-/// that tell their schema by reflection, HTTP servers that have the files.</summary>
+/// <summary>Loads schemas from all sources: .proto files and folders, descriptor sets, servers
+/// with reflection, and HTTP servers with the files.</summary>
 /// <remarks>
 /// A location is a path as <see cref="RpcSchema.Load"/> takes it, a folder (all .proto files below it), the
 /// address of a .proto file or a descriptor set (<c>https://host/Service.proto</c>), or an endpoint

@@ -9,7 +9,7 @@ namespace ProtoRpc;
 /// server.</summary>
 /// <typeparam name="TRequest">What is sent.</typeparam>
 /// <typeparam name="TReply">What comes.</typeparam>
-/// <remarks>One may send while another reads; neither is done by two at once.
+/// <remarks>You can send and read in parallel, but not send or read twice at a time.
 /// A token that is cancelled while something waits cancels the whole call.</remarks>
 public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     where TRequest : class
@@ -48,7 +48,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
         TRequest request, bool compress = true, CancellationToken cancellationToken = default) =>
         _stream.SendAsync(_parts.ToRequest(request), compress, cancellationToken);
 
-    /// <summary>Tells the server that no further request comes.</summary>
+    /// <summary>Ends the request stream.</summary>
     /// <param name="cancellationToken">Cancels the call.</param>
     public ValueTask CompleteAsync(CancellationToken cancellationToken = default) =>
         _stream.CompleteAsync(cancellationToken);

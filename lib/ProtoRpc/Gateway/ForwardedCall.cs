@@ -10,7 +10,7 @@ namespace ProtoRpc.Gateway;
 /// <summary>What goes beside the messages of a call that passes a gateway, there and back.</summary>
 internal readonly struct ForwardedCall
 {
-    // A timer takes no longer time; whoever waits for so long waits for ever.
+    // The longest time of a timer, which is as good as no limit.
     private static readonly TimeSpan LongestWait = TimeSpan.FromDays(30);
 
     private static readonly RpcCallContext NoContext = new();

@@ -1,6 +1,6 @@
 namespace ProtoRpc.Gateway;
 
-/// <summary>What a gateway's caller is told of a call that failed behind the gateway.</summary>
+/// <summary>The failure of a call behind a gateway, for the gateway's caller.</summary>
 internal static class ForwardedFailure
 {
     /// <summary>The failure for the caller: what the other server said as it said it, and of what went wrong

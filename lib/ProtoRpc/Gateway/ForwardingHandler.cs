@@ -9,9 +9,9 @@ namespace ProtoRpc.Gateway;
 
 /// <summary>Passes the calls of methods on to another server.</summary>
 /// <param name="client">Who calls that server.</param>
-/// <param name="options">What passes; null for the defaults.</param>
-/// <param name="isForAll">Whether it is for whatever methods there are, so that one which the client cannot
-/// call is refused when it is called.</param>
+/// <param name="options">What is forwarded; null for the defaults.</param>
+/// <param name="isForAll">Whether it handles any method, so that a method which the client cannot
+/// call is rejected when it is called.</param>
 internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? options, bool isForAll)
     : RpcMethodHandler
 {

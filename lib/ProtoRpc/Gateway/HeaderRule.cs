@@ -21,8 +21,8 @@ internal sealed class HeaderRule(RpcGatewayOptions options)
     private static readonly string[] PrefixesOfConnection =
         ["content-", "accept", "connect-", "proxy-", HttpNames.TrailerPrefix];
 
-    // Who somebody is: whoever could send these through a gateway could borrow its place, and a service that
-    // gets a caller's password could use it elsewhere.
+    // Identities: a caller that could send these through a gateway could use the gateway's rights, and a
+    // service that receives a caller's password could use it elsewhere.
     private static readonly FrozenSet<string> OfIdentity = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase,
         "authorization", "cookie", "set-cookie", "www-authenticate", "authentication-info", "forwarded",

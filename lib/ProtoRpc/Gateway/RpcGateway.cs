@@ -83,8 +83,8 @@ public static class RpcGateway
         return new ForwardingHandler(client, options, isForAll: false);
     }
 
-    /// <summary>The same for whatever methods there are: those that the client cannot call are refused when
-    /// they are called.</summary>
+    /// <summary>A handler for any method. A method that the client cannot call is rejected when
+    /// it is called.</summary>
     internal static RpcMethodHandler HandlerOfAll(RpcClient client, RpcGatewayOptions? options) =>
         new ForwardingHandler(client, options, isForAll: true);
 
@@ -111,7 +111,7 @@ public static class RpcGateway
         };
     }
 
-    // Each server tells its own schema and health.
+    // Each server serves its own reflection and health.
     private static bool IsOfProtocol(RpcServiceInfo service) =>
         service.FullName.StartsWith("grpc.reflection.", StringComparison.Ordinal)
         || service.FullName.StartsWith("grpc.health.", StringComparison.Ordinal)

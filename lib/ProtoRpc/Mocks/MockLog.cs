@@ -44,7 +44,7 @@ internal sealed class MockLog : CallCapture
         RpcRecordedCall call = new(context, HeadersOf(context), Limits);
         lock (_gate)
         {
-            // At once: a caller that leaves early has called all the same.
+            // Recorded before the reply: a caller that disconnects early has also called.
             _calls.AddLast(call);
             _kept.Add(call, 0);
             MakeRoom();

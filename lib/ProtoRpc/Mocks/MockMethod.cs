@@ -43,7 +43,7 @@ internal sealed class MockMethod(RpcMock mock, RpcMethodInfo info) : RpcMethodHa
 
     private async ValueTask<IMessage> AnswerAsync(RpcServerCallContext context, IMessage request)
     {
-        // In the order of the calls, whatever the time that their answers take.
+        // In the order of the calls, even if their replies take different times.
         MockAnswer answer = Answers.Next(request);
         await mock.WaitAsync(context).ConfigureAwait(false);
         return await answer.AnswerAsync(context, request).ConfigureAwait(false);

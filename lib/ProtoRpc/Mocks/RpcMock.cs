@@ -3,7 +3,7 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc;
 
-/// <summary>A server for tests: it answers what it was told, else with a template of the reply that is valid,
+/// <summary>A server for tests: it returns the given replies, or a valid template of the reply,
 /// and records each call.</summary>
 /// <remarks>It keeps the last <see cref="MaxCalls"/> calls with up to <see cref="MaxBytes"/> bytes of
 /// messages. Replies can be replaced while it listens; calls that run end with the old ones. Safe for many
@@ -180,7 +180,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     /// <summary>Stops, with the limit's drain time.</summary>
     public ValueTask DisposeAsync() => Server.DisposeAsync();
 
-    /// <summary>An endpoint of this process that nobody else has.</summary>
+    /// <summary>An in-process endpoint with a unique name.</summary>
     internal static string NewEndpoint() => $"inproc://mock-{Guid.NewGuid():N}";
 
     /// <summary>Sets the replies of several methods, as a host's objects: of all, or of none where one does

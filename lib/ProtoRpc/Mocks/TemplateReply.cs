@@ -2,7 +2,7 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Mocks;
 
-/// <summary>The reply of a mock that was told none.</summary>
+/// <summary>The reply of a mock for a method without a given reply.</summary>
 internal static class TemplateReply
 {
     /// <summary>A valid reply: the template of its type, or, where the template cuts a required field, the

@@ -2,7 +2,7 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Protocols;
 
-/// <summary>The ids that stand for what a caller is not told.</summary>
+/// <summary>Makes the ids under which a server logs exceptions that it does not send.</summary>
 internal static class CorrelationIds
 {
     private const int Bytes = 8;

@@ -4,7 +4,7 @@ using System.Diagnostics.Metrics;
 namespace ProtoRpc;
 
 /// <summary>The names under which clients and servers report activities and measurements, for
-/// OpenTelemetry's <c>AddSource</c> and <c>AddMeter</c>. While nobody listens, nothing is recorded.</summary>
+/// OpenTelemetry's <c>AddSource</c> and <c>AddMeter</c>. Without a listener, nothing is recorded.</summary>
 public static class RpcDiagnostics
 {
     /// <summary>The name of the <see cref="ActivitySource"/>: <c>ProtoRpc</c>.</summary>

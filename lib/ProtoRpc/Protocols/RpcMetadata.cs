@@ -104,7 +104,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         name =>
             string.Join(", ", GetAll(name).Select(v => v as string ?? Convert.ToBase64String((byte[])v))));
 
-    /// <summary>Adds what a peer sent: checked by nobody but the peer.</summary>
+    /// <summary>Adds a value that a peer sent, without validation.</summary>
     internal void AddReceived(string name, string line)
     {
         if (!GrpcBinaryHeader.IsBinary(name))

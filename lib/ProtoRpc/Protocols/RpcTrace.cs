@@ -1,8 +1,8 @@
 namespace ProtoRpc;
 
-/// <summary>Gets what clients and servers send and receive, for debugging: PDUs, HTTP messages and frames of
-/// gRPC, by type and size. May be called on many threads at once.</summary>
-/// <remarks>Without a trace, or while it is not enabled, nothing is made for it.</remarks>
+/// <summary>Receives what clients and servers send and receive, for debugging: PDUs, HTTP messages and gRPC
+/// frames, by type and size. May be called on many threads in parallel.</summary>
+/// <remarks>Without a trace, or while it is not enabled, it costs nothing.</remarks>
 public abstract class RpcTrace
 {
     // What a peer sent in a header or a name is cut behind this.

@@ -6,9 +6,9 @@ namespace ProtoRpc.Security;
 internal static class AccountGroups
 {
     /// <summary>Whether a user is in a group of that name.</summary>
-    /// <remarks>On Windows the user's own token is asked. Elsewhere the group database is, for users that the
-    /// kernel vouches for; a name that came over the network is not looked up here,
-    /// or a namesake would do.</remarks>
+    /// <remarks>On Windows, groups come from the user's token. On other systems, they come from the group
+    /// database, only for users that the kernel identifies: a name from the network could belong to
+    /// another user.</remarks>
     public static bool Contains(IIdentity user, string group)
     {
         if (OperatingSystem.IsWindows())

@@ -55,7 +55,7 @@ internal sealed class ClientLogin
             : ByTable(endpoint, security);
     }
 
-    /// <summary>Checks what makes no sense whatever the endpoint is.</summary>
+    /// <summary>Rejects settings that contradict each other on every endpoint.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     public static void Check(RpcClientSecurity security)
     {

@@ -5,7 +5,7 @@ namespace ProtoRpc;
 
 /// <summary>An account of a listener that verifies NTLM by itself:
 /// a name and the NT hash of the password.</summary>
-/// <remarks>Whoever has the hash can pass for the user: keep it as safe as the password.</remarks>
+/// <remarks>Anyone with the hash can authenticate as the user: protect it like the password.</remarks>
 public sealed class NtlmAccount
 {
     private NtlmAccount(string user, string domain, byte[] ntHash)

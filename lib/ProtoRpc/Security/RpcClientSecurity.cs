@@ -5,7 +5,7 @@ namespace ProtoRpc;
 /// <summary>As whom a client calls, and how that is proved and, on native endpoints, protected.</summary>
 public sealed record RpcClientSecurity
 {
-    /// <summary>As nobody; local transports tell the server anyhow.</summary>
+    /// <summary>Anonymous calls. Local transports still identify the caller.</summary>
     public static RpcClientSecurity Anonymous => new();
 
     /// <summary>As whom. On local transports and pipes <see cref="RpcClientAuthentication.Self"/> is the word

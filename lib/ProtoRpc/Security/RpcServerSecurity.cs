@@ -19,7 +19,7 @@ public sealed record RpcServerSecurity
     /// any that the machine has a key of.</summary>
     public string? ServicePrincipalName { get; set; }
 
-    /// <summary>The accounts whose NTLM proofs are verified here. Windows verifies those of its own accounts
-    /// and domains when there are none.</summary>
+    /// <summary>The accounts that the listener accepts with NTLM. If empty, Windows validates its own
+    /// accounts and those of its domains.</summary>
     public IReadOnlyList<NtlmAccount> NtlmAccounts { get; set; } = [];
 }

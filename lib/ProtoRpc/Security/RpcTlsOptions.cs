@@ -15,6 +15,7 @@ public sealed record RpcTlsOptions
     /// <summary>The name that the server's certificate must have, instead of the endpoint's host.</summary>
     public string? ServerName { get; set; }
 
-    /// <summary>Takes any certificate: whoever is on the way can read and change everything.</summary>
+    /// <summary>Accepts any certificate. Anyone on the network path can then read and change
+    /// everything.</summary>
     public bool SkipCertificateCheck { get; set; }
 }

@@ -8,7 +8,7 @@ namespace ProtoRpc.Security;
 /// which they are sent. Not thread-safe.</remarks>
 internal abstract class SecurityContext : IDisposable
 {
-    /// <summary>What vouches for the caller: NTLM or Kerberos, also where these were negotiated.</summary>
+    /// <summary>The mechanism of the caller: NTLM or Kerberos, even if it was negotiated.</summary>
     public abstract string AuthenticationType { get; }
 
     /// <summary>Whether this side has all that it needs; its last token may still have to be sent.</summary>

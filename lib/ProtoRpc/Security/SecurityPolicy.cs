@@ -64,7 +64,8 @@ internal sealed class SecurityPolicy
     /// <summary>The policy of those who let everybody in.</summary>
     public static SecurityPolicy Open { get; } = new(RpcServerSecurity.Anonymous);
 
-    /// <summary>What it was made of; whoever was let in by the same is let in here.</summary>
+    /// <summary>The settings of the policy. A caller that authenticated under equal settings is accepted
+    /// here.</summary>
     public RpcServerSecurity Security { get; }
 
     /// <summary>Whether callers without a proof are served.</summary>
@@ -88,7 +89,7 @@ internal sealed class SecurityPolicy
         return () => SspiContext.ForServer(credential, service, isDce);
     }
 
-    // Negotiate goes on without Kerberos where there is no key, but not where somebody asked for it.
+    // Without a key, Negotiate continues without Kerberos, unless Kerberos was requested explicitly.
     private GssCredential? FindKeys(bool needsMechanism)
     {
         bool isWanted = needsMechanism && Has(RpcAuthentication.Kerberos);

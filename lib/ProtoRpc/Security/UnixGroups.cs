@@ -4,7 +4,7 @@ using System.Text;
 
 namespace ProtoRpc.Security;
 
-/// <summary>Groups of a Unix system, as its C library tells them.</summary>
+/// <summary>Groups of a Unix system, from its C library.</summary>
 [UnsupportedOSPlatform("windows")]
 internal static unsafe partial class UnixGroups
 {

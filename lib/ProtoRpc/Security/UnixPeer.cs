@@ -5,10 +5,10 @@ using System.Security.Principal;
 
 namespace ProtoRpc.Security;
 
-/// <summary>Who connected to a Unix domain socket, as the kernel tells it.</summary>
+/// <summary>The peer of a Unix domain socket, as identified by the kernel.</summary>
 internal static class UnixPeer
 {
-    /// <summary>The authentication type of peers that the kernel vouches for.</summary>
+    /// <summary>The authentication type of peers that the kernel identifies.</summary>
     public const string AuthenticationType = "Kernel";
 
     // getsockopt(SOL_SOCKET, SO_PEERCRED) of Linux: process, user, group.

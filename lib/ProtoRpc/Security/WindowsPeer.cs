@@ -7,14 +7,14 @@ using Microsoft.Win32.SafeHandles;
 
 namespace ProtoRpc.Security;
 
-/// <summary>Who connected to a named pipe of Windows, as the system tells it.</summary>
+/// <summary>The peer of a Windows named pipe, as identified by the system.</summary>
 [SupportedOSPlatform("windows")]
 internal static partial class WindowsPeer
 {
     private const int MaxComputerName = 256;
     private const int PipeIsLocal = 229;
 
-    // Wine lacks the function; nobody vouches there for where a client is.
+    // Wine does not have the function, so the machine of a client is unknown there.
     private static readonly bool TellsComputers = NativeLibrary.TryLoad("kernel32", out nint kernel)
         && NativeLibrary.TryGetExport(kernel, "GetNamedPipeClientComputerNameW", out _);
 
@@ -46,7 +46,7 @@ internal static partial class WindowsPeer
         GenericIdentity user = name.Length == 0 ? new("") : new(name, UnixPeer.AuthenticationType);
         return new PeerIdentity(user, "", (int)processId, isLocal)
         {
-            // How the system protects what comes from another machine, it does not tell.
+            // The system does not report how it protects data from another machine.
             ProtectionLevel = name.Length == 0 ? RpcProtectionLevel.None
                 : isLocal ? RpcProtectionLevel.Privacy : RpcProtectionLevel.Connect,
         };

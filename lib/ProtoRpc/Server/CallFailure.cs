@@ -6,11 +6,11 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Server;
 
-/// <summary>A call that failed, and what its caller is told: the same on every face.</summary>
-/// <remarks>What the handler's author, or ProtoRpc itself,
-/// says to the caller is told at every level of detail.
-/// The text of any other exception is told from <see cref="RpcErrorDetail.Message"/> on; below that the
-/// caller gets a correlation id, under which the server's record has the exception.</remarks>
+/// <summary>A failed call, and what is sent to its caller: the same on every face.</summary>
+/// <remarks>Text that a handler or ProtoRpc writes for the caller
+/// is sent at every level of detail.
+/// The text of any other exception is sent from <see cref="RpcErrorDetail.Message"/> on; below that the
+/// caller receives a correlation id, under which the server logs the exception.</remarks>
 internal sealed class CallFailure
 {
     // What ProtoRpc raises while a handler runs, and which is about the handler's caller all the same.
@@ -29,8 +29,8 @@ internal sealed class CallFailure
         Code = code == RpcStatusCode.OK || !Enum.IsDefined(code) ? RpcStatusCode.Unknown : code;
         _detail = detail;
 
-        // What another server did not write for its callers is not for those of a gateway either. That server
-        // may have told the gateway more than the gateway's callers may know.
+        // An exception that another server did not write for its callers is not for the callers of a gateway
+        // either: that server may have sent the gateway more than the gateway's callers may see.
         _forwarded = error is RpcException { IsForwarded: true } rpc ? rpc : null;
         IsForCaller = isForCaller && _forwarded?.CorrelationId is null;
         CorrelationId = _forwarded is null
@@ -62,7 +62,7 @@ internal sealed class CallFailure
     public IMessage? Extensions =>
         IsForCaller && Error is RpcException rpc ? rpc.Extensions as IMessage : null;
 
-    /// <summary>Whether the caller is told everything.</summary>
+    /// <summary>Whether the caller receives everything.</summary>
     public bool IsFull => _detail == RpcErrorDetail.Full;
 
     /// <summary>ProtoRpc's own words about a request that it refuses.</summary>
@@ -85,13 +85,13 @@ internal sealed class CallFailure
 
     /// <summary>An exception that a handler, or an interceptor around it, ended with.</summary>
     /// <param name="error">The exception.</param>
-    /// <param name="detail">What the caller is told of exceptions that were not written for him.</param>
+    /// <param name="detail">How much of unexpected exceptions the caller receives.</param>
     /// <param name="context">The call.</param>
     public static CallFailure OfHandler(
         Exception error, RpcErrorDetail detail, RpcServerCallContext context) =>
         new(error, ExceptionInfoCodec.StatusOf(error), detail, IsWrittenForCaller(error, context));
 
-    /// <summary>The failure as the original tells it.</summary>
+    /// <summary>The failure in the form of Google.ProtocolBuffers.Rpc.</summary>
     public RpcExceptionInfo ToExceptionInfo()
     {
         if (_forwarded is { Remote: { } remote })

@@ -43,7 +43,7 @@ internal abstract class CallLife(CallMonitor monitor)
     /// <summary>Counts and logs the calls of the server.</summary>
     protected CallMonitor Monitor => monitor;
 
-    /// <summary>Whether nobody waits for an answer, and the transport takes none.</summary>
+    /// <summary>Whether the caller no longer waits, so that the transport sends no reply.</summary>
     protected virtual bool IsAbandoned => false;
 
     /// <summary>Reads the request, has it handled and writes the reply.</summary>

@@ -17,7 +17,7 @@ internal static class CallLog
             new EventId(2, nameof(CallRefused)),
             "{Method} on {Endpoint} ended with status {Status}: {Text}");
 
-    /// <summary>An exception that nobody expected: its caller got an id, or the bare text.</summary>
+    /// <summary>An unexpected exception: its caller received an id, or only the text.</summary>
     public static void Failure(
         ILogger logger, string method, string endpoint, RpcStatusCode status, string? correlationId,
         Exception error) =>

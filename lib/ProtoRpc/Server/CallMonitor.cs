@@ -30,13 +30,13 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         }
     }
 
-    /// <summary>Whether somebody wants to know of each call how long it took.</summary>
+    /// <summary>Whether the duration of each call is needed.</summary>
     public bool IsTimed => _sink is not null || CallTelemetry.IsMeasured || CallTelemetry.IsTraced;
 
     /// <summary>Takes each call; null for no log.</summary>
     public IAccessLogSink? Sink => _sink;
 
-    /// <summary>Opens the access log, where there is one.</summary>
+    /// <summary>Opens the access log, if there is one.</summary>
     /// <exception cref="RpcException">InvalidArgument: its file cannot be written.</exception>
     public void OpenLog() => _sink ??= accessLog?.Open();
 

@@ -7,7 +7,7 @@ using ProtoRpc.Server.AccessLogs;
 namespace ProtoRpc.Server;
 
 /// <summary>Reports calls as activities and measurements, with the names of OpenTelemetry's conventions for
-/// RPC. While nobody listens, a call costs two reads of a flag.</summary>
+/// RPC. Without a listener, a call costs two reads of a flag.</summary>
 internal static class CallTelemetry
 {
     private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
@@ -26,8 +26,8 @@ internal static class CallTelemetry
 
     /// <summary>Begins the activity of a call, as the current one.</summary>
     /// <param name="call">What is called, and where.</param>
-    /// <param name="parent">What it is part of; the default for an activity of its own.</param>
-    /// <returns>Null where no listener wants it.</returns>
+    /// <param name="parent">The parent; the default for a root activity.</param>
+    /// <returns>Null without a listener for it.</returns>
     public static Activity? Start(in CallTarget call, ActivityContext parent)
     {
         // What was current when the server began to listen is no part of the call.
@@ -38,8 +38,8 @@ internal static class CallTelemetry
     /// <summary>Begins the activity of a call whose method could not be read, or does not exist.</summary>
     /// <param name="call">What is known of it.</param>
     /// <param name="called">What it named; null for nothing.</param>
-    /// <param name="parent">What it is part of; the default for an activity of its own.</param>
-    /// <returns>Null where no listener wants it.</returns>
+    /// <param name="parent">The parent; the default for a root activity.</param>
+    /// <returns>Null without a listener for it.</returns>
     public static Activity? StartUnknown(in CallTarget call, string? called, ActivityContext parent)
     {
         Activity? activity = Start(call, parent);

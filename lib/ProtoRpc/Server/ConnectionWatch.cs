@@ -1,7 +1,7 @@
 namespace ProtoRpc.Server;
 
-/// <summary>Looks at a listener's connections again and again while there are some.</summary>
-/// <remarks>Its timer stands still without connections, so that a listener that nobody uses sleeps.</remarks>
+/// <summary>Checks a listener's connections periodically.</summary>
+/// <remarks>Its timer stops without connections, so that an unused listener costs nothing.</remarks>
 internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
 {
     private readonly TimeSpan _period;

@@ -132,7 +132,7 @@ internal abstract class HeaderCall(ServerHost host, RpcEndpoint endpoint, PeerId
         return () => headers;
     }
 
-    // The failure is told even when what goes beside it cannot be sent.
+    // The failure is sent even if its details or extensions cannot be sent.
     private void AddWhatGoesBeside(
         RpcResponseHeader response, CallFailure failure, RpcServerCallContext? context)
     {
@@ -164,7 +164,7 @@ internal abstract class HeaderCall(ServerHost host, RpcEndpoint endpoint, PeerId
         }
         catch (RpcException)
         {
-            // The handler left a context that cannot be written; that may be the very failure that is told.
+            // The handler set a context that cannot be written, which may be the failure that is sent.
             return null;
         }
     }

@@ -28,9 +28,9 @@ internal interface IServedEndpoint
     Task StopAsync(TimeSpan drain);
 }
 
-/// <summary>Stands at the head of a face's file, and brings it to every server: so a new way to serve is a
-/// file of its own, and no other one knows it. Faces with options of their own, as those of ASP.NET Core, are
-/// brought by who has the options.</summary>
+/// <summary>Adds a face to every server, so that a new way to serve needs only its own file. Faces with
+/// options, such as those of ASP.NET Core, are added together with their
+/// options.</summary>
 [AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
 internal abstract class ServerFaceAttribute : Attribute
 {

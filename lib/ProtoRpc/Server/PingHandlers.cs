@@ -8,8 +8,8 @@ namespace ProtoRpc.Server;
 internal static class PingHandlers
 {
     /// <summary>The reply to a ping.</summary>
-    /// <exception cref="RpcException">Internal: a handler returned something else; whatever a handler
-    /// throws.</exception>
+    /// <exception cref="RpcException">Internal: a handler returned another type. Also any exception that a
+    /// handler throws.</exception>
     public static ValueTask<IMessage> ReplyAsync(
         ServerHost host, RpcServerCallContext context, IMessage request) =>
         host.Options.PingHandlers.Count == 0

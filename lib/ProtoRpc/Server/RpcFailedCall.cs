@@ -1,7 +1,7 @@
 namespace ProtoRpc;
 
-/// <summary>A call that failed on the server, for its record.</summary>
-/// <param name="Error">The exception, with everything that the caller may not be told.</param>
+/// <summary>A call that failed on the server, for its log.</summary>
+/// <param name="Error">The exception, with details that must not be sent to the caller.</param>
 /// <param name="Code">The status that the caller gets.</param>
 /// <param name="CorrelationId">The id that the caller gets in place of the exception's text; null where the
 /// text was written for the caller.</param>

@@ -42,8 +42,8 @@ public abstract class RpcMethodHandler
     }
 
     /// <summary>A handler with generated message types of methods of any kind:
-    /// what it yields is sent at once. A side that does not stream has one message; the reply of a
-    /// method that does not stream at all is sent when the handler has ended.</summary>
+    /// each yielded reply is sent immediately. A side that does not stream has one message; the reply of a
+    /// unary method is sent when the handler has ended.</summary>
     public static RpcMethodHandler OfStreams<TRequest, TReply>(
         Func<RpcServerCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
@@ -71,8 +71,8 @@ public abstract class RpcMethodHandler
     /// order. They are made and checked when a server gets the handler, and are then sent as bytes.</summary>
     /// <param name="replies">Messages of the method's reply type, dynamic or generated, or objects or
     /// dictionaries with its fields.</param>
-    /// <remarks>A method that streams its requests is answered when the last one has come, and one that
-    /// streams both ways at once.</remarks>
+    /// <remarks>For a method with a request stream, the reply is sent after the last request. For a method
+    /// that streams both ways, replies are sent immediately.</remarks>
     public static RpcMethodHandler OfReplies(params IEnumerable<object> replies) =>
         OfReplies(replies, new MessageMapper { TakesRows = false });
 

@@ -20,15 +20,14 @@ public abstract class RpcPeerContext
     /// <summary>How the call came in.</summary>
     public RpcTransport Transport => Endpoint.Transport;
 
-    /// <summary>The caller; the anonymous identity, with an empty name,
-    /// where nobody vouches for one.</summary>
+    /// <summary>The caller. An anonymous caller has an empty name.</summary>
     public IIdentity User => _peer.User;
 
-    /// <summary>Whether somebody vouches for <see cref="User"/>.</summary>
+    /// <summary>Whether <see cref="User"/> is authenticated.</summary>
     public bool IsAuthenticated => _peer.User.IsAuthenticated;
 
-    /// <summary>Who vouches: <c>Kernel</c> for local peers, <c>NTLM</c> or <c>Kerberos</c>,
-    /// or empty.</summary>
+    /// <summary>How the caller is authenticated: <c>Kernel</c> for local peers, <c>NTLM</c> or
+    /// <c>Kerberos</c>, or empty.</summary>
     public string AuthenticationType => _peer.User.AuthenticationType ?? "";
 
     /// <summary>How the call is protected on its way.</summary>
@@ -37,10 +36,10 @@ public abstract class RpcPeerContext
     /// <summary>The remote address with port, or empty on local transports.</summary>
     public string ClientAddress => _peer.Address;
 
-    /// <summary>The calling process where the kernel tells it, else 0.</summary>
+    /// <summary>The calling process, or 0 if the kernel does not report it.</summary>
     public int ProcessId => _peer.ProcessId;
 
-    /// <summary>Whether the kernel vouches that the caller is on this machine.</summary>
+    /// <summary>Whether the kernel guarantees that the caller is on this machine.</summary>
     public bool IsLocal => _peer.IsLocal;
 
     /// <summary>When the caller stops waiting, where it said so.</summary>
@@ -57,8 +56,8 @@ public abstract class RpcPeerContext
     internal abstract string What { get; }
 
     /// <summary>Does something as the caller.</summary>
-    /// <exception cref="RpcException">Unauthenticated when nobody vouches for the caller; Unimplemented where
-    /// the system has no impersonation of threads, or the caller's token is not at hand.</exception>
+    /// <exception cref="RpcException">Unauthenticated: the caller is anonymous. Unimplemented:
+    /// the system has no impersonation of threads, or no token of the caller.</exception>
     public void Impersonate(Action action)
     {
         ArgumentNullException.ThrowIfNull(action);

@@ -121,8 +121,8 @@ public sealed partial class RpcServer : IRpcServer
         Handle(method, RpcMethodHandler.OfStreams(handler));
 
     /// <summary>Handles a method of any kind with generated message types:
-    /// what the handler yields is sent at once. A side that does not stream has one message; the reply of a
-    /// method that does not stream at all is sent when the handler has ended.</summary>
+    /// each yielded reply is sent immediately. A side that does not stream has one message; the reply of a
+    /// unary method is sent when the handler has ended.</summary>
     /// <exception cref="RpcException">NotFound;
     /// InvalidArgument when the types are not the method's.</exception>
     public RpcServer HandleStreaming<TRequest, TReply>(
@@ -149,8 +149,8 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles every method that has no handler of its own,
-    /// but those whose requests stream.</summary>
+    /// <summary>Handles every method without its own handler,
+    /// except methods with a request stream.</summary>
     public RpcServer HandleAll(RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -159,7 +159,7 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles every method that has no handler of its own.</summary>
+    /// <summary>Handles every method without its own handler.</summary>
     /// <exception cref="RpcException">InvalidArgument: the handler does not fit a method.</exception>
     public RpcServer HandleAll(RpcMethodHandler handler)
     {
@@ -269,7 +269,7 @@ public sealed partial class RpcServer : IRpcServer
     /// <summary>The service of that name, if the server has it.</summary>
     internal RpcServiceInfo? FindService(string name) => _services.Find(s => s.Info.FullName == name)?.Info;
 
-    /// <summary>Handles every method of a service that has no handler of its own.</summary>
+    /// <summary>Handles every method of a service without its own handler.</summary>
     internal void HandleRest(RpcServiceInfo info, RpcMethodHandler handler)
     {
         _endpoints.RequireNotStarted();

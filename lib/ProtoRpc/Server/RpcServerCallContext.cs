@@ -178,8 +178,8 @@ public sealed class RpcServerCallContext : RpcPeerContext
 
     internal override string What => Method.FullName;
 
-    /// <summary>The session that the caller names, where there is one; none is made.</summary>
-    /// <exception cref="RpcException">PermissionDenied when the caller names somebody else's.</exception>
+    /// <summary>The existing session of the caller, or null; no session is made.</summary>
+    /// <exception cref="RpcException">PermissionDenied: the session belongs to another caller.</exception>
     internal RpcSession? FindSession() =>
         _session ?? (SessionId is { } id ? _session = _host.FindSession(id, Owner) : null);
 
@@ -199,7 +199,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
             ? incoming.Clone()
             : SideChannel.ToWire(_callContext);
 
-        // Session ids are made by the table alone, whatever a handler wrote.
+        // Only the table makes session ids; the handler's value is ignored.
         if (_session is not null)
         {
             outgoing.SessionId = Google.Protobuf.ByteString.CopyFrom(_session.Id.ToByteArray());

@@ -45,20 +45,20 @@ public sealed record RpcServerOptions
     // The ways to serve: those of this assembly, and what a host brings beside them.
     internal IReadOnlyList<IServerFace> Faces { get; init; } = ServerFaceAttribute.All;
 
-    /// <summary>What callers are told of an exception that was not written for them; null for everything
-    /// where the kernel says that the caller is on this machine,
-    /// and <see cref="RpcErrorDetail.None"/> elsewhere.
-    /// The text of an <see cref="RpcException"/> that a handler throws is told at every level.</summary>
+    /// <summary>How much of an unexpected exception is sent to callers. Null for everything if the kernel
+    /// guarantees that the caller is on this machine,
+    /// and <see cref="RpcErrorDetail.None"/> otherwise.
+    /// The text of an <see cref="RpcException"/> that a handler throws is sent at every level.</summary>
     public RpcErrorDetail? ErrorDetail { get; set; }
 
-    /// <summary>Records a call that failed in a handler or an interceptor, or by an exception that its caller
-    /// is not told. Called once for each such call, by its thread; what it throws is ignored. Null for no
-    /// record.</summary>
+    /// <summary>Records a call that failed in a handler or an interceptor, or by an exception that is not
+    /// sent to its caller. Called once for each failed call, on its thread; exceptions are ignored. Null
+    /// for no record.</summary>
     public Action<RpcFailedCall>? CallFailed { get; set; }
 
     /// <summary>Makes the logger of the server, in the category <c>ProtoRpc.RpcServer</c>. It logs the calls
-    /// that <see cref="CallFailed"/> records: as an error an exception that its caller is not told, with its
-    /// correlation id; as information a failure that a handler wrote for the caller. Null for no
+    /// that <see cref="CallFailed"/> records: an exception that is not sent to the caller as an error, with
+    /// its correlation id; a failure that a handler wrote for the caller as information. Null for no
     /// log.</summary>
     public ILoggerFactory? LoggerFactory { get; set; }
 
@@ -66,7 +66,7 @@ public sealed record RpcServerOptions
     /// nowhere.</summary>
     public RpcAccessLog? AccessLog { get; set; }
 
-    /// <summary>Gets what is received and sent, for debugging; null for nobody. Servers of one process that
+    /// <summary>Receives what is received and sent, for debugging; null for none. Servers of one process that
     /// share a native endpoint share the trace of one of them.</summary>
     public RpcTrace? Trace { get; set; }
 

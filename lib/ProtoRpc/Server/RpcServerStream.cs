@@ -6,8 +6,8 @@ using ProtoRpc.Server;
 namespace ProtoRpc;
 
 /// <summary>The messages of a call, seen from its handler.
-/// A side that does not stream has one message all the same.</summary>
-/// <remarks>One may read while another writes; neither is done by two at once.
+/// A side that does not stream has one message.</summary>
+/// <remarks>You can read and write in parallel, but not read or write twice at a time.
 /// Valid until the handler ends.</remarks>
 public abstract class RpcServerStream
 {
@@ -50,7 +50,7 @@ public abstract class RpcServerStream
         }
     }
 
-    /// <summary>Sends a reply at once; waits while the caller does not take it.</summary>
+    /// <summary>Sends a reply immediately; waits while the caller does not read.</summary>
     /// <param name="reply">A message of the method's reply type, dynamic or generated.</param>
     /// <param name="compress">False sends it uncompressed where the call's replies are compressed.</param>
     /// <exception cref="RpcException">Internal: not a reply of the method,

@@ -97,8 +97,8 @@ internal sealed class ServerHost
         ?? throw new RpcException(
             RpcStatusCode.FailedPrecondition, "This server keeps no sessions; enable them in its options.");
 
-    /// <summary>A caller's session for the length of a call, where there is one.</summary>
-    /// <exception cref="RpcException">PermissionDenied for a session of somebody else.</exception>
+    /// <summary>A caller's session for the length of a call, or null.</summary>
+    /// <exception cref="RpcException">PermissionDenied: the session belongs to another caller.</exception>
     public RpcSession? FindSession(Guid id, string owner) => _sessions?.Find(id, owner);
 
     /// <summary>Ends the session that a caller names, if it is the caller's.</summary>
@@ -110,15 +110,15 @@ internal sealed class ServerHost
         }
     }
 
-    /// <summary>Ends a session, whoever owns it.</summary>
+    /// <summary>Ends a session of any caller.</summary>
     public bool RemoveSession(Guid id) => _sessions?.Remove(id) == true;
 
-    /// <summary>What a caller is told of exceptions: by the peer and not by the endpoint,
-    /// since a pipe of Windows can be reached from another machine.</summary>
+    /// <summary>How much of exceptions a caller receives. This depends on the peer, not on the endpoint,
+    /// because a Windows pipe can be reached from another machine.</summary>
     public RpcErrorDetail DetailFor(PeerIdentity peer) =>
         Options.ErrorDetail ?? (peer.IsLocal ? RpcErrorDetail.Full : RpcErrorDetail.None);
 
-    /// <summary>What the caller is told of a call that failed, after the server's record has it.</summary>
+    /// <summary>The failure for the caller, after the server has logged it.</summary>
     /// <param name="context">The call; null where there was none yet.</param>
     /// <param name="peer">Who calls.</param>
     /// <param name="error">What failed.</param>
@@ -197,7 +197,7 @@ internal sealed class ServerHost
         }
         catch (Exception)
         {
-            // The caller gets the answer, whatever becomes of the record.
+            // The caller receives the reply even if the record fails.
         }
     }
 }

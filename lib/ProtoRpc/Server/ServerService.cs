@@ -26,7 +26,7 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
         }
     }
 
-    /// <summary>Whether a method has a handler of its own.</summary>
+    /// <summary>Whether a method has its own handler.</summary>
     public bool Has(RpcMethodInfo method) => _methods.ContainsKey(method.Name);
 
     public void AddFallback(RpcHandler handler) => _fallback = handler;

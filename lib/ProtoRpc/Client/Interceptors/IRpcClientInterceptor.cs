@@ -11,7 +11,7 @@ namespace ProtoRpc;
 /// the deadline of the call.</para>
 /// <para>Blocking calls run through interceptors as well, and hold the caller's thread meanwhile. Pings and
 /// questions for the server's schema do not.</para>
-/// <para>May run on many threads at once. What it throws is thrown to the caller.</para>
+/// <para>May run on many threads in parallel. Its exceptions are thrown to the caller.</para>
 /// </remarks>
 public interface IRpcClientInterceptor
 {

@@ -4,7 +4,7 @@ namespace ProtoRpc;
 
 /// <summary>A call whose messages go and come one at a time, as interceptors of clients see it. Derive from
 /// it to see or change the messages of another stream, or to answer without a server.</summary>
-/// <remarks>One may send while another reads; neither is done by two at once.</remarks>
+/// <remarks>You can send and read in parallel, but not send or read twice at a time.</remarks>
 public abstract class RpcClientStream : IAsyncDisposable
 {
     /// <summary>The reply that was read last; null before the first.</summary>
@@ -19,7 +19,7 @@ public abstract class RpcClientStream : IAsyncDisposable
     public abstract ValueTask<bool> SendAsync(
         IMessage request, bool compress = true, CancellationToken cancellationToken = default);
 
-    /// <summary>Tells the server that no further request comes.</summary>
+    /// <summary>Ends the request stream.</summary>
     /// <param name="cancellationToken">Cancels the call.</param>
     public abstract ValueTask CompleteAsync(CancellationToken cancellationToken = default);
 

@@ -1,9 +1,9 @@
 namespace ProtoRpc.Client.Kept;
 
 /// <summary>Clients that are kept for the next call of the same endpoint, schema, identity and options, and
-/// closed when nobody has used them for some time. Safe for use by many threads.</summary>
-/// <param name="idleTimeout">How long a client that nobody uses is kept.</param>
-/// <param name="maxIdle">How many clients that nobody uses are kept; beyond, those that were given back first
+/// closed after some time without a call. Safe for use by many threads.</summary>
+/// <param name="idleTimeout">How long an idle client is kept.</param>
+/// <param name="maxIdle">How many idle clients are kept. Beyond this number, those that are idle the longest
 /// are closed.</param>
 /// <param name="time">The clock.</param>
 internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvider time) : IDisposable
@@ -15,10 +15,10 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
     private readonly Dictionary<ClientKey, Entry> _entries = [];
     private ITimer? _timer;
 
-    /// <summary>How long a client that nobody uses is kept, where nothing else is said.</summary>
+    /// <summary>How long an idle client is kept by default.</summary>
     public static TimeSpan DefaultIdleTimeout { get; } = TimeSpan.FromMinutes(5);
 
-    /// <summary>How many clients that nobody uses are kept, where nothing else is said.</summary>
+    /// <summary>How many idle clients are kept by default.</summary>
     public const int DefaultMaxIdle = 64;
 
     /// <summary>How many clients there are.</summary>
@@ -67,7 +67,7 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
         }
     }
 
-    /// <summary>Closes the clients that nobody uses;
+    /// <summary>Closes the idle clients;
     /// the others are closed when they are given back.</summary>
     public void Clear()
     {

@@ -4,7 +4,7 @@ namespace ProtoRpc.Protocols.Dce;
 /// and has no answer ([MS-RPCE] section 2.2.2.5).</summary>
 internal static class Auth3Pdu
 {
-    // Four octets that mean nothing.
+    // Four octets of padding.
     private const int Size = PduHeader.Size + 4;
 
     /// <summary>Writes the PDU without its trailer.</summary>

@@ -9,7 +9,7 @@ internal sealed class ClientAssociation : IDisposable
 
     private const ushort ContextId = 0;
 
-    // What Wine 8's rpcrt4 writes in every answer, whatever the request had.
+    // Wine 8's rpcrt4 writes this call_id in every reply.
     private const uint ConstantCallId = 1;
 
     private readonly RpcEndpoint _endpoint;
@@ -41,14 +41,14 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
     public string? InterfaceName { get; init; }
 
-    /// <summary>Receives what the server does against the protocol and is tolerated;
-    /// null for nobody.</summary>
+    /// <summary>Receives tolerated violations of the protocol by the server; null to ignore
+    /// them.</summary>
     public Action<string>? DebugLog { get; init; }
 
-    /// <summary>Gets the PDUs that go and come; null for nobody.</summary>
+    /// <summary>Receives the PDUs in both directions; null for no trace.</summary>
     public RpcTrace? Trace { get; init; }
 
-    /// <summary>Proves who calls; null for nobody.</summary>
+    /// <summary>Authenticates the client; null for anonymous calls.</summary>
     public ClientSecurity? Security { get; init; }
 
     /// <summary>Signs or seals the calls, once a security package agreed with the server;
@@ -131,7 +131,7 @@ internal sealed class ClientAssociation : IDisposable
         _input.Trim();
     }
 
-    /// <summary>Works on what was received until there is something to tell.</summary>
+    /// <summary>Processes received bytes until there is a result.</summary>
     /// <exception cref="RpcException">The bind was refused, or the peer broke the protocol.</exception>
     public ClientStep Step()
     {
@@ -183,7 +183,7 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>The fault, as the caller should see it.</summary>
     public RpcException FaultToException()
     {
-        // Nobody vouches for a fault where replies are signed, so its word that nothing ran is not taken.
+        // If replies are signed, an unsigned fault does not prove that nothing ran.
         bool mayHaveExecuted = !DidNotExecute || Protection is not null;
         return (FaultStatus, Security) switch
         {

@@ -56,7 +56,7 @@ internal sealed class ClientSecurity : IDisposable
     }
 
     /// <summary>Takes the token in the server's answer.</summary>
-    /// <exception cref="RpcException">Unauthenticated: the server does not take part as it must.</exception>
+    /// <exception cref="RpcException">Unauthenticated: the server violates the authentication.</exception>
     public void Take(in PduHeader header, ReadOnlySpan<byte> pdu)
     {
         if (header.Type == PduType.BindAck)
@@ -64,7 +64,7 @@ internal sealed class ClientSecurity : IDisposable
             _context.SignsHeaders = header.Flags.HasFlag(PduFlags.HeaderSigning);
         }
 
-        // To go on without would be to call as nobody, and unprotected.
+        // Without a token the calls would be anonymous and not protected.
         if (header.AuthLength == 0)
         {
             throw Refused("it replied without an authentication token");
@@ -140,7 +140,7 @@ internal sealed class ClientSecurity : IDisposable
         }
         catch (CryptographicException e)
         {
-            // As where a system forbids MD5.
+            // For example on a system in FIPS mode, where NTLM's MD5 is not available.
             throw Refused(e.Message, e);
         }
     }

@@ -9,7 +9,7 @@ internal enum ClientStep
     /// <summary>Its output is to be sent: the authentication goes on.</summary>
     Send,
 
-    /// <summary>The bind was accepted, and whoever calls proved what there is to prove;
+    /// <summary>The bind was accepted and the client is authenticated, if requested;
     /// there may be output.</summary>
     Bound,
 

@@ -2,8 +2,8 @@ using System.Buffers;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>What an association has to send: a PDU of its own, or a message, which is cut into fragments
-/// and given out in chunks that are worth a system call.</summary>
+/// <summary>The output of an association: a single PDU, or a message, which is cut into fragments
+/// and returned in chunks that are worth a system call.</summary>
 /// <remarks>A message of one fragment is given out as it lies, with its header written before it.
 /// Not thread-safe.</remarks>
 internal sealed class FragmentWriter : IDisposable

@@ -90,7 +90,7 @@ internal readonly struct PduHeader
         return pdu;
     }
 
-    /// <summary>Looks for what makes the PDU unusable whatever its kind.</summary>
+    /// <summary>Finds defects that make a PDU of any type unusable.</summary>
     /// <param name="maxFragment">The largest fragment that is accepted.</param>
     public PduDefect Check(int maxFragment)
     {

@@ -3,8 +3,8 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>Says of PDUs what their headers have. Stubs, which are messages of users, and the values of
-/// authentication are told by their lengths alone.</summary>
+/// <summary>Describes the headers of PDUs. Of stubs, which are messages of users, and of authentication
+/// values it shows only the length.</summary>
 internal static class PduTrace
 {
     private const int MaxContexts = 8;

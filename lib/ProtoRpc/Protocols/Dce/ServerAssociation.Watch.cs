@@ -1,13 +1,13 @@
 namespace ProtoRpc.Protocols.Dce;
 
-// What others are told of the association.
+// The reports of the association to its listener.
 internal sealed partial class ServerAssociation
 {
     /// <summary>Told of calls and binds that are refused: the interfaces as far as they are known, the
     /// status of the fault (0x5 for a bind), and how many bytes of a request came. Null for nobody.</summary>
     public Action<IReadOnlyList<Guid>, uint, int>? Refused { get; init; }
 
-    /// <summary>Gets the PDUs that come and go, with the listener's endpoint; null for nobody.</summary>
+    /// <summary>Receives the PDUs in both directions, with the listener's endpoint; null for none.</summary>
     public (RpcTrace To, RpcEndpoint Endpoint)? Trace { get; init; }
 
     private void Note(bool isSent, ReadOnlySpan<byte> pdus)

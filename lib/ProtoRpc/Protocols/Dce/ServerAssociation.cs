@@ -40,7 +40,7 @@ internal sealed partial class ServerAssociation : IDisposable
             limits.MaxMessageBytes, "reply", Prefix, ExecStub.ResponseSuffix);
     }
 
-    /// <summary>Refuse the bind for this reason, whatever it proposes.</summary>
+    /// <summary>Rejects every bind with this reason.</summary>
     public BindNakReason? RefuseBind { get; init; }
 
     /// <summary>Who the client is, and what he may call.</summary>
@@ -67,8 +67,8 @@ internal sealed partial class ServerAssociation : IDisposable
     /// <summary>PDUs that came whole, so that the owner sees whether something moves.</summary>
     public long ReceivedPdus { get; private set; }
 
-    /// <summary>Whether to wait for the peer's end after closing,
-    /// because it may still be sending what nobody wants and would lose the answer.</summary>
+    /// <summary>Whether to wait for the end of the peer's data after closing. A peer that is still sending
+    /// would otherwise lose the answer.</summary>
     public bool LingersOnClose { get; private set; }
 
     /// <summary>The call's interface, after <see cref="ServerStep.Call"/>.</summary>
@@ -257,7 +257,7 @@ internal sealed partial class ServerAssociation : IDisposable
         _maxTransmit = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxReceive));
         _maxReceive = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxTransmit));
 
-        // The group ties connections together for the client; here it means nothing, so any id is fine.
+        // The group ties connections together for the client. This server does not use it, so any id is fine.
         _group = bind.AssociationGroup != 0
             ? bind.AssociationGroup
             : (uint)RandomNumberGenerator.GetInt32(1, int.MaxValue);
@@ -278,7 +278,7 @@ internal sealed partial class ServerAssociation : IDisposable
 
         Protection = Security.Protection;
 
-        // Fragment sizes and group of an alter_context mean nothing; both were agreed on with the bind.
+        // Fragment sizes and group of an alter_context are ignored; the bind has negotiated both.
         return AnswerBind(alter, PduType.AlterContextResponse, header.CallId, secondaryAddress: "");
     }
 

@@ -29,7 +29,7 @@ internal sealed class ServerSecurity : IDisposable
         _readPeer = readPeer;
     }
 
-    /// <summary>Everybody may call everything, and nobody is known.</summary>
+    /// <summary>No authentication: all callers are anonymous and may call everything.</summary>
     public static ServerSecurity Open =>
         new(static _ => SecurityPolicy.Open, static () => PeerIdentity.Anonymous(""));
 
@@ -124,7 +124,7 @@ internal sealed class ServerSecurity : IDisposable
     public bool TryUnprotect(in PduHeader header, Span<byte> pdu, PduProtection? protection) =>
         !IsPending
 
-        // At level connect a trailer means nothing, and some clients add one.
+        // Some clients add a trailer at level connect, where it is ignored.
         && ((IsAuthenticated && protection is null) || CallPdu.TryUnprotect(header, pdu, protection));
 
     /// <summary>Whether the peer may call an interface.</summary>
@@ -144,8 +144,8 @@ internal sealed class ServerSecurity : IDisposable
             return 0;
         }
 
-        // Whoever proved himself to another interface's accounts is nobody to this one,
-        // but the kernel's word is.
+        // A caller that authenticated to the accounts of another interface is anonymous to this one, but
+        // the identity from the kernel is valid for all.
         PeerIdentity peer = IsAuthenticated ? _readPeer() : Peer;
         return !peer.User.IsAuthenticated ? FaultStatus.AccessDenied
             : peer.ProtectionLevel < policy.Security.MinimumLevel ? FaultStatus.UnsupportedLevel : 0;
@@ -198,7 +198,7 @@ internal sealed class ServerSecurity : IDisposable
         _context.SignsHeaders = _clientSignsHeaders;
         Protection = ContextProtection.Of(_context, _trailer);
 
-        // At once: when the system does not tell who it is, the authentication has failed.
+        // Read immediately: if the system does not identify the caller, the authentication has failed.
         _peer = ReadPeer();
     }
 

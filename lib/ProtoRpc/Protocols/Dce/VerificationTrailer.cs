@@ -28,7 +28,7 @@ internal static class VerificationTrailer
         int padding = -offset & 3;
         if (octets.Length < padding || !octets[padding..].StartsWith(Magic))
         {
-            // Padding that the sender did not count; it is protected like the rest, and nobody reads it.
+            // Padding that the sender did not count; it is protected like the rest, and not read.
             return true;
         }
 

@@ -11,8 +11,8 @@ internal static class GrpcCallContext
 
     public static string Write(RpcCallContext context) => GrpcBinaryHeader.Encode(context.ToByteArray());
 
-    /// <summary>Null where there is none, or none that can be read:
-    /// the call counts more than what goes beside it.</summary>
+    /// <summary>The call context of a reply. Null if it is missing or cannot be read:
+    /// a damaged context does not fail the call.</summary>
     public static RpcCallContext? Read(string? header)
     {
         if (string.IsNullOrEmpty(header) || GrpcBinaryHeader.Decode(header) is not [byte[] bytes, ..])

@@ -11,8 +11,8 @@ internal static class GrpcHeaders
     public const string Status = "grpc-status";
     public const string StatusDetails = "grpc-status-details-bin";
 
-    /// <summary>A trailer of ours: under what the server's record has the exception
-    /// that it does not tell.</summary>
+    /// <summary>The trailer of ProtoRpc with the correlation id, under which the server logs the exception
+    /// that it does not send.</summary>
     public const string CorrelationId = "protorpc-correlation-id";
 
     private const string ReservedPrefix = "grpc-";

@@ -33,7 +33,7 @@ internal static class GrpcMessageText
                 return encoded.Append(More).ToString();
             }
 
-            // Where there is still room for what says that there was more.
+            // The place where the ellipsis still fits.
             if (encoded.Length <= maxLength - More.Length)
             {
                 whole = encoded.Length;

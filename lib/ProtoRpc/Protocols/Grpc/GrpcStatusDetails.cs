@@ -51,11 +51,11 @@ internal static class GrpcStatusDetails
                 : detail).ToArray()
             : details;
 
-    /// <summary>Writes the header; null where there is nothing to tell.</summary>
+    /// <summary>Writes the header; null without details.</summary>
     public static string? Write(RpcStatusCode code, string message, IReadOnlyList<object> details) =>
         ToBytes(code, message, details) is { } bytes ? GrpcBinaryHeader.Encode(bytes) : null;
 
-    /// <summary>The bytes of a google.rpc.Status; null where there is nothing to tell.</summary>
+    /// <summary>The bytes of a google.rpc.Status; null without details.</summary>
     public static byte[]? ToBytes(RpcStatusCode code, string message, IReadOnlyList<object> details)
     {
         if (details.Count == 0)

@@ -2,7 +2,7 @@ using System.Text;
 
 namespace ProtoRpc.Protocols.Grpc;
 
-/// <summary>What the first bytes of a server tell about the protocol that it speaks.</summary>
+/// <summary>The protocol of a server, by its first bytes.</summary>
 internal enum PeerGreeting
 {
     /// <summary>The frame that every HTTP/2 server sends first.</summary>
@@ -18,7 +18,7 @@ internal enum PeerGreeting
     Unknown,
 }
 
-/// <summary>Tells servers apart by their first bytes.</summary>
+/// <summary>Finds the protocol of a server by its first bytes.</summary>
 internal static class PeerGreetings
 {
     private const byte TlsAlert = 0x15;

@@ -7,7 +7,7 @@ namespace ProtoRpc.Protocols.Http;
 
 /// <summary>Binary messages, each with its length as a varint before it, as all libraries of Protocol Buffers
 /// read and write them. An error is an ErrorResult in the same form behind a length that no message can have,
-/// at which those who do not know of it fail, too.</summary>
+/// so readers that do not know this form also fail.</summary>
 internal sealed class DelimitedMessages() : HttpStreamFormat(
     MessageFormats.Binary, "application/x-protobuf; delimited=true", [.. MessageFormats.Binary.MediaTypes])
 {

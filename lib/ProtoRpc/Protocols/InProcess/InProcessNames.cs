@@ -18,7 +18,7 @@ internal static class InProcessNames
     public static void Release(string name, IInProcessServer server) =>
         Servers.TryRemove(KeyValuePair.Create(name, server));
 
-    /// <summary>Who listens under a name; null for nobody.</summary>
+    /// <summary>The listener with a name; null for none.</summary>
     public static IInProcessServer? Find(string name) => Servers.GetValueOrDefault(name);
 }
 

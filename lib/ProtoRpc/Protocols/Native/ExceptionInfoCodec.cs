@@ -15,17 +15,17 @@ internal static class ExceptionInfoCodec
         "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089";
     private const int MaxInner = 32;
 
-    // Before the key of an entry of Exception.Data that is the name of a member, too.
+    // The prefix for a key of Exception.Data that is also the name of a member.
     private const string DataPrefix = "Data[";
 
-    /// <summary>Tells of an exception at a level of detail.</summary>
+    /// <summary>Encodes an exception at a level of detail.</summary>
     public static RpcExceptionInfo Encode(Exception error, RpcErrorDetail detail) =>
         Encode(error, detail, MaxInner);
 
-    /// <summary>Tells of another server's exception at a level of detail.</summary>
-    /// <param name="remote">What that server told.</param>
+    /// <summary>Encodes another server's exception at a level of detail.</summary>
+    /// <param name="remote">The exception, as that server sent it.</param>
     /// <param name="text">What the caller reads.</param>
-    /// <param name="detail">What else the caller is told.</param>
+    /// <param name="detail">What else is sent to the caller.</param>
     public static RpcExceptionInfo Encode(RpcRemoteException remote, string text, RpcErrorDetail detail)
     {
         RpcExceptionInfo info = Encode(remote, detail, MaxInner);
@@ -59,7 +59,7 @@ internal static class ExceptionInfoCodec
         return info;
     }
 
-    /// <summary>What a peer told.</summary>
+    /// <summary>Decodes the exception of a peer.</summary>
     public static RpcRemoteException Decode(RpcExceptionInfo info) => Decode(info, MaxInner);
 
     /// <summary>The status of an exception that came without one, as from the original's servers.</summary>

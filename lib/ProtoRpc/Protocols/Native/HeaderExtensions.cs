@@ -6,7 +6,7 @@ namespace ProtoRpc.Protocols.Native;
 
 /// <summary>What applications add to the messages of the native protocol, RpcRequestHeader, RpcResponseHeader
 /// and RpcExceptionInfo: extensions that their schemas declare. The protocol's own fields and extensions are
-/// neither read nor written here, whatever a schema calls their numbers.</summary>
+/// neither read nor written here, even if a schema declares their numbers.</summary>
 internal static class HeaderExtensions
 {
     private const string ErrorId = RpcErrorIds.InvalidExtension;
@@ -132,7 +132,7 @@ internal static class HeaderExtensions
         }
         catch (RpcException)
         {
-            // They go beside a failure, which is told all the same.
+            // The failure itself is sent even if its extensions are invalid.
         }
     }
 

@@ -12,7 +12,7 @@ internal static class NativeHeaders
 {
     private const int MaxVarint32Bytes = 5;
 
-    /// <summary>What may be told beyond the original headers.</summary>
+    /// <summary>The extensions of ProtoRpc to the original headers.</summary>
     public static ExtensionRegistry Extensions { get; } =
     [
         ProtorpcTransportExtensions.TimeoutMs,

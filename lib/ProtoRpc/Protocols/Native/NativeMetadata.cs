@@ -6,7 +6,7 @@ namespace ProtoRpc.Protocols.Native;
 /// <summary>Headers and trailers in the headers of the native protocol.</summary>
 internal static class NativeMetadata
 {
-    /// <summary>Headers or trailers as they are sent; null where there are none.</summary>
+    /// <summary>Headers or trailers as they are sent; null for none.</summary>
     /// <param name="metadata">What is sent; null for nothing.</param>
     /// <param name="what">What it is, for errors.</param>
     /// <param name="tooLarge">The status where it is too large.</param>

@@ -1,6 +1,6 @@
 namespace ProtoRpc.Protocols.Native;
 
-/// <summary>Tells which endpoints the raw layer is for.</summary>
+/// <summary>Checks that an endpoint supports raw calls.</summary>
 internal static class RawEndpoints
 {
     /// <exception cref="RpcException">Unimplemented: HTTP and gRPC have no raw layer.</exception>

@@ -24,7 +24,7 @@ internal sealed unsafe class KerberosContext : SecurityContext
         _target = target;
     }
 
-    /// <summary>Frees the native context if nobody disposed this.</summary>
+    /// <summary>Frees the native context if the object was not disposed.</summary>
     ~KerberosContext() => Free();
 
     /// <inheritdoc/>
@@ -254,7 +254,7 @@ internal sealed unsafe class KerberosContext : SecurityContext
         }
     }
 
-    // Codes other than 0 also tell of repeated, old and left out messages.
+    // Codes other than 0 also report repeated, old and missing messages.
     private bool Verify(ReadOnlySpan<byte> message, ReadOnlySpan<byte> code)
     {
         uint minor;

@@ -18,7 +18,7 @@ internal sealed class AvPairs
         ? NtlmTime.ToDateTime(BinaryPrimitives.ReadInt64LittleEndian(value))
         : null;
 
-    /// <summary>The flags, 0 where there are none.</summary>
+    /// <summary>The flags, 0 for none.</summary>
     public uint Flags =>
         Find(AvId.Flags) is { Length: 4 } value ? BinaryPrimitives.ReadUInt32LittleEndian(value) : 0;
 

@@ -7,7 +7,7 @@ namespace ProtoRpc.Security.Ntlm;
 /// <param name="Flags">What the server agrees to.</param>
 /// <param name="ServerChallenge">Eight random octets.</param>
 /// <param name="TargetName">The server's name.</param>
-/// <param name="TargetInfo">What the server tells about itself.</param>
+/// <param name="TargetInfo">Names, time and flags of the server.</param>
 internal sealed record ChallengeMessage(
     NtlmFlags Flags, byte[] ServerChallenge, string TargetName, AvPairs TargetInfo)
 {

@@ -3,7 +3,7 @@ using System.Buffers.Binary;
 namespace ProtoRpc.Security.Ntlm;
 
 /// <summary>The client's first message ([MS-NLMP] section 2.2.1.1). Domain and workstation, which it may
-/// name, mean nothing to NTLMv2 and are neither sent nor read.</summary>
+/// name, are not used by NTLMv2 and are neither sent nor read.</summary>
 internal static class NegotiateMessage
 {
     private const uint Type = 1;
@@ -11,8 +11,8 @@ internal static class NegotiateMessage
     private const int MinimumSize = FlagsOffset + 4;
     private const int VersionSize = 8;
 
-    // The version has its place also where it is not told ([MS-NLMP] section 2.2.1.1);
-    // gss-ntlmssp insists on it.
+    // The version field is present even if it is not set ([MS-NLMP] section 2.2.1.1);
+    // gss-ntlmssp requires it.
     private const int Size = FlagsOffset + 4 + (2 * NtlmField.Size) + VersionSize;
 
     /// <summary>Reads the flags.</summary>

@@ -12,7 +12,7 @@ internal sealed class NtlmAccountTable
         _byUser = accounts.ToLookup(account => account.User, StringComparer.OrdinalIgnoreCase);
     }
 
-    /// <summary>A hash that belongs to nobody.</summary>
+    /// <summary>A hash of no account.</summary>
     public byte[] HashOfNobody { get; } = RandomNumberGenerator.GetBytes(NtlmCrypto.KeySize);
 
     /// <summary>The account of that domain, else one without domain, else null.</summary>

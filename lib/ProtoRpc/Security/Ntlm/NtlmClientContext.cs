@@ -49,7 +49,7 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
         byte[] responseKey = NtlmCrypto.ResponseKey(credential.NtHash, credential.User, credential.Domain);
         byte[] proof = NtlmCrypto.Proof(responseKey, challenge.ServerChallenge, blob);
 
-        // A server that tells its time does not want the older response ([MS-NLMP] section 3.1.5.1.2).
+        // A server that sends its time does not accept the older response ([MS-NLMP] section 3.1.5.1.2).
         byte[] lmResponse = serverTime is not null
             ? new byte[LmResponseSize]
             :

@@ -11,11 +11,11 @@ internal sealed record NtlmClientOptions
     /// <summary>The machine's name.</summary>
     public string Workstation { get; init; } = "";
 
-    /// <summary>The hash that ties the authentication to the TLS connection around it,
-    /// where there is one.</summary>
+    /// <summary>The channel binding hash, which ties the authentication to its TLS connection,
+    /// or null.</summary>
     public byte[]? ChannelBinding { get; init; }
 
-    /// <summary>For servers that do not tell their time.</summary>
+    /// <summary>The clock, for servers that do not send their time.</summary>
     public TimeProvider Clock { get; init; } = TimeProvider.System;
 
     /// <summary>Makes so many random octets.</summary>

@@ -68,7 +68,7 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
             account is null ? accounts.HashOfNobody : account.NtHash, message.User, message.Domain);
         byte[] proof = NtlmCrypto.Proof(responseKey, _serverChallenge, response.Blob);
 
-        // An unknown user takes the same way as a wrong password, so that a client cannot tell the two apart.
+        // An unknown user and a wrong password take the same path, so a client cannot distinguish them.
         bool proved = CryptographicOperations.FixedTimeEquals(proof, response.Proof);
         if (account is null || !proved)
         {
@@ -125,7 +125,7 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         return key;
     }
 
-    // The client says under its proof whether there is a code, so nobody on the way can take it out.
+    // The signed part of the response says whether there is a code, so an attacker cannot remove it.
     private void VerifyMic(ReadOnlySpan<byte> token, NtlmV2Response response, byte[] sessionKey)
     {
         if ((response.Pairs.Flags & AvPairs.HasMic) == 0)

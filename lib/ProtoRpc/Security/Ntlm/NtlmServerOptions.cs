@@ -2,8 +2,8 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>What an NTLM server tells about itself and demands,
-/// and where its time and chance come from.</summary>
+/// <summary>What an NTLM server sends about itself and requires,
+/// and its sources of time and randomness.</summary>
 internal sealed record NtlmServerOptions
 {
     /// <summary>The longest NetBIOS name.</summary>
@@ -12,11 +12,11 @@ internal sealed record NtlmServerOptions
     /// <summary>The server's NetBIOS name.</summary>
     public string ComputerName { get; init; } = NetBiosName(Environment.MachineName);
 
-    /// <summary>The domain of its accounts; a server of its own is its own domain.</summary>
+    /// <summary>The domain of its accounts; a stand-alone server is its own domain.</summary>
     public string DomainName { get; init; } = NetBiosName(Environment.MachineName);
 
-    /// <summary>The hash of the TLS connection around it, where there is one;
-    /// the client must then know it.</summary>
+    /// <summary>The channel binding hash of the TLS connection, or null;
+    /// the client must send the same hash.</summary>
     public byte[]? ChannelBinding { get; init; }
 
     /// <summary>How far a client's answer may be off this clock: 36 hours, as on Windows, since clients of no

@@ -13,7 +13,7 @@ internal sealed class Rc4 : IDisposable
 
     public Rc4(ReadOnlySpan<byte> key) => Rekey(key);
 
-    /// <summary>Encrypts or decrypts with a stream of its own.</summary>
+    /// <summary>Encrypts or decrypts with a new key stream.</summary>
     public static void Transform(ReadOnlySpan<byte> key, ReadOnlySpan<byte> source, Span<byte> target)
     {
         using Rc4 stream = new(key);

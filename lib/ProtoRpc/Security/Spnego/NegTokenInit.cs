@@ -33,7 +33,7 @@ internal sealed record NegTokenInit(
                 mechanisms.Add(items.ReadObjectIdentifier());
             }
 
-            // Flags nobody uses may stand between; after the token come hints or a code,
+            // Unused flags may precede the token; after the token come hints or a code,
             // which are not needed yet.
             ReadOnlyMemory<byte>? mechanismToken = null;
             while (fields.HasData && mechanismToken is null)

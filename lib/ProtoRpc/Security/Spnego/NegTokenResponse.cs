@@ -3,7 +3,7 @@ using System.Formats.Asn1;
 namespace ProtoRpc.Security.Spnego;
 
 /// <summary>Every token after the first, of either side (RFC 4178 section 4.2.2).
-/// Whatever is null is left out.</summary>
+/// Null values are not written.</summary>
 internal sealed record NegTokenResponse
 {
     public SpnegoState? State { get; init; }

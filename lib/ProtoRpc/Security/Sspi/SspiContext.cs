@@ -39,7 +39,7 @@ internal sealed unsafe class SspiContext : SecurityContext
         _mechanism = credential.Package;
     }
 
-    /// <summary>Frees the native context if nobody disposed this.</summary>
+    /// <summary>Frees the native context if the object was not disposed.</summary>
     ~SspiContext() => Free();
 
     /// <inheritdoc/>
@@ -49,7 +49,7 @@ internal sealed unsafe class SspiContext : SecurityContext
     public override bool IsComplete => _isComplete;
 
     /// <inheritdoc/>
-    /// <exception cref="RpcException">Unauthenticated: the system does not tell who it is.</exception>
+    /// <exception cref="RpcException">Unauthenticated: the system does not identify the caller.</exception>
     public override IIdentity Identity => _isServer && _isComplete
         ? _caller ??= ReadCaller()
         : throw new InvalidOperationException(
@@ -239,13 +239,13 @@ internal sealed unsafe class SspiContext : SecurityContext
                 throw SspiStatus.Refused(_mechanism, status);
             }
 
-            // Some packages tell them here alone (seen with Wine).
+            // Some packages return the flags only here (seen with Wine).
             if (SspiApi.QueryContextAttributes(context, SspiApi.OfFlags, &flags) == SspiStatus.Ok)
             {
                 _flags = flags;
             }
 
-            // What was agreed on; a package that does not tell is what was asked for.
+            // The negotiated package; if the system does not report it, the requested one.
             if (SspiApi.QueryContextAttributes(context, SspiApi.OfNegotiation, &negotiation) == SspiStatus.Ok)
             {
                 _mechanism = negotiation.TakeName() ?? _mechanism;

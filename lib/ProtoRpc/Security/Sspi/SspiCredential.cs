@@ -13,7 +13,7 @@ internal sealed unsafe class SspiCredential : IDisposable
 
     private SspiCredential(string package, SspiHandle handle) => (Package, _handle) = (package, handle);
 
-    /// <summary>Frees the handle if nobody disposed this.</summary>
+    /// <summary>Frees the handle if the object was not disposed.</summary>
     ~SspiCredential() => Free();
 
     /// <summary>The package's name.</summary>

@@ -11,8 +11,8 @@ public sealed class RpcAccessLog
 
     private RpcAccessLog(Func<Action<string>?, IAccessLogSink> open) => _open = open;
 
-    /// <summary>Gets a sentence when entries cannot be written; called on a thread of the pool. Null for
-    /// nobody.</summary>
+    /// <summary>Receives a warning when entries cannot be written, on a thread of the pool. Null for
+    /// none.</summary>
     public Action<string>? Warning { get; init; }
 
     /// <summary>Appends a JSON line for each call to a file, which only its owner can read. A file that is

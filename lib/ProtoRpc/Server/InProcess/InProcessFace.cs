@@ -62,7 +62,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
 
     public IReadOnlyList<RpcServiceInfo> Services => [.. host.Services.Select(service => service.Info)];
 
-    /// <summary>The caller of every call: nobody else can be in this process.</summary>
+    /// <summary>The caller of every call: the user of this process.</summary>
     public PeerIdentity Peer { get; } = new(IdentityOfProcess(), "", Environment.ProcessId, IsLocal: true)
     {
         ProtectionLevel = RpcProtectionLevel.Privacy,

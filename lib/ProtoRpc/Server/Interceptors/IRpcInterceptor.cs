@@ -2,8 +2,8 @@ using Google.Protobuf;
 
 namespace ProtoRpc;
 
-/// <summary>Stands around every call of a server: authorisation, logging and auditing hang here.</summary>
-/// <remarks>Sees the built-in methods too. May run on many threads at once.</remarks>
+/// <summary>Wraps every call of a server, for example for authorization, logging and auditing.</summary>
+/// <remarks>Also runs for the built-in methods. May run on many threads in parallel.</remarks>
 public interface IRpcInterceptor
 {
     /// <summary>Sees a call, and passes it on or not.</summary>

@@ -2,8 +2,8 @@ using ProtoRpc.Protocols;
 
 namespace ProtoRpc.Server.Native;
 
-/// <summary>Handles the calls of one interface. May run on many threads at once; a handler that ends
-/// synchronously is answered without a thread switch.</summary>
+/// <summary>Handles the calls of one interface. May run on many threads in parallel. The reply of a handler
+/// that ends synchronously is sent without a thread switch.</summary>
 internal delegate ValueTask ExecHandler(ExecCall call);
 
 /// <summary>One interface of the raw layer, as a native listener serves it.</summary>
@@ -12,8 +12,8 @@ internal delegate ValueTask ExecHandler(ExecCall call);
 /// as on the original.</param>
 internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
 {
-    /// <summary>Whom it lets in. Interfaces that share one object share their callers'
-    /// authentication, too.</summary>
+    /// <summary>The accepted callers. Interfaces that share one object also share the authentication of their
+    /// callers.</summary>
     public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
 
     /// <summary>Calls of the interface at the same time, over all endpoints; one more is refused as too busy.
@@ -23,10 +23,10 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
     public int? MaxRequestBytes { get; init; }
 
-    /// <summary>Notes the calls that are refused before the handler; null for nobody.</summary>
+    /// <summary>Records calls that are rejected before the handler; null for none.</summary>
     public CallMonitor? Monitor { get; init; }
 
-    /// <summary>Gets the PDUs of the endpoint; null for nobody.</summary>
+    /// <summary>Receives the PDUs of the endpoint; null for none.</summary>
     public RpcTrace? Trace { get; init; }
 
     /// <summary>How refused calls are named: the service, or the id of the interface.</summary>

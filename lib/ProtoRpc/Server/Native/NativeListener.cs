@@ -40,7 +40,7 @@ internal sealed class NativeListener : IAsyncDisposable
     // Interfaces that are withdrawn, and whose calls have not ended yet; under the table's gate.
     private int _draining;
 
-    // It accepts at once, so the first interface must be there.
+    // It accepts immediately, so the first interface must exist.
     private NativeListener(
         RpcEndpoint endpoint, ServedInterface first, RpcLimits limits,
         X509Certificate2? certificate, X509Certificate2Collection? chain)
@@ -75,7 +75,7 @@ internal sealed class NativeListener : IAsyncDisposable
 
     /// <summary>Serves an interface on an endpoint, binding the endpoint if no listener
     /// of this process has it yet.</summary>
-    /// <remarks>The limits of whoever binds the endpoint hold for all its interfaces.
+    /// <remarks>The limits of the first binding apply to all interfaces of the endpoint.
     /// With a certificate, TLS is spoken there; all interfaces of an endpoint have the same.</remarks>
     /// <exception cref="RpcException">AlreadyExists where the endpoint is in use by another process,
     /// or this interface is served there already; Unavailable or PermissionDenied
@@ -120,7 +120,7 @@ internal sealed class NativeListener : IAsyncDisposable
         }
     }
 
-    /// <summary>Stops serving an interface here: new calls are refused at once, running calls may end within
+    /// <summary>Stops serving an interface: new calls are rejected immediately, running calls may end within
     /// the drain time and are then cancelled. The endpoint is closed with its last interface, when the calls
     /// of all that are stopped at the same time have ended.</summary>
     public async ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain)
@@ -148,7 +148,7 @@ internal sealed class NativeListener : IAsyncDisposable
                 connection.Cancel(served);
             }
 
-            // Whoever heeds the cancellation can still answer.
+            // A handler that observes the cancellation can still reply.
             await RunningCallsEndAsync(served, Grace).ConfigureAwait(false);
         }
 
@@ -164,7 +164,7 @@ internal sealed class NativeListener : IAsyncDisposable
         }
     }
 
-    /// <summary>Closes the endpoint at once.</summary>
+    /// <summary>Closes the endpoint immediately.</summary>
     public async ValueTask DisposeAsync()
     {
         lock (TableGate)
@@ -306,7 +306,7 @@ internal sealed class NativeListener : IAsyncDisposable
             return;
         }
 
-        // One too many is told so when it binds; of those, too, there are only so many at a time.
+        // A connection over the limit is rejected when it binds; the number of these is also limited.
         if (Interlocked.Increment(ref _refusing) <= MaxRefusals)
         {
             Start(new ServerConnection(this, transport, BindNakReason.LocalLimit));

@@ -46,7 +46,7 @@ internal sealed class ServerCall : ExecCall, IDisposable
         }
     }
 
-    /// <summary>How the call was cancelled, if it was; read when nobody cancels it any more.</summary>
+    /// <summary>How the call was cancelled, if it was; read after the last possible cancellation.</summary>
     public CancelNotice Notice => _notice;
 
     /// <inheritdoc/>

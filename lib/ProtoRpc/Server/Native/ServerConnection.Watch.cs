@@ -13,8 +13,8 @@ internal sealed partial class ServerConnection
     /// <summary>Ends the connection from another thread.</summary>
     public void Abort() => _transport.Abort();
 
-    /// <summary>Ends the connection from another thread: at once while a request comes or runs; where it
-    /// rests or sends, the client is told first with a shutdown PDU.</summary>
+    /// <summary>Ends the connection from another thread. An idle or sending connection sends a shutdown PDU
+    /// first; a receiving or running one is closed immediately.</summary>
     /// <remarks>Clients of Windows and of the original keep connections. Without the PDU, the next call on
     /// this one fails with 1726 (RPC_S_CALL_FAILED).</remarks>
     public void Retire()
@@ -33,8 +33,8 @@ internal sealed partial class ServerConnection
         }
     }
 
-    /// <summary>For how long it could have been spared, in milliseconds: no call is in it, and nobody proved
-    /// who the client is. 0 for a connection that is needed, or that was a moment ago.</summary>
+    /// <summary>How long the connection has been idle and anonymous, in milliseconds. 0 for a connection
+    /// with a running call or an authenticated client.</summary>
     public long Spare(long now)
     {
         long waited = now - Volatile.Read(ref _since);

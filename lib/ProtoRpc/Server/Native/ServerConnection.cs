@@ -4,7 +4,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Server.Native;
 
-/// <summary>Drives one connection of a listener: by a thread of its own, or on the thread pool.</summary>
+/// <summary>Runs one connection of a listener: on its own thread, or on the thread pool.</summary>
 internal sealed partial class ServerConnection
 {
     // What the original server answers when its handler throws (E_FAIL).
@@ -45,7 +45,7 @@ internal sealed partial class ServerConnection
         IsRefused = refusal is not null;
     }
 
-    /// <summary>Whether it is one too many and only told so.</summary>
+    /// <summary>Whether it is over the limit, and only receives a rejection.</summary>
     public bool IsRefused { get; }
 
     /// <summary>What it counts as in the quota of its address.</summary>
@@ -297,7 +297,7 @@ internal sealed partial class ServerConnection
         }
         catch (Exception e) when (TransportConnection.IsBroken(e))
         {
-            // It vanished; nobody will see the answer.
+            // The caller disconnected, so no reply is sent.
             return PeerIdentity.Anonymous("");
         }
     }

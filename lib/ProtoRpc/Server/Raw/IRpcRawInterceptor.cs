@@ -2,7 +2,7 @@ namespace ProtoRpc;
 
 /// <summary>Stands around every call of an interface of the raw layer: authorisation,
 /// logging and auditing hang here.</summary>
-/// <remarks>May run on many threads at once.</remarks>
+/// <remarks>May run on many threads in parallel.</remarks>
 public interface IRpcRawInterceptor
 {
     /// <summary>Sees a call, and passes it on or not.</summary>

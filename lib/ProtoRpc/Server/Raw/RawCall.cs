@@ -8,7 +8,7 @@ namespace ProtoRpc.Server.Raw;
 internal sealed class RawCall(CallMonitor monitor, Guid interfaceId, RpcRawHandler handler, ExecCall call)
     : CallLife(monitor)
 {
-    // RPC_S_NOT_LISTENING: nobody handles it, or the handler gave nothing.
+    // RPC_S_NOT_LISTENING: there is no handler, or the handler returned null.
     private const int NoReply = 1715;
 
     // ERROR_ACCESS_DENIED.

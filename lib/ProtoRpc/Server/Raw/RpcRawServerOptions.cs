@@ -38,7 +38,7 @@ public sealed record RpcRawServerOptions
     /// nowhere.</summary>
     public RpcAccessLog? AccessLog { get; set; }
 
-    /// <summary>Gets what is received and sent, for debugging; null for nobody. Servers of one process that
+    /// <summary>Receives what is received and sent, for debugging; null for none. Servers of one process that
     /// share a native endpoint share the trace of one of them.</summary>
     public RpcTrace? Trace { get; set; }
 

@@ -31,7 +31,7 @@ internal sealed class MessageMask
     /// <summary>The names and paths.</summary>
     public IReadOnlyList<string> Names { get; }
 
-    /// <summary>Changes a message, which nobody else has.</summary>
+    /// <summary>Masks a message in place; the message must not be shared.</summary>
     /// <param name="message">The message.</param>
     /// <param name="hidden">Gets the values that were taken out, as texts.</param>
     public void Apply(DynamicMessage message, ICollection<string> hidden)

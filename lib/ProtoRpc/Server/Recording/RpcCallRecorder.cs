@@ -6,17 +6,17 @@ namespace ProtoRpc;
 
 /// <summary>Writes the calls of servers to a file as lines of JSON: time, method, peer, user, messages,
 /// status and milliseconds.</summary>
-/// <remarks>An interceptor; put it first, so that it also sees calls that others refuse. Calls are written by
-/// a thread of its own and never fail because of it. A gateway does not decode messages for it: that thread
-/// does, by the schema of the service. Headers and trailers are not written. New files can be read by their
-/// owner alone. Dispose it after the server, which writes what waits.
-/// <see cref="RpcMock.Replay"/> answers from such a file.</remarks>
+/// <remarks>An interceptor; put it first, so that it also records calls that others reject. A separate thread
+/// writes the calls, which never fail because of the recorder. On a gateway, this thread also decodes
+/// the messages, with the schema of the service. Headers and trailers are not written. Only the owner can
+/// read new files. Dispose the recorder after the server, to write the waiting calls.
+/// <see cref="RpcMock.Replay"/> plays a file back.</remarks>
 public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
 {
     private readonly Capture _capture;
     private readonly RecordWriter _writer;
 
-    /// <summary>Opens the file; lines are added to a file that is there.</summary>
+    /// <summary>Opens the file; lines are added to an existing file.</summary>
     /// <param name="path">The file.</param>
     /// <param name="options">How; null for the defaults.</param>
     /// <exception cref="RpcException">The file cannot be written, and why; InvalidArgument: a mask that is

@@ -26,7 +26,7 @@ public sealed class RpcSession
     /// <summary>The random id that the server made; the caller's only key to the session.</summary>
     public Guid Id { get; }
 
-    /// <summary>The caller who got the session; nobody else can use it.</summary>
+    /// <summary>The owner of the session; other callers cannot use it.</summary>
     public string Owner { get; }
 
     /// <summary>When it began.</summary>
@@ -47,8 +47,8 @@ public sealed class RpcSession
 
     internal int Uses { get; set; }
 
-    /// <summary>A value by key; null where there is none, and to remove one.</summary>
-    /// <remarks>Sizes are taken when a value is set; what is added to it later is not seen.</remarks>
+    /// <summary>A value by key; null for none. Set null to remove the value.</summary>
+    /// <remarks>The size of a value is measured when it is set; later changes are not counted.</remarks>
     /// <exception cref="RpcException">ResourceExhausted when the session is full.</exception>
     public object? this[string key]
     {

@@ -48,8 +48,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         }
     }
 
-    /// <summary>The session of that id for the length of a call; null where there is none.</summary>
-    /// <exception cref="RpcException">PermissionDenied for a session of somebody else.</exception>
+    /// <summary>The session with an id for the length of a call; null for none.</summary>
+    /// <exception cref="RpcException">PermissionDenied: the session belongs to another caller.</exception>
     public RpcSession? Find(Guid id, string owner)
     {
         lock (_gate)
@@ -93,8 +93,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         return Remove(id);
     }
 
-    /// <summary>Ends a session, whoever owns it.</summary>
-    /// <returns>False when there is none of that id.</returns>
+    /// <summary>Ends a session of any caller.</summary>
+    /// <returns>False if no session has this id.</returns>
     public bool Remove(Guid id)
     {
         RpcSession? session;
