@@ -20,7 +20,7 @@ try {
     $file = Export-MamlCommandHelp -CommandHelp $pages -OutputFolder $work -Force
     $text = [IO.File]::ReadAllText($file.FullName) -replace '\r\n', "`n"
 
-    # PlatyPS writes this link of a page that is nowhere online, too.
+    # PlatyPS also writes this link for pages that are not online.
     $text = $text -replace
         '(?m)^ *<maml:navigationLink>\n *<maml:linkText>Online Version</maml:linkText>\n *<maml:uri />\n *</maml:navigationLink>\n'
     [IO.File]::WriteAllText((Join-Path $OutputFolder $file.Name), $text.TrimEnd() + "`n")

@@ -120,7 +120,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         }
 
         // Before our own folder: its parts must all be of one version.
-        // Whatever the shell brings of them stays apart.
+        // Copies of PowerShell stay separate.
         if (_aspNetCore is { } aspNetCore)
         {
             string part = Path.Combine(aspNetCore, $"{assemblyName.Name}.dll");

@@ -4,7 +4,7 @@ Runs the search service on Windows as a scheduled task that starts with the mach
 .DESCRIPTION
 PowerShell cannot be a Windows service itself: the service manager expects a program that answers its requests.
 A scheduled task needs no further program. It is restarted if it fails, and stops gracefully by a named event,
-because Task Scheduler can only end a process at once.
+because Task Scheduler can only end a process immediately.
 Run it as an administrator.
 .EXAMPLE
 ./examples/services/windows-task.ps1 Install

@@ -83,7 +83,7 @@ Describe 'Invoke-Restock' {
 
     Context 'with mocks of the cmdlets' {
         BeforeAll {
-            # Nobody is contacted: the connection is only passed on.
+            # The connection is only passed on, and connects to no server.
             $nobody = New-RpcMock (Join-Path $PSScriptRoot shop.proto)
             Mock Connect-RpcEndpoint { $nobody.Connection }
             Mock Disconnect-RpcEndpoint

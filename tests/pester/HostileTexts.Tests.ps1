@@ -1,6 +1,6 @@
 . (Join-Path $PSScriptRoot common.ps1)
 
-# Whatever a server, a caller or a schema says, nothing that the shell shows of it controls the terminal.
+# No text of a server, a caller or a schema controls the terminal when PowerShell shows it.
 Describe 'Texts of others' {
     BeforeAll {
         # ESC and BEL, C1, a carriage return alone, a backspace, and what turns lines around.

@@ -12,7 +12,7 @@ function Global:New-TestName {
     "t$([guid]::NewGuid().ToString('N').Substring(0, 12))"
 }
 
-# A listener of demo.Greeter on a local endpoint of its own, or on the given endpoints.
+# A listener of demo.Greeter on a new local endpoint, or on the given endpoints.
 function Global:Start-TestListener {
     param(
         [Parameter(Mandatory)] $Handler,
@@ -53,7 +53,7 @@ function Global:Wait-Until([scriptblock] $Condition, [double] $Seconds = 20) {
     $true
 }
 
-# Runs a script in a pwsh of its own; gives its output, and how it ended.
+# Runs a script in a new pwsh process; returns its output and how it ended.
 function Global:Invoke-Pwsh([string] $Script, [int] $Seconds = 60) {
     $file = Join-Path ([IO.Path]::GetTempPath()) "$(New-TestName).ps1"
     Set-Content -LiteralPath $file -Value $Script

@@ -77,7 +77,7 @@ internal sealed partial class PesterSuite(string root, TimeSpan limit) : ITestSu
         }
     }
 
-    // With a filter nobody knows which tests would have run, so none is counted.
+    // With a filter, the tests that would have run are unknown, so none is counted.
     private SuiteResult Skip(string? filter, string reason)
     {
         int count = filter is null ? Files.Sum(file => CountTests(File.ReadAllText(file))) : 0;

@@ -4,7 +4,7 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell.Calls;
 
-/// <summary>Makes one row of each of many calls, whatever became of it.</summary>
+/// <summary>Makes one row of each of many calls, successful or failed.</summary>
 /// <param name="convert">Makes an object of the shell of a reply; gets where to write warnings.</param>
 internal sealed class CallRows(Func<FanOutResult, Action<string>, PSObject?> convert)
 {

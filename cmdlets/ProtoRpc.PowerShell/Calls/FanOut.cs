@@ -7,7 +7,7 @@ namespace ProtoRpc.PowerShell.Calls;
 /// starts them and waits for them, in the order in which it comes.</summary>
 internal sealed class FanOut : IDisposable
 {
-    // Whoever reads slowly holds the calls up, instead of having everything in memory.
+    // A slow reader holds the calls up, so that replies do not pile up in memory.
     private const int MaxWaiting = 256;
 
     private readonly int _limit;
@@ -21,10 +21,10 @@ internal sealed class FanOut : IDisposable
     private int _started;
     private int _failed;
 
-    /// <param name="limit">How many calls run at once.</param>
-    /// <param name="take">Gets what the calls bring.</param>
-    /// <param name="progress">Told how far the calls are while they are waited for, and disposed of when all
-    /// have ended; null for nobody.</param>
+    /// <param name="limit">How many calls run in parallel.</param>
+    /// <param name="take">Receives the results of the calls.</param>
+    /// <param name="progress">Shows the progress of the calls, and is disposed when all
+    /// have ended; null for none.</param>
     /// <param name="cancellation">Cancels all of them.</param>
     public FanOut(
         int limit, Action<FanOutResult> take, WaitProgress? progress, CancellationToken cancellation)
@@ -130,7 +130,7 @@ internal sealed class FanOut : IDisposable
         }
         catch (Exception e) when (e is OperationCanceledException or ChannelClosedException)
         {
-            // Nobody waits any more.
+            // The wait has already ended.
         }
     }
 

@@ -106,7 +106,7 @@ public sealed class RpcCallJob : Job
         }
         catch (Exception e)
         {
-            // Whoever waits for the job would wait for ever.
+            // Otherwise Wait-Job would never end.
             Error.Add(new ErrorRecord(e, RpcErrorIds.JobFailed, ErrorCategory.NotSpecified, this));
             SetJobState(JobState.Failed);
         }
@@ -142,6 +142,6 @@ public sealed class RpcCallJob : Job
         Output.Add(reply);
     }
 
-    /// <summary>A reply as it is shown; null is one, too.</summary>
+    /// <summary>A reply as it is shown; null is also a reply.</summary>
     private sealed record Shown(PSObject? Reply);
 }

@@ -55,7 +55,7 @@ public abstract partial class RpcConnectingCommand
     /// <summary>Forgets the name that was used last.</summary>
     private protected void ForgetNamed() => Named = null;
 
-    // Whoever says who calls does not want the registered credential to be sent.
+    // If the command sets the authentication, the registered credential must not be sent.
     private RpcClientSecurity CreateSecurity() =>
         Named is not null && !OfIdentity.Any(IsGiven) ? NamedSecurity(Named) : GivenSecurity();
 

@@ -169,7 +169,7 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
         _ => null,
     };
 
-    // Whoever gives a credential or a token wants it to be used.
+    // A given credential or token must be used, or be an error.
     private RpcClientAuthentication AuthenticationOf() =>
         (Takes(nameof(Authentication)) ? Authentication : RpcClientAuthentication.None)
         ?? (Credential is not null && Takes(nameof(Credential)) ? RpcClientAuthentication.User

@@ -49,8 +49,8 @@ internal static class RpcErrors
     }
 
     /// <summary>What the shell shows of a failure at an endpoint: status, text, method and endpoint. The text
-    /// alone, which scripts find in the exception's message, is what a handler says,
-    /// wherever it is.</summary>
+    /// alone, which scripts find in the exception's message, is that of the handler on
+    /// every endpoint.</summary>
     public static string TextOf(RpcException error)
     {
         string where = string.Join(" at ", PlacesOf(error));

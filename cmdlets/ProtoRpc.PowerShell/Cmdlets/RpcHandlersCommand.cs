@@ -97,7 +97,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
             ? GetUnresolvedProviderPathFromPSPath(module)
             : module;
 
-    // The common parameters, given here, are the preferences of the handlers and show their records at once.
+    // The common parameters are the preferences of the handlers and show their records immediately.
     private HandlerStreams CreateStreams()
     {
         bool information = Shows("Information");

@@ -23,7 +23,7 @@ internal sealed class WaitProgress(string activity, Action<ProgressRecord> show)
 
     /// <summary>Shows how far it is, not too often.</summary>
     /// <param name="status">How far.</param>
-    /// <param name="done">How much of it is done; null where nobody knows.</param>
+    /// <param name="done">How much of it is done; null if unknown.</param>
     /// <param name="total">Of how much.</param>
     public void Report(Func<string> status, int? done = null, int total = 0)
     {

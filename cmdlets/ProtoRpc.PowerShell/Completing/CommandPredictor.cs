@@ -64,7 +64,7 @@ internal class CommandPredictor : DispatchProxy
         }
         catch (Exception)
         {
-            // The user types on; there is nobody to tell.
+            // An error has no place to be shown while the user types.
             return none;
         }
     }

@@ -33,7 +33,7 @@ internal static class CompletionWarmUp
             string folder = Path.GetDirectoryName(typeof(CompletionWarmUp).Assembly.Location) ?? "";
             string file = Path.Combine(folder, "protos", "grpc", "health", "v1", "health.proto");
 
-            // A runspace of its own: that of the user runs what the user types meanwhile.
+            // A separate runspace, because that of the user runs the user's commands meanwhile.
             InitialSessionState state = InitialSessionState.CreateDefault2();
             state.Commands.Add(
                 new SessionStateCmdletEntry("Invoke-RpcMethod", typeof(InvokeRpcMethodCommand), null));
@@ -50,7 +50,7 @@ internal static class CompletionWarmUp
         }
         catch (Exception)
         {
-            // Whatever is missing, the Tab itself will say.
+            // Errors are ignored here; the first Tab shows them.
         }
     }
 

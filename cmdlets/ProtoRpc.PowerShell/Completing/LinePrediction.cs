@@ -16,7 +16,7 @@ internal static class LinePrediction
 {
     private const string Cmdlet = "Invoke-RpcMethod";
 
-    // Nobody reads a longer list, and there are 20 ms for it.
+    // Longer lists are not useful, and PSReadLine waits only 20 ms.
     private const int MaxLines = 10;
     private const int MaxInput = 4096;
 

@@ -11,7 +11,7 @@ namespace ProtoRpc;
 /// quoted where that is needed.</summary>
 public abstract class RpcCompleter : IArgumentCompleter
 {
-    // Nobody edits a longer text at the prompt, and a hostile schema can have one of any length.
+    // Longer texts are not useful at the prompt, and a hostile schema can have one of any length.
     private const int MaxTextLength = 32 * 1024;
 
     // Lists and tooltips are shown, not run.

@@ -32,7 +32,7 @@ public static class RpcCompletion
         string script = bound["inputScript"] as string ?? "";
         int cursor = bound["cursorColumn"] as int? ?? script.Length;
         return Find(state, script, 0, cursor, options)
-            // Called from here, the shell hides the variables of the function, which it tells by its name.
+            // Called from here, PowerShell hides the variables of the function, which it finds by name.
             ?? (state.IsPreviousOfShell ? CommandCompletion.CompleteInput(script, cursor, options) : null);
     }
 

@@ -56,7 +56,7 @@ internal static class ScriptLiteral
     private static bool IsWord(string text) => text.Length > 0 && !char.IsAsciiDigit(text[0])
         && text.All(c => char.IsAsciiLetterOrDigit(c) || c == '_');
 
-    // PowerShell ends a single-quoted text at U+2018 to U+201B, too; its own escaping knows these.
+    // PowerShell also ends a single-quoted text at U+2018 to U+201B; its own escaping handles these.
     private static string OfText(string text) => text.EnumerateRunes().All(IsPrintable)
         ? $"'{CodeGeneration.EscapeSingleQuotedStringContent(text)}'"
         : $"\"{string.Concat(text.EnumerateRunes().Select(Escape))}\"";

@@ -10,7 +10,7 @@ namespace ProtoRpc.PowerShell.Completion;
 /// <summary>Completes keys and values of hashtables that are arguments of this module's cmdlets.</summary>
 internal static class TableCompletion
 {
-    // Nobody reads a longer list, and a hostile schema can have one of any length.
+    // Longer lists are not useful, and a hostile schema can have one of any length.
     private const int MaxResults = 500;
 
     /// <summary>What can stand at an offset of a script; null where that is in no hashtable that is known, or

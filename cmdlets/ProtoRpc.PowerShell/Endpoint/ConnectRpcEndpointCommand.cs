@@ -112,7 +112,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         : Listener.IsRaw ? InterfaceId ?? Listener.InterfaceId[0]
         : null;
 
-    // One connection, whatever is behind it.
+    // One connection for all endpoints.
     private void Connect(IReadOnlyList<EndpointTarget> targets, RpcSchema? given)
     {
         // The options of several names are those of the first.

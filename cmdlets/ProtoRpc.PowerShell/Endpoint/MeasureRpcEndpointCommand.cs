@@ -207,7 +207,7 @@ public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
                 CallOptions = new RpcCallOptions
                 {
                     Timeout = Deadline,
-                    // A connection of its own has them already.
+                    // A new connection already has them.
                     Headers = ParameterSetName == ByConnection && Header is not null
                         ? HeaderMapping.ToMetadata(Header)
                         : null,

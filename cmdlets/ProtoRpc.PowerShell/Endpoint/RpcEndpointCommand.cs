@@ -59,8 +59,8 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
         return Schema is null ? Listener?.Schema : Resolve(Schema);
     }
 
-    /// <summary>Refuses what was given and means nothing to an endpoint,
-    /// or ignores it for one of several.</summary>
+    /// <summary>Rejects parameters that do not apply to an endpoint,
+    /// or ignores them for one of several.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(RpcEndpoint endpoint, bool isRaw = false)
     {
@@ -77,7 +77,7 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
         SchemaOptionsFor(endpoint, ParsedEndpoints());
 
-    // What is no endpoint takes no parameter, and is told when its turn comes.
+    // A text that is not an endpoint has no parameters. Its error is written when its turn comes.
     private List<RpcEndpoint> ParsedEndpoints() => Listener is null
         ? [.. (_targets ?? FindTargets()).Select(target => target.Endpoint).OfType<RpcEndpoint>()]
         : [.. Listener.Endpoint];

@@ -37,8 +37,8 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     /// <param name="options">How it is contacted.</param>
     /// <param name="deadline">For connecting and the ping together; null for the defaults.</param>
     /// <param name="compares">Whether the schema is compared with the server's,
-    /// where the server tells it.</param>
-    /// <param name="request">What its ping handlers are asked; null for nothing.</param>
+    /// if the server publishes it.</param>
+    /// <param name="request">The request to its ping handlers; null for none.</param>
     /// <exception cref="RpcException">It does not answer, or does not serve what is asked for.</exception>
     private protected RpcPingResult Ping(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline,

@@ -4,8 +4,8 @@ using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A script block that gets each call of a listener, one after the other, in a runspace of its own;
-/// what it writes to its streams and what fails in it are records of the listener.</summary>
+/// <summary>A script block that receives each call of a listener, one at a time, in a separate runspace.
+/// Its streams and errors are records of the listener.</summary>
 internal sealed class AccessLogScript(
     HandlerEnvironment environment, ScriptSource script, HandlerStreams streams) : IDisposable
 {
@@ -44,7 +44,7 @@ internal sealed class AccessLogScript(
         }
     }
 
-    // With the first call: its thread waits for nobody else.
+    // Started with the first call, on a separate thread.
     private Shell Open()
     {
         Runspace runspace = RunspaceFactory.CreateRunspace(environment.State);

@@ -70,8 +70,8 @@ internal sealed class CallerCheckScript(
     /// <summary>Asks the script.</summary>
     /// <param name="proof">What the script gets.</param>
     /// <param name="name">The caller's name, where the script only says that he is right.</param>
-    /// <param name="cancellation">The caller is gone.</param>
-    /// <returns>Null when it proves nobody; a script that fails proves nobody, and leaves a record.</returns>
+    /// <param name="cancellation">Cancelled when the caller disconnects.</param>
+    /// <returns>The caller; null to reject it. A script that fails rejects it, and leaves a record.</returns>
     public async ValueTask<IIdentity?> CheckAsync(object proof, string name, CancellationToken cancellation)
     {
         using Shell shell = Shell.Create();

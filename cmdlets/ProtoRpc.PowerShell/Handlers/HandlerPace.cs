@@ -21,7 +21,7 @@ internal sealed class HandlerPace
     public bool IsShort => Volatile.Read(ref _score) >= Proven;
 
     /// <summary>Counts a run that ends now.</summary>
-    /// <param name="start">When it began, as <see cref="Stopwatch.GetTimestamp"/> tells it.</param>
+    /// <param name="start">When it began, by <see cref="Stopwatch.GetTimestamp"/>.</param>
     public void Note(long start) => _score = Stopwatch.GetElapsedTime(start) <= Short
         ? Math.Min(_score + 1, Most)
         : Math.Max(_score - OfLongRun, Least);

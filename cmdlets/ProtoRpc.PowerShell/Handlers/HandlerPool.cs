@@ -155,7 +155,7 @@ internal sealed partial class HandlerPool : IDisposable
     }
 
     /// <summary>The next call for a worker; blocks until there is one.</summary>
-    /// <returns>Null when the worker shall end its pipeline.</returns>
+    /// <returns>Null when the worker must end its pipeline.</returns>
     public HandlerCall? Take(HandlerWorker worker)
     {
         lock (_gate)
@@ -237,7 +237,7 @@ internal sealed partial class HandlerPool : IDisposable
         }
     }
 
-    // A connection with a thread of its own waits on it: that is cheaper than coming back through the pool.
+    // A connection with its own thread waits on it, which is cheaper than returning through the pool.
     private static bool IsBlocking => !Thread.CurrentThread.IsThreadPoolThread;
 
     private static RpcException Stopped() =>
@@ -328,7 +328,7 @@ internal sealed partial class HandlerPool : IDisposable
         return worker;
     }
 
-    // The caller is gone or has stopped waiting: the script is stopped, but nobody waits for its end.
+    // The caller disconnected or stopped waiting: the script is stopped, without waiting for its end.
     private void GiveUp(HandlerCall call)
     {
         HandlerWorker? running;

@@ -5,10 +5,10 @@ using System.Management.Automation.Host;
 namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>What handlers write to their streams:
-/// shown at once in the host, or kept until it is received.</summary>
+/// shown immediately in the host, or kept until it is received.</summary>
 internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce)
 {
-    // The oldest are dropped, so that a listener that nobody looks at does not grow.
+    // The oldest are dropped, so that a listener whose records are not received does not grow.
     private const int Capacity = 1000;
 
     private readonly Lock _gate = new();
@@ -29,7 +29,7 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         }
     }
 
-    /// <summary>Records that were dropped because nobody received them.</summary>
+    /// <summary>Records that were dropped because they were not received.</summary>
     public long Dropped { get; private set; }
 
     /// <summary>The last record, as text.</summary>

@@ -11,14 +11,13 @@ public abstract class RpcHandlerContext
 
     private protected RpcHandlerContext(RpcPeerContext context) => _context = context;
 
-    /// <summary>The caller; the anonymous identity, with an empty name,
-    /// where nobody vouches for one.</summary>
+    /// <summary>The caller. An anonymous caller has an empty name.</summary>
     public IIdentity User => _context.User;
 
-    /// <summary>Whether somebody vouches for the user.</summary>
+    /// <summary>Whether the user is authenticated.</summary>
     public bool IsAuthenticated => _context.IsAuthenticated;
 
-    /// <summary>Who vouches, or empty.</summary>
+    /// <summary>How the user is authenticated, or empty.</summary>
     public string AuthenticationType => _context.AuthenticationType;
 
     /// <summary>How the call is protected on its way.</summary>
@@ -33,10 +32,10 @@ public abstract class RpcHandlerContext
     /// <summary>The remote address with port, or empty on local transports.</summary>
     public string ClientAddress => _context.ClientAddress;
 
-    /// <summary>The calling process where the kernel tells it, else 0.</summary>
+    /// <summary>The calling process, or 0 if the kernel does not report it.</summary>
     public int ProcessId => _context.ProcessId;
 
-    /// <summary>Whether the kernel vouches that the caller is on this machine.</summary>
+    /// <summary>Whether the kernel guarantees that the caller is on this machine.</summary>
     public bool IsLocal => _context.IsLocal;
 
     /// <summary>When the caller stops waiting, where it said so.</summary>

@@ -6,7 +6,7 @@ using System.Text;
 namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>The text of a caller's script block,
-/// so that each worker can make a block of its own of it.</summary>
+/// from which each worker makes its own block.</summary>
 /// <remarks>
 /// One block in two runspaces would run in the one that it came from, or crash
 /// (https://github.com/PowerShell/PowerShell/issues/24629). The text is parsed again at its place in its

@@ -3,8 +3,8 @@ using Google.Protobuf;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A call of a method that streams: the handler takes requests as they come, and what it outputs is
-/// sent at once.</summary>
+/// <summary>A call of a streaming method: the handler reads requests as they arrive, and its output is
+/// sent immediately.</summary>
 /// <param name="context">Who calls what.</param>
 /// <param name="stream">The messages both ways.</param>
 /// <param name="script">The handler.</param>

@@ -6,7 +6,7 @@ namespace ProtoRpc;
 /// <summary>The base of cmdlets that show what handlers wrote to their streams.</summary>
 public abstract class RpcStreamsCommand : RpcListenerCommand
 {
-    // What Write-Host marks its records with: the shell shows them whatever $InformationPreference says.
+    // The tag of Write-Host: PowerShell shows such records with every $InformationPreference.
     private const string HostTag = "PSHOST";
 
     /// <summary>Writes a record to the stream that it came from.</summary>

@@ -349,11 +349,11 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         return [(context, request) => pool.HandleAsync(context, request, script)];
     }
 
-    // Before the filters: whoever may not call shall not be seen by them either.
+    // Before the filters, so that filters do not run for rejected callers.
     private RpcAuthorization[] CreateAuthorization() =>
         Authorization is null ? [] : [RpcAuthorization.FromRules(Authorization)];
 
-    // Whoever lets anonymous callers in says so beside the checks.
+    // Anonymous callers must be allowed explicitly, in addition to the checks.
     private HttpEndpoints CreateHttp(HandlerPool pool) => new()
     {
         AllowUnencrypted = AllowUnencrypted,

@@ -11,8 +11,8 @@ public sealed partial class InvokeRpcMethodCommand
     private IReadOnlySet<string>? _givenToCommand;
     private CancellationTokenRegistration _stopping;
 
-    /// <summary>The method that the command calls, whatever schema a connection has; null outside of a
-    /// command.</summary>
+    /// <summary>The method that the command calls, which does not depend on the schema of a connection; null
+    /// outside of a command.</summary>
     internal RpcMethodInfo? MethodOfCommand { get; private init; }
 
     // Whose invocation and jobs they are. Of the cmdlet alone, that is itself.

@@ -93,7 +93,7 @@ public sealed partial class InvokeRpcMethodCommand
         }
         catch (RpcException e) when (PassThruResult)
         {
-            // A row for each, whatever is wrong with it.
+            // Each endpoint has a row, even if it cannot be called.
             call = FanOutCall.Failed(place, e);
         }
 

@@ -151,7 +151,7 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    // A server that was replaced may tell another schema than the one that was kept.
+    // A replaced server may have another schema than the kept one.
     private static bool MayBeOld(RpcException error) => error.ErrorId is RpcErrorIds.MethodNotFound
         or RpcErrorIds.UnknownField or RpcErrorIds.ServiceNotFound;
 

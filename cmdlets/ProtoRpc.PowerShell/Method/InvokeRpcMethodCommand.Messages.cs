@@ -7,7 +7,7 @@ using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
-// What is sent, in whatever form it is given, and what comes back.
+// Requests in all their forms, and replies.
 public sealed partial class InvokeRpcMethodCommand
 {
     private FileInfo? _messageFile;

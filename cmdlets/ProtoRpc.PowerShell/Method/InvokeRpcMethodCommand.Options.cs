@@ -9,7 +9,7 @@ public sealed partial class InvokeRpcMethodCommand
 {
     private CallReport? _report;
 
-    // What nobody asked for is not read.
+    // Headers and trailers are read only if a variable needs them.
     private RpcResponseInfo? NewInfo() =>
         ResponseHeadersVariable is null && TrailersVariable is null && ResponseExtensionsVariable is null
             && !IsVerbose

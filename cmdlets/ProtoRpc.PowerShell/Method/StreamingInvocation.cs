@@ -18,8 +18,8 @@ internal sealed class StreamingInvocation : IDisposable
     private bool _over;
 
     /// <param name="call">The call.</param>
-    /// <param name="write">Gets the replies.</param>
-    /// <param name="progress">Told how many messages went and came; disposed of with this.</param>
+    /// <param name="write">Receives the replies.</param>
+    /// <param name="progress">Shows the number of messages in both directions; disposed with this.</param>
     public StreamingInvocation(RpcStreamingCall call, Action<DynamicMessage> write, WaitProgress progress)
     {
         _call = call;
@@ -31,7 +31,7 @@ internal sealed class StreamingInvocation : IDisposable
     /// <summary>How the call ended; Cancelled before its end.</summary>
     public RpcStatusCode Status { get; private set; } = RpcStatusCode.Cancelled;
 
-    /// <summary>Sends a message, and writes the replies that are there.</summary>
+    /// <summary>Sends a message, and writes the replies that have arrived.</summary>
     /// <returns>False when the server has ended the call.</returns>
     /// <exception cref="RpcException">The call failed.</exception>
     public bool Send(IMessage message)
@@ -58,8 +58,8 @@ internal sealed class StreamingInvocation : IDisposable
         return false;
     }
 
-    /// <summary>Tells the server that there is no further message,
-    /// and writes replies until the call's end.</summary>
+    /// <summary>Ends the request stream,
+    /// and writes replies until the call ends.</summary>
     /// <exception cref="RpcException">The call failed.</exception>
     public void Finish()
     {

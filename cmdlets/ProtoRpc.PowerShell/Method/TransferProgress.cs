@@ -5,7 +5,7 @@ namespace ProtoRpc.PowerShell.Method;
 
 /// <summary>Shows a progress bar for a message that goes in parts,
 /// once that takes longer than a second.</summary>
-/// <remarks>Told by the calling thread alone, for only the cmdlet's own may write to the host.</remarks>
+/// <remarks>Use it only on the thread of the cmdlet, which alone may write to the host.</remarks>
 internal sealed class TransferProgress(RpcMethodInfo method, Action<ProgressRecord> show)
     : IProgress<RpcProgress>, IDisposable
 {

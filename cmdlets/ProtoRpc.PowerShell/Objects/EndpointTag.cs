@@ -2,8 +2,8 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Tells of a reply which endpoint gave it.
-/// It is no field, so a reply can be sent on as it is.</summary>
+/// <summary>Marks a reply with the endpoint that sent it.
+/// The mark is not a field, so a reply can be sent again unchanged.</summary>
 internal sealed class EndpointTag(string endpoint) : PSNoteProperty(PropertyName, endpoint)
 {
     public const string PropertyName = "PSRpcEndpoint";

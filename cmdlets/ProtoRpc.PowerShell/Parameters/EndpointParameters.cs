@@ -4,8 +4,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.PowerShell.Parameters;
 
-/// <summary>Which parameters mean something to which endpoints. The others are refused:
-/// who gives one counts on it.</summary>
+/// <summary>Which parameters apply to which endpoints. The others are errors, because a user who
+/// gives one relies on it.</summary>
 internal static class EndpointParameters
 {
     private static readonly EndpointGroup[] Messages = EndpointGroup.OfMessages(EndpointFeatures.None);
@@ -43,7 +43,7 @@ internal static class EndpointParameters
         ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
         ["ResponseHeadersVariable"] = Messages,
         ["TrailersVariable"] = Messages,
-        // Of listeners. HTTP endpoints speak gRPC-Web, too.
+        // Parameters of listeners. HTTP endpoints also serve gRPC-Web.
         ["Certificate"] = WithTls,
         ["CertificatePassword"] = EndpointGroup.With(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
         ["CertificateCheck"] = EndpointGroup.With(EndpointFeatures.Tls),
@@ -63,8 +63,8 @@ internal static class EndpointParameters
     /// <summary>Checks the parameters that were given.</summary>
     /// <param name="given">Their names.</param>
     /// <param name="uses">The endpoints that they are for;
-    /// each parameter must mean something to one of them.</param>
-    /// <exception cref="RpcException">InvalidArgument: one means nothing there.</exception>
+    /// each parameter must apply to one of them.</param>
+    /// <exception cref="RpcException">InvalidArgument: one does not apply.</exception>
     public static void Check(IEnumerable<string> given, params EndpointUse[] uses)
     {
         foreach (string name in given)
@@ -76,8 +76,8 @@ internal static class EndpointParameters
         }
     }
 
-    /// <summary>What is wrong with a parameter that means nothing to any of some endpoints; null for one that
-    /// means something to one of them.</summary>
+    /// <summary>The error for a parameter that applies to none of some endpoints; null for a parameter that
+    /// applies to one of them.</summary>
     public static RpcException? FindMisfit(string name, params EndpointUse[] uses)
     {
         if (!Takers.TryGetValue(name, out EndpointGroup[]? groups)
@@ -118,8 +118,8 @@ internal static class EndpointParameters
         : ClientAuthorization.IsPrivate(endpoint) ? null
         : ClientSecurityErrors.Readable(endpoint, "The token");
 
-    /// <summary>Checks that nothing is said of an authentication that nobody asked for:
-    /// the calls would go out unprotected.</summary>
+    /// <summary>Rejects parameters of authentication on anonymous connections:
+    /// the calls would not be protected.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     public static void CheckAnonymous(IEnumerable<string> given, RpcEndpoint endpoint)
     {

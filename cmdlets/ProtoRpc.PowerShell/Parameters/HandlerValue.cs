@@ -36,7 +36,7 @@ internal sealed class HandlerValue(
         _ => OfReplies([value!]),
     };
 
-    /// <summary>Forwards whatever methods there are.</summary>
+    /// <summary>Forwards all methods.</summary>
     /// <exception cref="RpcException">FailedPrecondition: the connection is closed, or carries
     /// bytes.</exception>
     public RpcMethodHandler ForAll(RpcConnection connection) =>

@@ -29,7 +29,7 @@ public sealed class RpcCertificateSource
     private readonly string _text = "";
     private readonly string? _thumbprint;
 
-    /// <summary>A certificate that is there already.</summary>
+    /// <summary>An existing certificate.</summary>
     public RpcCertificateSource(X509Certificate2 certificate) => _certificate = certificate;
 
     /// <summary>The path of a file, or a thumbprint: its 40 digits of SHA-1, or 64 of SHA-256, as they are or

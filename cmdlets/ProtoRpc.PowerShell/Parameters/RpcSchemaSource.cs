@@ -9,7 +9,7 @@ namespace ProtoRpc;
 /// the cmdlet reads the files, at its location, and asks the servers.</remarks>
 public sealed class RpcSchemaSource
 {
-    /// <summary>A schema that is there already.</summary>
+    /// <summary>An existing schema.</summary>
     public RpcSchemaSource(RpcSchema schema) => Schema = schema;
 
     /// <summary>A file, a folder, an endpoint, or the address of a file.</summary>
@@ -24,7 +24,7 @@ public sealed class RpcSchemaSource
     /// <summary>The address of a file, or an endpoint.</summary>
     public RpcSchemaSource(Uri address) => Paths = [address.OriginalString];
 
-    /// <summary>The endpoint of a server that tells its schema.</summary>
+    /// <summary>The endpoint of a server with reflection.</summary>
     public RpcSchemaSource(RpcEndpoint endpoint) => Paths = [endpoint.ToString()];
 
     /// <summary>The parameters of Import-RpcSchema, for servers that need credentials or

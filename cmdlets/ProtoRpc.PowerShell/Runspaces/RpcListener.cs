@@ -87,7 +87,7 @@ public class RpcListener
     /// <summary>Records that handlers wrote to their streams and that wait for Receive-RpcListener.</summary>
     public int Records => Streams.Count;
 
-    /// <summary>Records that were dropped because nobody received them.</summary>
+    /// <summary>Records that were dropped because they were not received.</summary>
     public long DroppedRecords => Streams.Dropped;
 
     /// <summary>The last record that a handler wrote.</summary>
@@ -103,7 +103,7 @@ public class RpcListener
     /// <summary>What stands before the filters.</summary>
     internal IReadOnlyList<IRpcInterceptor> Authorization { get; init; } = [];
 
-    /// <summary>What runs the handler of pings; null where there is none.</summary>
+    /// <summary>The pool of the ping handler; null for none.</summary>
     internal HandlerPool? Pings { get; init; }
 
     /// <summary>Adds HTTP to a server's options, where endpoints need it.</summary>
@@ -143,7 +143,7 @@ public class RpcListener
 
     /// <summary>Replaces handlers, filters and endpoints, all or none.</summary>
     /// <param name="change">What is replaced.</param>
-    /// <param name="pool">What runs the new scripts; null where there are none.</param>
+    /// <param name="pool">The pool of the new scripts; null for none.</param>
     /// <returns>Ends when the endpoints that go are closed.</returns>
     /// <exception cref="RpcException">Nothing was replaced, and why.</exception>
     internal Task ChangeAsync(RpcServerChange change, HandlerPool? pool)

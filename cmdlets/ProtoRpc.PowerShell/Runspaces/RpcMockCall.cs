@@ -32,7 +32,7 @@ public sealed class RpcMockCall
     /// <summary>How the call ended; null where it still runs.</summary>
     public RpcStatusCode? Status { get; }
 
-    /// <summary>What the caller was told of a failure; empty for none.</summary>
+    /// <summary>The error text that was sent to the caller; empty for none.</summary>
     public string Message => _call.Message;
 
     /// <summary>The caller's name; empty for an anonymous caller.</summary>

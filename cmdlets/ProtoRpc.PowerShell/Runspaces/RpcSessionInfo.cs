@@ -17,7 +17,7 @@ public sealed class RpcSessionInfo
     /// <summary>The listener that keeps it.</summary>
     public RpcListener Listener { get; }
 
-    /// <summary>The caller; nobody else can use it.</summary>
+    /// <summary>The owner; other callers cannot use the session.</summary>
     public string Owner => _session.Owner;
 
     /// <summary>When it began.</summary>

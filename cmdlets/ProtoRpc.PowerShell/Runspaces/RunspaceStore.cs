@@ -165,7 +165,7 @@ internal sealed class RunspaceStore
 
         foreach (RpcListener listener in Listeners)
         {
-            // A script that ends because the process shall end leaves running calls their time.
+            // When a script ends because of SIGTERM, running calls have time to end.
             listener.Stop(Termination.IsRequested ? null : TimeSpan.Zero);
             Remove(listener);
         }

@@ -13,7 +13,7 @@ internal static class Termination
     private static readonly HashSet<RpcListener> Listeners = [];
     private static readonly HashSet<CancellationTokenSource> Waits = [];
 
-    // Kept for the life of the process: it does nothing where there is nothing to end.
+    // Kept for the life of the process: without listeners it does nothing.
     private static PosixSignalRegistration? registration;
 
     /// <summary>Whether the process was asked to end.</summary>

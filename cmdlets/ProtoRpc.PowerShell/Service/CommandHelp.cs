@@ -4,8 +4,8 @@ using ProtoRpc.Commands;
 namespace ProtoRpc.PowerShell.Service;
 
 /// <summary>Writes the help of a command as comments of its function, from those of the .proto.</summary>
-/// <remarks>Each line is a comment of its own, so that no text of a schema can end a comment. A line that
-/// the shell would take for a keyword of help gets a backslash.</remarks>
+/// <remarks>Each line is a separate comment, so that no text of a schema can end a comment. A line that
+/// PowerShell would read as a keyword of help gets a backslash.</remarks>
 internal sealed class CommandHelp(StringBuilder script, TextBudget budget)
 {
     private const int MaxLength = 4000;

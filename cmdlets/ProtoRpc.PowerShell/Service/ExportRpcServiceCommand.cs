@@ -119,7 +119,7 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
 
     private void RequireNew(string path)
     {
-        // A link to nothing is there, too.
+        // A link whose target is missing also exists.
         if ((File.Exists(path) || new FileInfo(path).LinkTarget is not null) && !Force)
         {
             throw new RpcException(RpcStatusCode.AlreadyExists, $"'{path}' exists. Use -Force to replace it.")

@@ -12,7 +12,7 @@ public sealed class RpcServiceCall : IDisposable
     private readonly InvokeRpcMethodCommand _invoke;
     private readonly CommandRequest _request;
 
-    // Kept, so that an object of the pipeline takes no delegate of its own.
+    // Kept, so that objects of the pipeline do not allocate a delegate each.
     private readonly Func<object?> _next;
     private IDictionary<string, object?> _bound;
 
@@ -40,7 +40,7 @@ public sealed class RpcServiceCall : IDisposable
 
             if (_invoke.Connection is null && module.ConnectionFor(_invoke.CancellationOfCommand) is { } own)
             {
-                // As if it were given: objects of the pipeline are messages, whatever they are.
+                // As if -InputObject were given: all objects of the pipeline are messages.
                 _invoke.Connection = [own];
                 given.Add(nameof(_invoke.Connection));
             }

@@ -7,7 +7,7 @@ namespace ProtoRpc;
 
 /// <summary>What the commands of a service share: the schema and the connection. Each module that
 /// Import-RpcService or Export-RpcService makes has one.</summary>
-/// <remarks>The functions of the module call it, and nobody else has to.</remarks>
+/// <remarks>Only the functions of the module call it.</remarks>
 public sealed partial class RpcServiceModule : IDisposable
 {
     // Functions find their module by its id, in every runspace. It lives as long as the shell's module.

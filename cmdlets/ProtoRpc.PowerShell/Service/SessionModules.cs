@@ -12,8 +12,8 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
     private const CommandTypes Kinds =
         CommandTypes.Function | CommandTypes.Cmdlet | CommandTypes.Alias | CommandTypes.Filter;
 
-    // The functions are made of texts without a scope of their own, so they belong to no runspace: others can
-    // import the module, too.
+    // The functions are made from text without a scope, so they belong to no runspace and other runspaces
+    // can also import the module.
     private const string Script =
         """
         param($service, $functions)

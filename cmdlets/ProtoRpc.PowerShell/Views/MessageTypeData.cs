@@ -11,8 +11,8 @@ namespace ProtoRpc.PowerShell.Views;
 /// type data goes into the runspace's table, which is not public.</remarks>
 internal static class MessageTypeData
 {
-    // By what Compare-Object, Sort-Object and Group-Object compare messages when they are told no property:
-    // their text. No field has such a name.
+    // Without a property, Compare-Object, Sort-Object and Group-Object compare messages by this one:
+    // their text. No field can have this name.
     private const string Key = "@text";
 
     private const BindingFlags Hidden = BindingFlags.Instance | BindingFlags.NonPublic;

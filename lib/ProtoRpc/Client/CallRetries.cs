@@ -9,14 +9,14 @@ namespace ProtoRpc.Client;
 /// <param name="retries">How often; 0 for never.</param>
 /// <param name="waits">Whether a server that is not there is tried again until the time is over.</param>
 /// <param name="clock">The time for all tries, pauses included.</param>
-/// <param name="info">Counts the tries after the first; null for nobody.</param>
+/// <param name="info">Counts the retries; null for none.</param>
 internal sealed class CallRetries(
     RpcEndpoint endpoint, int retries, bool waits, CallClock clock, RpcResponseInfo? info = null)
 {
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(100);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(5);
 
-    // Who waits for a server wants to know soon that it came.
+    // A caller that waits for a server needs short pauses.
     private static readonly TimeSpan LongestPauseOfWaiting = TimeSpan.FromSeconds(1);
 
     // The time that a last try is worth making in.

@@ -4,7 +4,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Finds options that mean nothing to an endpoint, before anything is sent there.</summary>
+/// <summary>Rejects options that do not apply to an endpoint, before anything is sent.</summary>
 internal static class ClientOptionsCheck
 {
     /// <exception cref="RpcException">InvalidArgument or Unimplemented.</exception>

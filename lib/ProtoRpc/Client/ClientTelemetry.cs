@@ -5,7 +5,7 @@ using ProtoRpc.Protocols;
 namespace ProtoRpc.Client;
 
 /// <summary>Reports a call as an activity and a measurement, with the names of OpenTelemetry's conventions
-/// for RPC, and logs it. While nobody listens there is none, and a call costs two reads of a flag.</summary>
+/// for RPC, and logs it. Without a listener, a call costs two reads of a flag.</summary>
 internal sealed class ClientTelemetry
 {
     private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
@@ -31,7 +31,7 @@ internal sealed class ClientTelemetry
         _activity = TelemetryNames.Start(ActivityKind.Client, system, method, parent: default, _tags);
     }
 
-    /// <summary>Begins a call, whose activity becomes the current one; null while nobody listens.</summary>
+    /// <summary>Begins a call, whose activity becomes the current one; null without a listener.</summary>
     /// <param name="system">The RPC system: <c>grpc</c>, <c>dcerpc</c> of the raw layer, or
     /// <c>protorpc</c>.</param>
     /// <param name="method"><c>package.Service/Method</c>, or the id of an interface.</param>

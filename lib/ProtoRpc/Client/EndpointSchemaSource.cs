@@ -18,7 +18,7 @@ internal sealed class EndpointSchemaSource(Func<RpcEndpoint, RpcClientOptions> o
         foreach (SourceFile location in locations)
         {
             RpcEndpoint endpoint = RpcEndpoint.Parse(location.Given);
-            // The service and interface of a connection mean nothing to the schema as a whole.
+            // The service and interface of a connection do not apply to the whole schema.
             RpcClientOptions options = optionsOf(endpoint) with { Service = null, InterfaceId = null };
             RpcClient client = await RpcClient.ConnectAsync(endpoint, options, cancellation)
                 .ConfigureAwait(false);

@@ -41,16 +41,16 @@ internal interface IRpcChannel : IDisposable, IAsyncDisposable
     /// <summary>Begins a call whose messages go and come one at a time.</summary>
     IRpcStream Open(CallSpec call, CancellationToken cancellation);
 
-    /// <summary>Asks the server what it serves.</summary>
-    /// <exception cref="RpcException">Unimplemented where it cannot tell.</exception>
+    /// <summary>Reads the schema of the server.</summary>
+    /// <exception cref="RpcException">Unimplemented: the server or protocol has no reflection.</exception>
     RpcSchema FetchSchema(CancellationToken cancellation);
 
     /// <inheritdoc cref="FetchSchema(CancellationToken)"/>
     Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
         Task.Run(() => FetchSchema(cancellation), CancellationToken.None);
 
-    /// <summary>Asks the server for its own declaration of services that the client knows.</summary>
-    /// <returns>A schema that may have some of them; null where the server cannot tell.</returns>
+    /// <summary>Reads the server's declaration of services in the client's schema.</summary>
+    /// <returns>A schema that may have some of them; null if the server has no reflection.</returns>
     RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation);
 
     /// <inheritdoc cref="FetchSchema(IReadOnlyList{RpcServiceInfo}, CancellationToken)"/>
@@ -99,7 +99,7 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
     {
     }
 
-    /// <summary>Told how far a large request has come, or null.</summary>
+    /// <summary>Receives the progress of a large request, or null.</summary>
     public IProgress<RpcProgress>? Progress { get; init; }
 
     /// <summary>Headers, compression and what else the caller asked for; null for nothing.</summary>
@@ -121,7 +121,7 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
 
 /// <summary>A call that runs, seen from the client.
 /// Disposing it before its end cancels it on the server.</summary>
-/// <remarks>One may send while another reads; neither is done by two at once.</remarks>
+/// <remarks>You can send and read in parallel, but not send or read twice at a time.</remarks>
 internal interface IRpcStream : IAsyncDisposable
 {
     /// <summary>The message that was read, until the next one is.</summary>
@@ -133,7 +133,7 @@ internal interface IRpcStream : IAsyncDisposable
     /// <returns>False when the server has ended the call: reading tells how.</returns>
     ValueTask<bool> SendAsync(IMessage message, bool compress);
 
-    /// <summary>Tells the server that no further message comes.</summary>
+    /// <summary>Ends the request stream.</summary>
     ValueTask CompleteAsync();
 
     /// <summary>Waits for the next message.</summary>

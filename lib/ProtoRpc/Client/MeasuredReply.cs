@@ -3,7 +3,7 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Client;
 
-/// <summary>The size of a reply of which nobody wants more.</summary>
+/// <summary>A reply of which only the size is needed.</summary>
 internal sealed class MeasuredReply(RpcMessageInfo type, int bytes) : IMessage
 {
     /// <inheritdoc/>

@@ -85,6 +85,6 @@ internal readonly record struct ReplyBody(
     {
     }
 
-    /// <summary>The same reply in memory of its own.</summary>
+    /// <summary>A copy of the reply in its own memory.</summary>
     public ReplyBody Copy() => this with { Bytes = new(Bytes.ToArray()) };
 }

@@ -48,7 +48,7 @@ public sealed partial class RpcClient
             ? request
             : DynamicMessage.Parse(opaque.Type, opaque.Bytes.Span, _limits.MaxMessageElements);
 
-    /// <summary>A reply in the binary form, in memory of its own.</summary>
+    /// <summary>A reply in the binary form, in its own memory.</summary>
     internal OpaqueMessage Owned(RpcMethodInfo method, ReplyBody body) =>
         new(method.ReplyType, ToBinary(method, body.Format is null ? body.Copy() : body));
 

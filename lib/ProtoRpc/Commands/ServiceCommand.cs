@@ -78,7 +78,7 @@ internal sealed class ServiceCommand
 internal sealed record CommandParameter(
     string Name, IReadOnlyList<string> Aliases, RpcFieldInfo Field, Type Type)
 {
-    // Nobody reads more in a syntax, and a hostile schema can have millions.
+    // More is not useful in a syntax, and a hostile schema can have millions.
     private const int MaxValues = 200;
 
     /// <summary>Whether it is a switch: a bool that may be left out.</summary>

@@ -26,7 +26,7 @@ public sealed record RpcNamedEndpoint
     /// <summary>Where it is.</summary>
     public RpcEndpoint Endpoint { get; }
 
-    /// <summary>Full paths of files and folders, or addresses; empty for a server that tells its schema.
+    /// <summary>Full paths of files and folders, or addresses; empty for a server with reflection.
     /// </summary>
     public IReadOnlyList<string> Schema { get; init; } = [];
 
@@ -83,7 +83,7 @@ public sealed record RpcNamedEndpoint
     /// <summary>How often a call is retried that surely did not run.</summary>
     public int? RetryCount { get; init; }
 
-    /// <summary>The name, so that it can be used wherever an endpoint is written.</summary>
+    /// <summary>The name, which can be used in place of an endpoint.</summary>
     public override string ToString() => Name;
 
     /// <summary>Whether a text may be a name or a pattern of names, and not an endpoint.</summary>

@@ -87,7 +87,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         RpcErrorIds.TooDeep,
         $"messages are nested more than {Math.Min(Options.MaxDepth, MessageLayout.MaxDepth)} deep.");
 
-    /// <summary>Refuses a field that is there a second time.</summary>
+    /// <summary>Rejects a field that occurs twice.</summary>
     protected void CheckOnce(ref SeenFields seen, FieldLayout field)
     {
         if (!seen.Add(field.Index))

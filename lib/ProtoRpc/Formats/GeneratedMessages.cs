@@ -32,7 +32,7 @@ internal static class GeneratedMessages
         {
             return null;
         }
-        // The whole message tells all fields that are missing.
+        // The check of the whole message names all missing fields.
         GeneratedViews views = new(showUnknown, () => ToDynamic(message, options).CheckRequired());
         return (views.Load(layout, message), views);
     }

@@ -134,7 +134,7 @@ public abstract class MessageFormat
             ReadMessage(input, message, options);
             if (!GeneratedMessages.IsComplete(layout, target))
             {
-                // Tells all fields that are missing.
+                // Names all missing fields.
                 ReadDynamic(new DynamicMessage(layout), input, options);
             }
             return;

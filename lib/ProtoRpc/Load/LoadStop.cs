@@ -15,7 +15,7 @@ internal sealed class LoadStop(long? maxErrors)
     /// <summary>Whether no further call is begun.</summary>
     public bool IsStopped => _isStopped;
 
-    /// <summary>Why; null where nobody has stopped it.</summary>
+    /// <summary>The reason; null if the test was not stopped.</summary>
     public string? Reason => Volatile.Read(ref _reason);
 
     /// <summary>Ends the test.</summary>

@@ -21,7 +21,7 @@ internal static class FieldValues
         return field.Kind == RpcFieldKind.Bytes ? BytesDefault(field) : field.Info.DefaultValue;
     }
 
-    /// <summary>The default of a bytes field: a copy, for whoever gets it may write to it.</summary>
+    /// <summary>The default of a bytes field: a copy, because callers may write to it.</summary>
     public static byte[] BytesDefault(FieldLayout field) =>
         field.Info.DefaultValue is byte[] { Length: > 0 } bytes ? (byte[])bytes.Clone() : [];
 

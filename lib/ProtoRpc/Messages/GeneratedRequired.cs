@@ -7,8 +7,8 @@ using Google.Protobuf.Reflection;
 namespace ProtoRpc.Messages;
 
 /// <summary>Finds required fields that are missing in messages of generated classes.</summary>
-/// <remarks>Google.Protobuf's own check looks at every field of every message, and does not tell which one is
-/// missing. Safe for use by many threads.</remarks>
+/// <remarks>The check of Google.Protobuf reads every field of every message, and does not name the missing
+/// field. Safe for use by many threads.</remarks>
 internal sealed class GeneratedRequired
 {
     // After so many messages of a type, code for it is worth its compilation.

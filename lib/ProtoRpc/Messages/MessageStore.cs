@@ -23,7 +23,7 @@ internal abstract class MessageStore
     {
         private TReferences _references;
 
-        /// <summary>Tells where the values lie.</summary>
+        /// <summary>The layout of the values.</summary>
         public sealed class Shape : MessageShape
         {
             public Shape()
@@ -44,7 +44,7 @@ internal abstract class MessageStore
         private TScalars _scalars;
         private TReferences _references;
 
-        /// <summary>Tells where the values lie.</summary>
+        /// <summary>The layout of the values.</summary>
         public sealed class Shape : MessageShape
         {
             public Shape()

@@ -12,7 +12,7 @@ internal static class ReplyMismatch
     private const int MostMessages = 200;
     private const int MostFields = 100;
 
-    /// <summary>The first field that came as another type; null where there is none.</summary>
+    /// <summary>The first field with another type than in the schema; null for none.</summary>
     public static RpcFieldInfo? Find(DynamicMessage message)
     {
         Queue<DynamicMessage> waiting = new([message]);

@@ -3,7 +3,7 @@ using static Google.Protobuf.Reflection.FeatureSet.Types;
 
 namespace ProtoRpc.Schema;
 
-/// <summary>The language features of an element, whatever syntax or edition its file is written in.</summary>
+/// <summary>The language features of an element, for every syntax and edition.</summary>
 /// <remarks>
 /// Computed here because the descriptors of Google.Protobuf 3.25 know nothing of editions: they take every
 /// edition for a file without presence and without packing.

@@ -13,7 +13,7 @@ internal static class SchemaError
     public static RpcException FileNotFound(string message) =>
         new(RpcStatusCode.NotFound, message) { ErrorId = RpcErrorIds.SchemaNotFound };
 
-    /// <summary>A name that the schema does not have; the nearest ones are told.</summary>
+    /// <summary>A name that the schema does not have; the error suggests the nearest ones.</summary>
     public static RpcException NameNotFound(string kind, string name, IReadOnlyCollection<string> candidates)
     {
         const int Listed = 10;

@@ -8,8 +8,8 @@ internal static class CallErrors
     public static bool IsUnreached(RpcException e) => !e.MayHaveExecuted
         && (e.Code == RpcStatusCode.Unavailable || e.ErrorId == RpcErrorIds.ConnectTimeout);
 
-    /// <summary>Whether nobody was there to take a call. A server that is there and cannot be used, because
-    /// of its protocol or its certificate, is not absent: waiting for it is of no use.</summary>
+    /// <summary>Whether no server was reachable. A reachable server that cannot be used, because
+    /// of its protocol or its certificate, is not absent: waiting for it does not help.</summary>
     public static bool IsAbsent(RpcException e) => IsUnreached(e)
         && (e.ErrorId is RpcErrorIds.ConnectTimeout or RpcErrorIds.NoServerReached
         or RpcErrorIds.ConnectionLost

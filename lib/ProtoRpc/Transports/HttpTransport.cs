@@ -23,7 +23,7 @@ internal static class HttpTransport
     /// <param name="tls">Whom to trust.</param>
     /// <param name="asksCompressed">Whether the server is asked for compressed replies.</param>
     /// <param name="foreign">Makes the handler that sends them instead of sockets; null for sockets.</param>
-    /// <param name="trace">Gets the requests and the answers; null for nobody.</param>
+    /// <param name="trace">Receives the requests and the replies; null for none.</param>
     public static HttpMessageInvoker Create(
         RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls,
         bool asksCompressed = false, Func<HttpMessageHandler>? foreign = null, RpcTrace? trace = null)
@@ -93,7 +93,7 @@ internal static class HttpTransport
         };
     }
 
-    // A password goes in clear only where nobody can read along; NTLM and Kerberos send none.
+    // An unencrypted password is sent only on this machine; NTLM and Kerberos do not send it.
     private static ICredentials? CredentialsOf(RpcEndpoint endpoint, RpcClientSecurity security)
     {
         NetworkCredential? user = security.Authentication switch

@@ -16,7 +16,7 @@ namespace ProtoRpc.Transports;
 /// or continued anew by its path.</remarks>
 internal sealed class JsonLinesFile : IDisposable
 {
-    /// <summary>How many bytes of lines wait at most, unless told otherwise: 4 MiB.</summary>
+    /// <summary>How many bytes of lines wait at most, by default: 4 MiB.</summary>
     public const int DefaultWaitingBytes = 4 * 1024 * 1024;
 
     // A line that a hostile text makes long leaves no buffer of its size behind.
@@ -43,8 +43,8 @@ internal sealed class JsonLinesFile : IDisposable
 
     /// <summary>Opens the file, or makes it, readable and writable for its owner alone.</summary>
     /// <param name="path">The file. An existing one keeps its lines and its permissions.</param>
-    /// <param name="warn">Gets a sentence when the file cannot be written any more, once until it can be
-    /// written again; called on a thread of the pool. Null for nobody.</param>
+    /// <param name="warn">Receives a warning when the file cannot be written any more, once until it can be
+    /// written again; called on a thread of the pool. Null for none.</param>
     /// <param name="waitingBytes">How many bytes of lines wait at most.</param>
     /// <exception cref="RpcException">InvalidArgument, with the id CannotWriteFile.</exception>
     public JsonLinesFile(string path, Action<string>? warn = null, int waitingBytes = DefaultWaitingBytes)

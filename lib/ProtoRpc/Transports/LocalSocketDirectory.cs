@@ -2,8 +2,8 @@ using System.Runtime.Versioning;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>The directory of a user's local sockets: nobody else can enter it, so nobody else can connect, or
-/// put a socket of their own in its place.</summary>
+/// <summary>The directory of a user's local sockets. Other users cannot enter it, so they can neither connect
+/// nor replace a socket.</summary>
 [UnsupportedOSPlatform("windows")]
 internal static class LocalSocketDirectory
 {

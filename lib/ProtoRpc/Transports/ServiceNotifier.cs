@@ -4,7 +4,7 @@ using System.Text;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>Tells the service manager what a service does, by the protocol of sd_notify(3): a datagram to the
+/// <summary>Reports the state of a service to its manager, by the protocol of sd_notify(3): a datagram to the
 /// Unix socket that the variable NOTIFY_SOCKET names.</summary>
 internal sealed class ServiceNotifier : IDisposable
 {

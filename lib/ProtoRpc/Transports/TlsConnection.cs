@@ -3,8 +3,8 @@ using System.Net.Security;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>TLS around a connection. The handshake is made with the first bytes, by whoever sends or receives
-/// them, so that a slow peer holds up nobody but itself.</summary>
+/// <summary>TLS around a connection. The thread that sends or receives the first bytes makes the handshake,
+/// so that a slow peer holds up only its own connection.</summary>
 internal sealed class TlsConnection : TransportConnection
 {
     private const int AheadSize = 4096;

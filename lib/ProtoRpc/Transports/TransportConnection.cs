@@ -28,22 +28,22 @@ internal abstract class TransportConnection : IDisposable
     /// <summary>Sends all bytes.</summary>
     public abstract ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation);
 
-    /// <summary>Looks at what came, without taking it and without blocking, while nobody receives.</summary>
+    /// <summary>Peeks at received bytes without blocking; not during a receive.</summary>
     /// <returns>The octets copied; 0 when the peer closed or the connection broke;
     /// -1 when nothing came.</returns>
     public abstract int Peek(Span<byte> buffer);
 
     /// <summary>Sends a few bytes if that is possible without blocking;
-    /// failure is nobody's concern.</summary>
+    /// failures are ignored.</summary>
     public abstract void TrySendNow(ReadOnlySpan<byte> bytes);
 
-    /// <summary>Tells the peer that nothing more comes; receiving goes on.</summary>
+    /// <summary>Ends sending; receiving goes on.</summary>
     public abstract void FinishSending();
 
     /// <summary>Lets the one who receives get 0, now and from now on; sending goes on.</summary>
     public abstract void StopReceiving();
 
-    /// <summary>Ends the connection; whoever receives or sends gets 0 or an exception.</summary>
+    /// <summary>Ends the connection; running receives and sends return 0 or throw.</summary>
     public abstract void Abort();
 
     /// <summary>Asks the system who the peer is.</summary>

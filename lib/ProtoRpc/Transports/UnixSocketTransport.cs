@@ -74,7 +74,7 @@ internal sealed class UnixSocketTransport : INativeTransport
 
     private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 
-    // Called under the directory's lock, so that nobody else replaces the same socket at the same time.
+    // Called under the directory's lock, so that no other process replaces the same socket meanwhile.
     private static Socket Bind(RpcEndpoint endpoint, string path)
     {
         if (File.Exists(path))

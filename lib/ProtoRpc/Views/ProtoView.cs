@@ -6,7 +6,7 @@ namespace ProtoRpc.Views;
 /// <summary>Parts of a schema as a terminal shows them: as their .proto has them, with colours.</summary>
 internal static class ProtoView
 {
-    // A schema of a server may be anything; nobody reads more than this of one type.
+    // A server's schema can be of any size; a view shows no more than this of one type.
     private const int MaxLines = 2000;
     private const int MaxLine = 2000;
     private const string Comment = "//";
@@ -41,7 +41,7 @@ internal static class ProtoView
         style);
 
     /// <summary>Where something is declared, which its text does not say: its package or message.</summary>
-    /// <returns>As <c>package demo</c>; null where there is none.</returns>
+    /// <returns>Such as <c>package demo</c>; null for none.</returns>
     public static string? ScopeOf(string fullName, RpcSchema schema)
     {
         int dot = fullName.LastIndexOf('.');

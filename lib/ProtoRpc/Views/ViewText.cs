@@ -48,7 +48,7 @@ internal static class ViewText
             : string.Concat(text.AsSpan(0, EndOf(text, cells - 1)), Ellipsis);
     }
 
-    /// <summary>The text in lines of so many cells at most; broken at spaces, where there are any.</summary>
+    /// <summary>The text in lines of a maximum number of cells, broken at spaces if possible.</summary>
     public static IEnumerable<string> Wrap(string text, int cells)
     {
         int start = 0;

@@ -2,7 +2,7 @@ using Microsoft.Extensions.Logging;
 
 namespace ProtoRpc.Tests.Client;
 
-/// <summary>What clients tell the host's log.</summary>
+/// <summary>What clients write to the host's log.</summary>
 public static class ClientLogTests
 {
     private static readonly Guid Interface = new("6a0e7f0c-7a5b-4b8e-9a57-0e8f9f1c2d3b");

@@ -7,7 +7,7 @@ using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Tests.Transports;
 
-/// <summary>Connections that nobody needs make room for those that somebody does.</summary>
+/// <summary>Idle connections are closed when a listener is full.</summary>
 public static class ConnectionRoomTests
 {
     private static readonly NetworkCredential Bob = new("bob", "Pa55word");

@@ -1,6 +1,6 @@
 namespace ProtoRpc.Tests.Transports;
 
-/// <summary>Endpoints that nobody else uses.</summary>
+/// <summary>New endpoints that no other test uses.</summary>
 internal static class NativeEndpoints
 {
     public static readonly TheoryData<string> Kinds = ["tcp", "local", "pipe"];

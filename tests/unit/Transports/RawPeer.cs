@@ -5,7 +5,7 @@ using ProtoRpc.Tests.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Transports;
 
-/// <summary>A TCP client that sends what it is told.</summary>
+/// <summary>A TCP client that sends given bytes.</summary>
 internal sealed class RawPeer : IDisposable
 {
     private readonly Socket _socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)

@@ -281,7 +281,7 @@ internal sealed class BalancedChannel : IRpcChannel
             ErrorId = RpcErrorIds.NoServerReached,
         };
 
-    // Those that rest come last, in case that nobody else is there.
+    // Resting servers come last, for the case that no other server is reachable.
     private Queue<Backend> Candidates()
     {
         Backend[] all = Current();

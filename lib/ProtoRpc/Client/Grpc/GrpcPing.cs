@@ -32,7 +32,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         string[]? services = listed is null ? null : PingResults.Names(listed);
         if (ping.Service is { } service && (isUnknown || health.Length == 0))
         {
-            // Many servers tell their health service nothing of the single services.
+            // The health service of many servers does not list single services.
             if (services is null && _clock.IsOver)
             {
                 throw _clock.TimedOut(channel.Endpoint, sent: false);

@@ -12,7 +12,7 @@ namespace ProtoRpc.Client.Grpc;
 /// v1alpha.</summary>
 internal sealed class GrpcReflection(GrpcChannel channel)
 {
-    // What a server tells is bounded, for it may be a hostile or a broken one.
+    // The answers are limited, because a server may be hostile or broken.
     private const int MaxServices = 10_000;
     private const int MaxFiles = 10_000;
     private const long MaxBytes = 64 * 1024 * 1024;

@@ -5,7 +5,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>Compresses the bodies of requests, and says whether replies shall be compressed.</summary>
+/// <summary>Compresses the bodies of requests, and decides whether to request compressed replies.</summary>
 internal static class HttpCompression
 {
     // Less is not worth it, and would often grow.

@@ -14,7 +14,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>Calls services over DCE/RPC: each service is an interface with connections of its own.</summary>
+/// <summary>Calls services over DCE/RPC: each service is an interface with its own connections.</summary>
 internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options)
     : IRpcChannel, IRpcChannelMaker
 {

@@ -47,7 +47,8 @@ internal sealed class NativeClient : IDisposable
     /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
     internal uint AssociationGroup { get; private set; }
 
-    /// <summary>Connects and binds as nobody, so that a wrong endpoint or interface shows at once.</summary>
+    /// <summary>Connects and binds anonymously, so that a wrong endpoint or interface is an error
+    /// immediately.</summary>
     /// <exception cref="RpcException">Unavailable (refused, no such pipe), DeadlineExceeded, Unimplemented
     /// (the interface is not served there), Internal (the peer does not speak DCE/RPC).</exception>
     public static NativeClient Connect(
@@ -137,7 +138,7 @@ internal sealed class NativeClient : IDisposable
         return _free.Wait(0) ? new(NewExchange()) : BeginWhenFreeAsync<TWait>(clock);
     }
 
-    /// <summary>Closes the idle connections at once, and the others when their calls end.</summary>
+    /// <summary>Closes idle connections immediately, and the others when their calls end.</summary>
     public void Dispose()
     {
         lock (_gate)

@@ -92,7 +92,7 @@ internal sealed class GeneratedBytes<TMessage>(
         }
     }
 
-    // The array is the reader's own, which nobody else has.
+    // The array belongs to the reader and is not shared.
     public override void Put(IMessage to, object value) =>
         Set(to, UnsafeByteOperations.UnsafeWrap((byte[])value));
 }

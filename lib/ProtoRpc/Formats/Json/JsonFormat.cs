@@ -4,8 +4,8 @@ using ProtoRpc.Formats.Generated;
 namespace ProtoRpc.Formats.Json;
 
 /// <summary>ProtoJSON.</summary>
-/// <remarks>Stricter than it asks for in one thing: a key that is there twice is refused, for readers differ
-/// in which of the two they take.</remarks>
+/// <remarks>Stricter than the standard: a duplicate key is an error, because readers differ
+/// in which of the two values they use.</remarks>
 internal sealed class JsonFormat(FormatRow row) : MessageFormat(row)
 {
     private protected override void WriteMessage(

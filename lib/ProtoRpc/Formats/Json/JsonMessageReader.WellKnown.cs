@@ -87,8 +87,8 @@ internal sealed partial class JsonMessageReader
         Pack(any, typeUrl, inner);
     }
 
-    /// <summary>The value of <c>@type</c>, wherever it stands in the object; null where it is not
-    /// there.</summary>
+    /// <summary>The value of <c>@type</c> at any place in the object; null if it is
+    /// missing.</summary>
     /// <param name="reader">A copy: the reader itself stays where it is.</param>
     private string? FindType(Utf8JsonReader reader)
     {

@@ -4,7 +4,7 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Json;
 
-/// <summary>Reads the numbers of JSON, exactly: <c>1e3</c> and <c>5.0</c> are whole numbers, too.</summary>
+/// <summary>Reads the numbers of JSON exactly: <c>1e3</c> and <c>5.0</c> are also whole numbers.</summary>
 internal static class JsonNumber
 {
     private const int MaxExponent = 1000;
@@ -98,7 +98,7 @@ internal static class JsonNumber
             }
             if (digits > Int128.MaxValue / 100)
             {
-                // No type is that large, whatever digits follow; a fraction is no whole number either.
+                // No type has that many digits, and a fraction is not a whole number.
                 value = Int128.MaxValue;
                 return true;
             }

@@ -3,8 +3,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Messages.Binary;
 
-/// <summary>A message in its binary form, which nobody has read: what a gateway passes on, and a reply that
-/// was written before its call.</summary>
+/// <summary>A message in its binary form that was not decoded: one that a gateway forwards, or a reply that
+/// was encoded before its call.</summary>
 /// <remarks>Its bytes do not change, so that many threads may send it. Only <see cref="EncodedMessage"/> and
 /// the formats take it; everything else reads it first.</remarks>
 /// <param name="type">The message's type.</param>

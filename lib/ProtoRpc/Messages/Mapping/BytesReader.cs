@@ -4,7 +4,7 @@ using Google.Protobuf;
 
 namespace ProtoRpc.Messages.Mapping;
 
-/// <summary>Makes bytes of whatever stands for bytes.</summary>
+/// <summary>Converts values to bytes: arrays, base64 text, streams and lists of numbers.</summary>
 internal static class BytesReader
 {
     private const string Remedy =

@@ -3,7 +3,7 @@ using System.Buffers;
 namespace ProtoRpc.Schema.Sources;
 
 /// <summary>Writes .proto files into a folder. Their names may come from a peer, so nothing outside the
-/// folder is written, whatever they and the folder contain.</summary>
+/// folder is ever written.</summary>
 internal static class ProtoFolder
 {
     private static readonly SearchValues<char> Forbidden =

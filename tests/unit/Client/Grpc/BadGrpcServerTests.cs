@@ -5,7 +5,7 @@ using ProtoRpc.Protocols.Grpc.Proto;
 
 namespace ProtoRpc.Tests.Client.Grpc;
 
-/// <summary>Servers that break the rules, and what the caller is told.</summary>
+/// <summary>Servers that violate gRPC, and the error of the caller.</summary>
 public static class BadGrpcServerTests
 {
     private static readonly RpcSchema Schema = RpcSchema.FromDescriptors(HealthReflection.Descriptor);

@@ -2,7 +2,7 @@ using ProtoRpc.Protocols.Grpc.Proto;
 
 namespace ProtoRpc.Tests.Client.Grpc;
 
-/// <summary>Trailers that break the rules, and what the caller is told.</summary>
+/// <summary>Malformed trailers, and the error of the caller.</summary>
 public static class BadTrailersTests
 {
     private static readonly RpcSchema Schema = RpcSchema.FromDescriptors(HealthReflection.Descriptor);

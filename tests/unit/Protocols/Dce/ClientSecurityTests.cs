@@ -143,7 +143,7 @@ public static class ClientSecurityTests
 
         Assert.Equal(RpcStatusCode.PermissionDenied, error.Code);
 
-        // Nobody signs faults.
+        // Servers do not sign faults.
         Assert.True(error.MayHaveExecuted);
     }
 

@@ -312,7 +312,7 @@ public static class SpnegoContextTests
         Assert.Contains(why, error.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>A mechanism that nobody knows: it has a first token and no more.</summary>
+    /// <summary>An unknown mechanism with only a first token.</summary>
     private sealed class Unknown : SecurityContext
     {
         public override string AuthenticationType => "Unknown";

@@ -2,7 +2,7 @@ using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Schema.Sources.Protoc;
 
-/// <summary>Tells for each .proto file from which folder its name counts.</summary>
+/// <summary>Finds the folder to which the name of each .proto file is relative.</summary>
 /// <remarks>
 /// That is the first import path that holds it. For other files it is a folder that makes the imports of the
 /// files come true (<c>a/b/x.proto</c> with <c>import "b/y.proto"</c> counts from <c>a</c>), else their own.

@@ -2,7 +2,7 @@ using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Schema.Sources.Protoc;
 
-/// <summary>Tells a protoc that is too old from a schema that is wrong.</summary>
+/// <summary>Distinguishes a protoc that is too old from an invalid schema.</summary>
 internal static partial class ProtocVersion
 {
     private const string Oldest = "25.0";
