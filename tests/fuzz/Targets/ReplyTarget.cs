@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Fuzz.Engine;
 using ProtoRpc.Fuzz.Inputs;
 
