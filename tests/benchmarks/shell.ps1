@@ -42,7 +42,8 @@ function Start-Program([string] $Path, [string[]] $Arguments) {
     $start.RedirectStandardInput = $start.RedirectStandardOutput = $true
     $process = [Diagnostics.Process]::Start($start)
     $peers.Add($process)
-    $line = $process.StandardOutput.ReadLine()
+    $reading = $process.StandardOutput.ReadLineAsync()
+    $line = if ($reading.Wait(60000)) { $reading.Result }
     if ($line -notmatch '^ready ?(.*)$') { throw "$Path $($Arguments[0]) said '$line' and not 'ready'." }
     [pscustomobject]@{ Process = $process; Address = $Matches[1] }
 }
@@ -320,7 +321,8 @@ function Measure-Handler {
         $free.Start()
         $port = $free.LocalEndpoint.Port
         $free.Stop()
-        $stacks['Pode, 4 threads'] = Use-Callers api (Start-Shell $servePode $Pode, "$port").Address
+        try { $stacks['Pode, 4 threads'] = Use-Callers api (Start-Shell $servePode $Pode, "$port").Address }
+        catch { [Console]::Error.WriteLine("Pode is left out, since it did not start: $_") }
     }
     Measure-Group "Handlers, HTTP with JSON, $Clients x $Callers callers" 'calls/s' $stacks
 }

@@ -30,9 +30,11 @@ internal static class ShellBenchmark
                 WinRM adds these to each call. **Start-Job** and **Start-ThreadJob** start a job for each
                 call.
                 """)
-            .Paragraph(options.Pode is null
-                ? "Pode was not measured: no path of the module was given with `--pode`."
-                : "Pode answers the same calls of the same HTTP client as the handlers.");
+            .Paragraph(results.Any(result => result.Name.StartsWith("Pode", StringComparison.Ordinal))
+                ? "Pode answers the same calls of the same HTTP client as the handlers."
+                : options.Pode is null
+                    ? "Pode was not measured: no path of the module was given with `--pode`."
+                    : "Pode was not measured: it did not start from the path that was given.");
         foreach (IGrouping<string, ShellResult> unit in results.GroupBy(result => result.Unit))
         {
             page.Chart(
