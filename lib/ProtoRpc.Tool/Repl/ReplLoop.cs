@@ -120,7 +120,7 @@ internal sealed class ReplLoop(ReplSession session, ReplCall calls, ToolConsole 
         {
             if (!Volatile.Read(ref isTyping) && Console.KeyAvailable
                 && Console.ReadKey(intercept: true) is
-                    { Key: ConsoleKey.C, Modifiers: ConsoleModifiers.Control })
+                { Key: ConsoleKey.C, Modifiers: ConsoleModifiers.Control })
             {
                 await stop.CancelAsync();
             }

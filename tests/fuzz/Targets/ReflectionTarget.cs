@@ -77,8 +77,11 @@ internal sealed class ReflectionTarget : FuzzTarget
 
     private static byte[] Many(int count, Action<FileDescriptorProto, int> add)
     {
-        FileDescriptorProto file = new() { Name = "f.proto",
-            Service = { new ServiceDescriptorProto { Name = "S" } } };
+        FileDescriptorProto file = new()
+        {
+            Name = "f.proto",
+            Service = { new ServiceDescriptorProto { Name = "S" } }
+        };
         for (int i = 0; i < count; i++)
         {
             add(file, i);
