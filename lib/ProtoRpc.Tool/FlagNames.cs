@@ -2,32 +2,33 @@ using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Names the tool's options where texts of the core name parameters of cmdlets.</summary>
+/// <summary>Error texts of the core for the command line: the members that they name become options.</summary>
 internal static partial class FlagNames
 {
-    /// <summary>The parameters that texts of the core name, and the options that do the same.</summary>
-    internal static IReadOnlyDictionary<string, string> Table { get; } = new Dictionary<string, string>
+    private static readonly Dictionary<string, string> Options = new(StringComparer.Ordinal)
     {
-        ["-CACertificate"] = "--cacert",
-        ["-ClientCertificate"] = "--cert",
-        ["-Credential"] = "--user",
-        ["-MaxReceiveSize"] = "--max-msg-sz",
-        ["-NtlmAccount"] = "--user",
-        ["-Schema"] = "--schema",
-        ["-ServerName"] = "--servername",
-        ["-Service"] = "--service",
-        ["-ServicePrincipalName"] = "--spn",
-        ["-SkipCertificateCheck"] = "--insecure",
-        ["-Tls"] = "--tls",
-        ["-Token"] = "--bearer",
-        ["-UserName"] = "--user",
+        [$"{nameof(RpcClientOptions)}.{nameof(RpcClientOptions.UseTls)}"] = "--tls",
+        [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.UseTls)}"] = "--tls",
+        [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Certificate)}"] = "--cert",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.CaCertificates)}"] = "--cacert",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ClientCertificate)}"] = "--cert",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ServerName)}"] = "--servername",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] = "--insecure",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] = "--user",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] = "--spn",
+        [$"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)}"] = "--max-msg-sz",
+        ["Give a schema"] = "Use --schema to give a schema",
+        ["Choose fewer services"] = "Choose fewer services with --service",
     };
 
     /// <summary>The text of an error. What a server wrote stays as it is.</summary>
     public static string Of(RpcException error) => error.IsByProtoRpc
-        ? Parameter().Replace(error.Message, match => Table.GetValueOrDefault(match.Value, match.Value))
+        ? Members().Replace(error.Message, match => Options.GetValueOrDefault(match.Value, match.Value))
         : error.Message;
 
-    [GeneratedRegex(@"(?<![\w-])-[A-Z]\w+")]
-    private static partial Regex Parameter();
+    [GeneratedRegex(
+        @"\bRpc(Limits|(Client|Server|Tls)Options|ServerSecurity)\.[A-Za-z]+\b|\bGive a schema\b"
+        + @"|\bChoose fewer services\b",
+        RegexOptions.CultureInvariant | RegexOptions.ExplicitCapture)]
+    private static partial Regex Members();
 }

@@ -38,8 +38,13 @@ public static class CompletionTests
     {
         using WordsServer server = new();
 
-        (_, string output, _) = await ToolProcess.RunAsync(
-            null, "__complete", "bench", $"{server.Endpoint}", "streams.Words/Sp");
+        // A busy machine may take longer than a completion may.
+        string output = "";
+        for (Stopwatch watch = Stopwatch.StartNew(); output.Length == 0 && watch.Elapsed.TotalSeconds < 60;)
+        {
+            (_, output, _) = await ToolProcess.RunAsync(
+                null, "__complete", "bench", $"{server.Endpoint}", "streams.Words/Sp");
+        }
 
         Assert.Equal("streams.Words/Split\n", output.ReplaceLineEndings("\n"));
     }

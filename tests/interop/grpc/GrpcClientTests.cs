@@ -42,7 +42,7 @@ public static class GrpcClientTests
         RpcException error = Assert.Throws<RpcException>(() => client.FetchSchema());
 
         Assert.Equal("NoReflection", error.ErrorId);
-        Assert.Contains("-Schema", error.Message, StringComparison.Ordinal);
+        Assert.Contains("Give a schema", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]
