@@ -2,7 +2,7 @@ using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Error texts of the core for the command line: the members that they name become options.</summary>
+/// <summary>Error texts of the core for the command line: members that they name become options.</summary>
 internal static partial class FlagNames
 {
     private static readonly Dictionary<string, string> Options = new(StringComparer.Ordinal)

@@ -1,8 +1,9 @@
 using System.Reflection;
 using System.Text.RegularExpressions;
+using ProtoRpc.Tests.Tool;
 using ProtoRpc.Tool;
 
-namespace ProtoRpc.Tests.Tool;
+namespace ProtoRpc.Tests.Docs;
 
 /// <summary>docs/tool.md against the tool.</summary>
 public static partial class ToolPageTests
