@@ -1,9 +1,7 @@
-using System.Text.RegularExpressions;
-
 namespace ProtoRpc.Tool;
 
 /// <summary>Error texts of the core for the command line: members that they name become options.</summary>
-internal static partial class FlagNames
+internal static class FlagNames
 {
     private static readonly Dictionary<string, string> Options = new(StringComparer.Ordinal)
     {
@@ -23,12 +21,6 @@ internal static partial class FlagNames
 
     /// <summary>The text of an error. What a server wrote stays as it is.</summary>
     public static string Of(RpcException error) => error.IsByProtoRpc
-        ? Members().Replace(error.Message, match => Options.GetValueOrDefault(match.Value, match.Value))
+        ? MemberTexts.Rename(error.Message, name => Options.GetValueOrDefault(name))
         : error.Message;
-
-    [GeneratedRegex(
-        @"\bRpc(Limits|(Client|Server|Tls)Options|ServerSecurity)\.[A-Za-z]+\b|\bGive a schema\b"
-        + @"|\bChoose fewer services\b",
-        RegexOptions.CultureInvariant | RegexOptions.ExplicitCapture)]
-    private static partial Regex Members();
 }

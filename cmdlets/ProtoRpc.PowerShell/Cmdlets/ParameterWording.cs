@@ -1,10 +1,10 @@
-using System.Text.RegularExpressions;
-
 namespace ProtoRpc.PowerShell.Cmdlets;
 
 /// <summary>Error texts of the core for the shell: the members that they name become parameters.</summary>
-internal static partial class ParameterWording
+internal static class ParameterWording
 {
+    private const string Limits = $"{nameof(RpcLimits)}.";
+
     private static readonly Dictionary<string, string> Parameters = new(StringComparer.Ordinal)
     {
         [$"{nameof(RpcClientOptions)}.{nameof(RpcClientOptions.UseTls)}"] = "-Tls",
@@ -23,14 +23,8 @@ internal static partial class ParameterWording
     };
 
     /// <returns>The text with parameters; a member of the limits becomes 'NAME of -Limits'.</returns>
-    public static string Of(string text) => Members().Replace(
-        text, match => match.Groups["limit"] is { Success: true } limit
-            ? $"{limit.Value} of -Limits"
-            : Parameters.GetValueOrDefault(match.Value, match.Value));
-
-    [GeneratedRegex(
-        @"\bRpc(?:(?:Client|Server|Tls)Options|ServerSecurity|NamedEndpoint)\.[A-Za-z]+\b"
-        + @"|\bRpcLimits\.(?<limit>[A-Za-z]+)\b|\bGive a schema\b|\bChoose fewer services\b",
-        RegexOptions.CultureInvariant | RegexOptions.ExplicitCapture)]
-    private static partial Regex Members();
+    public static string Of(string text) => MemberTexts.Rename(
+        text, name => name.StartsWith(Limits, StringComparison.Ordinal)
+            ? $"{name[Limits.Length..]} of -Limits"
+            : Parameters.GetValueOrDefault(name));
 }
