@@ -37,8 +37,10 @@ internal static class ReplVerb
             options = given is { Services.Count: > 1 } && options.Service is null
                 ? options with { Service = given.Services[0].FullName }
                 : options;
-            await using RpcClient client = await ConnectAsync(target.Endpoint, given, options, cancellation);
-            ReplSession session = new(given ?? await FetchAsync(client, cancellation), console);
+            await using RpcClient client =
+                await ServerSession.ConnectAsync(target.Endpoint, given, options, cancellation);
+            ReplSession session =
+                new(given ?? await ServerSession.FetchAsync(client, null, cancellation), console);
             if ((name ?? target.Named?.Service) is { } chosen)
             {
                 session.Run("use", chosen);
@@ -48,30 +50,5 @@ internal static class ReplVerb
             return await loop.RunAsync(cancellation);
         });
         return command;
-    }
-
-    private static async Task<RpcClient> ConnectAsync(
-        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, CancellationToken cancellation)
-    {
-        try
-        {
-            return await RpcClient.ConnectAsync(endpoint, schema, options, cancellation);
-        }
-        catch (RpcException e)
-        {
-            throw new CallFailedException(e);
-        }
-    }
-
-    private static async Task<RpcSchema> FetchAsync(RpcClient client, CancellationToken cancellation)
-    {
-        try
-        {
-            return await client.FetchSchemaAsync(cancellationToken: cancellation);
-        }
-        catch (RpcException e)
-        {
-            throw new CallFailedException(e);
-        }
     }
 }

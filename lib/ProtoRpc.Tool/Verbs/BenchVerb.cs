@@ -62,10 +62,11 @@ internal static class BenchVerb
                     int first = clients.Count;
                     for (int i = 0; i < connections; i++)
                     {
-                        RpcClient client = await ConnectAsync(
+                        RpcClient client = await ServerSession.ConnectAsync(
                             target.Endpoint, schema, clientOptions, cancellation);
                         clients.Add(client);
-                        schema ??= client.Schema ?? await FetchSchemaAsync(client, cancellation);
+                        schema ??= client.Schema
+                            ?? await ServerSession.FetchAsync(client, null, cancellation);
                     }
 
                     RpcMethodInfo method = clients[first].GetMethod(name);
@@ -92,31 +93,6 @@ internal static class BenchVerb
 
     /// <summary>Seconds of warm-up where calls are not counted exactly.</summary>
     internal static TimeSpan DefaultWarmUpTime => TimeSpan.FromSeconds(DefaultWarmUp);
-
-    private static async Task<RpcClient> ConnectAsync(
-        RpcEndpoint address, RpcSchema? schema, RpcClientOptions options, CancellationToken cancellation)
-    {
-        try
-        {
-            return await RpcClient.ConnectAsync(address, schema, options, cancellation);
-        }
-        catch (RpcException e)
-        {
-            throw new CallFailedException(e);
-        }
-    }
-
-    private static async Task<RpcSchema> FetchSchemaAsync(RpcClient client, CancellationToken cancellation)
-    {
-        try
-        {
-            return await client.FetchSchemaAsync(cancellationToken: cancellation);
-        }
-        catch (RpcException e)
-        {
-            throw new CallFailedException(e);
-        }
-    }
 
     private static int Report(ToolConsole console, IReadOnlyList<RpcLoadResult> results, bool asJson)
     {

@@ -36,11 +36,10 @@ internal sealed class ServerSession(
         RpcClientOptions asking = headers.Count == 0
             ? options
             : options with { Headers = Joined(options.Headers, headers) };
-        RpcClient client = await OpenAsync(given, asking, cancellation);
+        RpcClient client = await ConnectAsync(endpoint, given, asking, cancellation);
         try
         {
-            Schema = await CallFailedException.GuardAsync(
-                () => client.FetchSchemaAsync(new() { Deadline = deadline }, cancellation), cancellation);
+            Schema = await FetchAsync(client, new() { Deadline = deadline }, cancellation);
         }
         catch
         {
@@ -64,17 +63,25 @@ internal sealed class ServerSession(
     public async Task<RpcClient> ConnectAsync(string service, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
-        _client ??= await OpenAsync(Schema, options with { Service = service }, cancellation);
+        _client ??= await ConnectAsync(endpoint, Schema, options with { Service = service }, cancellation);
         ConnectTime = Stopwatch.GetElapsedTime(start);
         return _client;
     }
 
     public ValueTask DisposeAsync() => _client?.DisposeAsync() ?? ValueTask.CompletedTask;
 
-    private Task<RpcClient> OpenAsync(
-        RpcSchema? schema, RpcClientOptions connecting, CancellationToken cancellation) =>
+    /// <summary>Connects to a server.</summary>
+    /// <exception cref="CallFailedException">That failed.</exception>
+    public static Task<RpcClient> ConnectAsync(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, CancellationToken cancellation) =>
         CallFailedException.GuardAsync(
-            () => RpcClient.ConnectAsync(endpoint, schema, connecting, cancellation), cancellation);
+            () => RpcClient.ConnectAsync(endpoint, schema, options, cancellation), cancellation);
+
+    /// <summary>Asks a server for its schema.</summary>
+    /// <exception cref="CallFailedException">That failed.</exception>
+    public static Task<RpcSchema> FetchAsync(
+        RpcClient client, RpcCallOptions? options, CancellationToken cancellation) =>
+        CallFailedException.GuardAsync(() => client.FetchSchemaAsync(options, cancellation), cancellation);
 
     private static RpcMetadata Joined(RpcMetadata first, RpcMetadata second)
     {
