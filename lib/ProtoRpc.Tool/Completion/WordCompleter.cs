@@ -89,26 +89,10 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
             .Concat(schema.Messages.Select(one => one.FullName))
             .Concat(schema.Enums.Select(one => one.FullName));
 
-    // The fields of the request, and behind a dot those of the message in it.
-    private static IEnumerable<string> Fields(RpcSchema? schema, ParseResult parsed, string word)
-    {
-        if (schema is null || Text(parsed, "METHOD") is not { } name
-            || schema.FindMethod(name) is not { } method)
-        {
-            return [];
-        }
-
-        string[] steps = word.Split('.');
-        RpcMessageInfo? type = method.RequestType;
-        foreach (string step in steps[..^1])
-        {
-            type = type?.FindField(step)?.MessageType;
-        }
-
-        string before = string.Concat(steps[..^1].Select(step => $"{step}."));
-        return type?.Fields.Select(field =>
-            before + field.Name + (field.MessageType is null || field.IsMap ? "=" : ".")) ?? [];
-    }
+    private static IEnumerable<string> Fields(RpcSchema? schema, ParseResult parsed, string word) =>
+        schema is not null && Text(parsed, "METHOD") is { } name && schema.FindMethod(name) is { } method
+            ? FieldPaths.Of(method.RequestType, word)
+            : [];
 
     private IEnumerable<string> Endpoints()
     {

@@ -1,3 +1,5 @@
+using ProtoRpc.Tool.Completion;
+
 namespace ProtoRpc.Tool.Repl;
 
 /// <summary>What the last word of a line of the REPL may be.</summary>
@@ -35,22 +37,6 @@ internal sealed class ReplCompleter(ReplSession session)
     private IEnumerable<string> Methods() => session.Schema.Services.SelectMany(service =>
         service.Methods.Select(method => service == session.Service ? method.Name : method.FullName));
 
-    private IEnumerable<string> Fields(string name, string word)
-    {
-        if (session.TryFind(name) is not { } method)
-        {
-            return [];
-        }
-
-        string[] steps = word.Split('.');
-        RpcMessageInfo? type = method.RequestType;
-        foreach (string step in steps[..^1])
-        {
-            type = type?.FindField(step)?.MessageType;
-        }
-
-        string before = string.Concat(steps[..^1].Select(step => $"{step}."));
-        return type?.Fields.Select(field =>
-            before + field.Name + (field.MessageType is null || field.IsMap ? "=" : ".")) ?? [];
-    }
+    private IEnumerable<string> Fields(string name, string word) =>
+        session.TryFind(name) is { } method ? FieldPaths.Of(method.RequestType, word) : [];
 }

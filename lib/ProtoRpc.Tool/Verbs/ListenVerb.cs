@@ -8,26 +8,14 @@ internal static class ListenVerb
 {
     public static Command Create(ToolConsole console)
     {
-        Argument<string[]> endpoints = new("ENDPOINT")
-        {
-            Description = "Where to listen, by any protocol; several are served at once, and port 0 takes a "
-                + "free one. A registered name means its endpoint.",
-            Arity = ArgumentArity.OneOrMore,
-        };
-        Option<string[]> services = new("--service")
-        {
-            Description = "A service to serve; may be repeated. All of the schema where none is given.",
-            HelpName = "NAME",
-        };
         Option<Guid?> interfaceId = new("--interface-id")
         {
             Description = "The interface id on native endpoints, where it is not the service's own.",
             HelpName = "GUID",
         };
-        Command command = new("listen", "Serves services, prints who calls what, and stops with Ctrl+C.")
-        {
-            endpoints, services, interfaceId,
-        };
+        Command command = new("listen", "Serves services, prints who calls what, and stops with Ctrl+C.");
+        ServedArguments arguments = new(command);
+        command.Add(interfaceId);
         AnswerOptions answers = new(command);
         ServingOptions servingOptions = new(command);
         SchemaOptions schemaOptions = new(command);
@@ -35,13 +23,9 @@ internal static class ListenVerb
 
         command.SetAction(async (parsed, cancellation) =>
         {
-            RpcEndpoint[] listening =
-            [
-                .. parsed.GetRequiredValue(endpoints)
-                    .Select(text => ToolTarget.Find(text, console).Endpoint),
-            ];
+            RpcEndpoint[] listening = arguments.Endpoints(parsed, console);
             RpcSchema schema = schemaOptions.Load(parsed);
-            RpcServiceInfo[] served = Served(schema, parsed.GetValue(services) ?? []);
+            RpcServiceInfo[] served = Served(schema, arguments.Services(parsed));
             if (served.Length > 1 && parsed.GetValue(interfaceId) is not null)
             {
                 throw new UsageException(

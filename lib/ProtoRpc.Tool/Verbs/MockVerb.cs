@@ -9,16 +9,6 @@ internal static class MockVerb
 {
     public static Command Create(ToolConsole console)
     {
-        Argument<string[]> endpoints = new("ENDPOINT")
-        {
-            Description = "Where to listen, one or several; port 0 takes a free one.",
-            Arity = ArgumentArity.OneOrMore,
-        };
-        Option<string[]> services = new("--service")
-        {
-            Description = "A service to serve; may be repeated. All of the schema where none is given.",
-            HelpName = "NAME",
-        };
         Option<string[]> replies = new("--reply")
         {
             Description = "A reply of a method: JSON text or @FILE; an array for a stream. Given again for "
@@ -41,21 +31,19 @@ internal static class MockVerb
             HelpName = "SECONDS",
         };
         Command command = new(
-            "mock", "Serves services for tests: every call gets a valid reply, or the one that you give.")
-        {
-            endpoints, services, replies, failures, replays, latency,
-        };
+            "mock", "Serves services for tests: every call gets a valid reply, or the one that you give.");
+        ServedArguments arguments = new(command);
+        command.Add(replies);
+        command.Add(failures);
+        command.Add(replays);
+        command.Add(latency);
         ServingOptions servingOptions = new(command);
         SchemaOptions schemaOptions = new(command);
         ListenOptions listenOptions = new(command);
 
         command.SetAction(async (parsed, cancellation) =>
         {
-            RpcEndpoint[] listening =
-            [
-                .. parsed.GetRequiredValue(endpoints)
-                    .Select(text => ToolTarget.Find(text, console).Endpoint),
-            ];
+            RpcEndpoint[] listening = arguments.Endpoints(parsed, console);
             double seconds = parsed.GetValue(latency);
             if (seconds is not (>= 0 and <= int.MaxValue / 1000))
             {
@@ -68,7 +56,7 @@ internal static class MockVerb
                 listenOptions.ServerOptions(parsed, listening, recorder, console);
             IReadOnlyList<RpcServiceInfo> served = [];
             servingOptions.Apply(parsed, options, () => served, console);
-            string[] names = parsed.GetValue(services) ?? [];
+            string[] names = arguments.Services(parsed);
             await using RpcMock mock = RpcMock.Create(schema, names.Length == 0 ? null : names, options);
             served = [.. mock.Server.Services.Select(service => service.Key)];
             ListenOptions.WarnOfMasks(recorder, mock.Server, console);
