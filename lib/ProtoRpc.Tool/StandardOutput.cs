@@ -8,13 +8,22 @@ internal static class StandardOutput
 {
     private const int Descriptor = 1;
 
-    /// <summary>Standard output as bytes. Writing fails when the reader has gone: the console's own stream
-    /// goes on in silence on Unix, so that <c>protorpc call ... | head</c> would read an endless stream for
-    /// ever.</summary>
-    public static Stream Open() => OperatingSystem.IsWindows()
-        ? Console.OpenStandardOutput()
-        : new FileStream(
+    /// <summary>Standard output as bytes. Writing to a pipe fails when the reader has gone: the console's own
+    /// stream goes on in silence on Unix, so that <c>protorpc call ... | head</c> would read an endless stream
+    /// for ever.</summary>
+    public static Stream Open()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return Console.OpenStandardOutput();
+        }
+
+        // A FileStream writes to a file at positions of its own count. Programs that write to the same file
+        // before and after would not see them move, and write over each other.
+        FileStream stream = new(
             new SafeFileHandle(Descriptor, ownsHandle: false), FileAccess.Write, bufferSize: 0);
+        return stream.CanSeek ? Console.OpenStandardOutput() : stream;
+    }
 
     /// <summary>Standard output as text: the console where it is a terminal.</summary>
     public static TextWriter OpenText() => Console.IsOutputRedirected

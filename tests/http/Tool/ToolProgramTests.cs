@@ -6,11 +6,16 @@ namespace ProtoRpc.Http.Tests.Tool;
 public sealed class ToolProgramTests : IDisposable
 {
     private readonly WordsServer _server = new();
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-");
 
     // More than a pipe holds, and then nothing for a minute.
     private static string Words => string.Join(' ', Enumerable.Repeat("word", 20_000)) + " wait";
 
-    public void Dispose() => _server.Dispose();
+    public void Dispose()
+    {
+        _server.Dispose();
+        _folder.Delete(recursive: true);
+    }
 
     [Fact]
     public async Task An_endless_stream_ends_when_the_reader_of_its_output_has_gone()
@@ -49,6 +54,37 @@ public sealed class ToolProgramTests : IDisposable
         Assert.Equal(130, tool.ExitCode);
         Assert.InRange(Stopwatch.GetElapsedTime(start).TotalSeconds, 0, 3);
         await reading;
+    }
+
+    [Theory]
+    [InlineData(">")]
+    [InlineData(">>")]
+    public async Task A_file_that_others_write_to_as_well_has_all_in_order(string redirection)
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        string tool = Path.Combine(AppContext.BaseDirectory, "ProtoRpc.Tool.dll");
+        string schema = Path.Combine(AppContext.BaseDirectory, "protos", "streams.proto");
+        string file = Path.Combine(_folder.FullName, "out.txt");
+        ProcessStartInfo start = new("sh")
+        {
+            ArgumentList =
+            {
+                "-c",
+                $"{{ echo first; dotnet exec '{tool}' list --names --schema '{schema}'; echo last; }} "
+                    + $"{redirection} '{file}'",
+            },
+        };
+        using Process shell = Process.Start(start)!;
+        await EndAsync(shell);
+
+        string[] lines = await File.ReadAllLinesAsync(file);
+        Assert.Equal("first", lines[0]);
+        Assert.Contains("streams.Words", lines);
+        Assert.Equal("last", lines[^1]);
     }
 
     private Process Start()
