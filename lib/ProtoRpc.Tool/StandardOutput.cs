@@ -9,8 +9,8 @@ internal static class StandardOutput
     private const int Descriptor = 1;
 
     /// <summary>Standard output as bytes. Writing to a pipe fails when the reader has gone: the console's own
-    /// stream goes on in silence on Unix, so that <c>protorpc call ... | head</c> would read an endless stream
-    /// for ever.</summary>
+    /// stream goes on in silence on Unix, so that <c>protorpc call ... | head</c> would read an endless
+    /// stream for ever.</summary>
     public static Stream Open()
     {
         if (OperatingSystem.IsWindows())
