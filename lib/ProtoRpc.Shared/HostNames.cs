@@ -3,6 +3,14 @@ namespace ProtoRpc;
 /// <summary>Checks the hosts of endpoints.</summary>
 internal static class HostNames
 {
+    /// <summary>Whether a name means the machine that reads it.</summary>
+    public static bool IsThisMachine(string host) =>
+        host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
+        || host.Equals(Environment.MachineName, StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>The host of a pipe: nothing where it is this machine, however that is written.</summary>
+    public static string OfPipe(string host) => host == "." || IsThisMachine(host) ? "" : host;
+
     /// <summary>What keeps a text from being the name or address of a host,
     /// or a listener's <c>*</c> or <c>+</c>; null for nothing.</summary>
     /// <param name="host">The host, an IPv6 address without brackets.</param>

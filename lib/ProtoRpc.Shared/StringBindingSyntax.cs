@@ -37,7 +37,7 @@ internal static class StringBindingSyntax
         EndpointKindAttribute kind, string host, string endpoint, out string? problem)
     {
         int port = 0;
-        bool isHere = host.Length == 0 || IsThisMachine(host);
+        bool isHere = host.Length == 0 || HostNames.IsThisMachine(host);
         problem = kind.Form switch
         {
             AddressForm.HostAndPort when !RpcEndpoint.TryReadPort(endpoint, out port) =>
@@ -51,7 +51,7 @@ internal static class StringBindingSyntax
             AddressForm.HostAndPort => RpcEndpoint.TryCreate(
                 kind, host.Length == 0 ? "127.0.0.1" : host, port, "", out problem),
             AddressForm.HostAndName => RpcEndpoint.TryCreate(
-                kind, PipeHost(host), 0, endpoint[PipePrefix.Length..], out problem),
+                kind, HostNames.OfPipe(host.TrimStart('\\')), 0, endpoint[PipePrefix.Length..], out problem),
             _ => RpcEndpoint.TryCreate(kind, "", 0, endpoint, out problem),
         };
     }
@@ -81,14 +81,4 @@ internal static class StringBindingSyntax
 
     private static bool IsPipe(string endpoint) =>
         endpoint.Replace('/', '\\').StartsWith(PipePrefix, StringComparison.OrdinalIgnoreCase);
-
-    private static string PipeHost(string host)
-    {
-        string name = host.TrimStart('\\');
-        return name.Length == 0 || name == "." || IsThisMachine(name) ? "" : name;
-    }
-
-    private static bool IsThisMachine(string host) =>
-        host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
-        || host.Equals(Environment.MachineName, StringComparison.OrdinalIgnoreCase);
 }

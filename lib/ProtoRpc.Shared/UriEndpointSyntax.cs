@@ -44,7 +44,7 @@ internal static class UriEndpointSyntax
 
         string host = rest[..slash];
         return RpcEndpoint.TryCreate(
-            kind, host is "." or "localhost" ? "" : host, 0, rest[(slash + 1)..].TrimEnd('/'), out problem);
+            kind, HostNames.OfPipe(host), 0, rest[(slash + 1)..].TrimEnd('/'), out problem);
     }
 
     private static RpcEndpoint? ReadHostAndPort(EndpointKindAttribute kind, string rest, out string? problem)

@@ -99,6 +99,8 @@ public static class RpcEndpointTests
     [Theory]
     [InlineData("tcp://host:8080", "ncacn_ip_tcp:HOST[8080]")]
     [InlineData("pipe://./a", @"ncacn_np:[\pipe\A]")]
+    [InlineData("pipe://locAlhost/a", @"ncacn_np:LOCALHOST[\pipe\a]")]
+    [InlineData("pipe://LocalHost/a", "pipe://./a")]
     [InlineData("local://a", "ncalrpc:[A]")]
     public static void Both_syntaxes_of_one_place_are_equal(string one, string other)
     {
@@ -107,6 +109,15 @@ public static class RpcEndpointTests
 
         Assert.Equal(left, right);
         Assert.Equal(left.GetHashCode(), right.GetHashCode());
+    }
+
+    [Fact]
+    public static void A_pipe_of_this_machine_by_its_name_is_a_pipe_here_in_both_syntaxes()
+    {
+        string name = Environment.MachineName.ToUpperInvariant();
+
+        Assert.Equal("", RpcEndpoint.Parse($@"ncacn_np:{name}[\pipe\a]").Host);
+        Assert.Equal("", RpcEndpoint.Parse($"pipe://{name}/a").Host);
     }
 
     [Theory]
