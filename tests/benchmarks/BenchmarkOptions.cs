@@ -45,6 +45,9 @@ internal sealed record BenchmarkOptions
     /// <summary>The experiments of a report.</summary>
     public IReadOnlyList<string> Only { get; private init; } = KnownExperiments;
 
+    // As they were given, but for the experiments and the folder.
+    private string Given { get; init; } = "";
+
     /// <summary>Where a report is written.</summary>
     public string Folder { get; private init; } = Path.Combine("docs", "benchmarks");
 
@@ -69,6 +72,9 @@ internal sealed record BenchmarkOptions
         $"Processes: one server, {Clients} clients with {Callers} callers each. Each stack warms up for "
         + $"{WarmUp.TotalSeconds} s, and until nothing is compiled any more; then come {Rounds} rounds of "
         + $"{Round.TotalSeconds} s, in turns.");
+
+    /// <summary>The command that measures one experiment in the same way again.</summary>
+    public string CommandOf(string experiment) => $"report --only {experiment}{Given}";
 
     /// <param name="arguments">Names of options, each with its value behind it.</param>
     /// <param name="defaults">What holds unless said; null for the usual options.</param>
@@ -99,6 +105,10 @@ internal sealed record BenchmarkOptions
                 "--seconds" => options with { Round = Seconds(value) },
                 _ => throw new ArgumentException($"{arguments[i]} is not an option."),
             };
+            if (arguments[i] is not ("--only" or "--out"))
+            {
+                options = options with { Given = $"{options.Given} {arguments[i]} {value}" };
+            }
         }
 
         return options;

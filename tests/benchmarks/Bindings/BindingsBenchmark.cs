@@ -30,7 +30,7 @@ internal static class BindingsBenchmark
             .Table(
                 ["endpoint", "security", $"calls in {ToldSeconds} s", "microseconds a call"],
                 results.Select(result => Row(result.Kind, result.Rates.Average())))
-            .Save("report --only bindings");
+            .Save(options.CommandOf("bindings"));
     }
 
     private static string[] Row(BindingKind kind, double rate) =>

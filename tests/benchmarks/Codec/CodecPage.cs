@@ -59,7 +59,7 @@ internal static class CodecPage
             .Table(framing.Headings, framing.Cells)
             .Heading("The shell's objects and JSON");
         WriteShell(page, options);
-        page.Save("report --only codec");
+        page.Save(options.CommandOf("codec"));
     }
 
     // These two columns are no two ways to do the same.

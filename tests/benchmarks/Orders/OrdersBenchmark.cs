@@ -46,7 +46,7 @@ internal static class OrdersBenchmark
                 ["orders", "format", "replies/s", "orders/s", "of binary XML", "bytes of the orders",
                     "bytes on the network", "CPU us a call"],
                 rows)
-            .Save("report --only orders");
+            .Save(options.CommandOf("orders"));
     }
 
     // Request and reply with all headers.

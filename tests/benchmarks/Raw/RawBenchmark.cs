@@ -50,7 +50,7 @@ internal static class RawBenchmark
             .Table(["message", "transport", "calls/s", "MiB/s, both ways", "median, microseconds"], rows)
             .Heading("Ten processes with ten threads each")
             .Paragraph(MeasureCrowd(options))
-            .Save("report --only raw");
+            .Save(options.CommandOf("raw"));
     }
 
     // The claim: a test of 10 processes with 10 threads each does not fail when messages grow.

@@ -95,7 +95,7 @@ internal static class RpcBenchmark
                 ["records", "stack", "calls/s", "of the bound", "a caller: worst, average, best",
                     "p50 us", "p99 us", "CPU us a call", "bytes allocated a call"],
                 rows)
-            .Save("report --only rpc");
+            .Save(options.CommandOf("rpc"));
     }
 
     private static string[] Impersonating() => OperatingSystem.IsWindows()

@@ -49,7 +49,7 @@ internal static class ShellBenchmark
                 group.Select(result => Row(result, first)));
         }
 
-        page.Save("report --only shell");
+        page.Save(options.CommandOf("shell"));
     }
 
     private static string[] Row(ShellResult result, ShellResult first)
