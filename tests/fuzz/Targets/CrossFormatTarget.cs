@@ -80,8 +80,8 @@ internal sealed class CrossFormatTarget : FuzzTarget
     private static bool IsSame(DynamicMessage message, DynamicMessage again) =>
         message.Equals(again) || again.ToString().Contains("NaN", StringComparison.Ordinal);
 
-    // Only the binary format keeps unknown fields; JSON has one null, whatever its number; and the text of an
-    // empty FieldMask is an empty cell of a table, which is left out.
+    // Only the binary format keeps unknown fields; JSON has one null, whatever its number; and a FieldMask
+    // whose text is empty is an empty cell of a table, which is left out.
     private static void ClearLost(DynamicMessage message)
     {
         message.ClearUnknownFields();
@@ -89,7 +89,7 @@ internal sealed class CrossFormatTarget : FuzzTarget
         {
             object? value = message.Get(field);
             if (field.EnumType?.FullName == NullValue
-                || (value is DynamicMessage { Type.FullName: FieldMask } mask && mask.CalculateSize() == 0))
+                || (value is DynamicMessage { Type.FullName: FieldMask } mask && TextOf(mask).Length == 0))
             {
                 message.Clear(field);
             }
@@ -99,6 +99,9 @@ internal sealed class CrossFormatTarget : FuzzTarget
             }
         }
     }
+
+    private static string TextOf(DynamicMessage mask) =>
+        string.Join(',', ((IEnumerable)mask.Get(mask.Type.Fields[0])!).Cast<string>());
 
     private static void Descend(object? value)
     {

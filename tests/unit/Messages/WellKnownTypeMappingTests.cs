@@ -309,7 +309,7 @@ public static class WellKnownTypeMappingTests
             object shown = Mapper.ToObject(message);
             try
             {
-                // A FieldMask of empty paths is empty text, which is absent.
+                // A FieldMask of one empty path is empty text, which is absent.
                 DynamicMessage once = Mapper.ToMessage(WellKnown, shown);
                 DynamicMessage back = Mapper.ToMessage(WellKnown, Mapper.ToObject(once));
                 Assert.Equal(
@@ -317,8 +317,9 @@ public static class WellKnownTypeMappingTests
             }
             catch (RpcException e)
             {
-                // Random seconds are out of range, random numbers not finite, random type URLs nothing.
-                Assert.Matches("Timestamp|Duration|finite|@type", e.Message);
+                // Random seconds are out of range, random numbers not finite, random type URLs nothing, and
+                // several empty paths no text.
+                Assert.Matches("Timestamp|Duration|finite|@type|names no path", e.Message);
             }
         }
     }

@@ -222,7 +222,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
             return reader.ReadMembers(layout, value, members, 0);
         }
         IEnumerable items = given is string text
-            ? text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)
+            ? PathsOf(text)
             : ObjectReader.IsList(given, out IEnumerable? list)
                 ? list
                 : throw reader.Invalid(
@@ -230,11 +230,22 @@ internal sealed class WellKnownReader(ObjectReader reader)
         DynamicMessage message = new(layout);
         foreach (object? item in items)
         {
-            string path = reader.Unwrap(item) as string
-                ?? throw reader.Invalid(item, "is not a path of fields; give text such as 'user.name'.");
+            // ProtoJSON has no text for an empty path: it would be read as a mask without paths.
+            string path = reader.Unwrap(item) is string { Length: > 0 } name
+                ? name
+                : throw reader.Invalid(item, "is not a path of fields; give text such as 'user.name'.");
             message.ListOf<string>(paths).Add((string)reader.ReadReference(paths, path, 0));
         }
         return message;
+    }
+
+    private string[] PathsOf(string text)
+    {
+        string[] paths = text.Split(
+            ',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
+        return paths.Length > 0 || text.Length == 0
+            ? paths
+            : throw reader.Invalid(text, "names no path of fields; give text such as 'user.name,photo'.");
     }
 
     private DynamicMessage? ReadAny(MessageLayout layout, object value, int depth)
