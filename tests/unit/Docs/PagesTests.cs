@@ -1,8 +1,10 @@
+using System.Text.RegularExpressions;
+
 namespace ProtoRpc.Tests.Docs;
 
-/// <summary>All pages in Markdown: their links lead somewhere, and their blocks of code name a
-/// language.</summary>
-public static class PagesTests
+/// <summary>All pages in Markdown: their links lead somewhere, their blocks of code name a
+/// language, and the index lists them.</summary>
+public static partial class PagesTests
 {
     private static readonly string[] Folders = ["docs", "examples", "tests", "lib", "cmdlets"];
 
@@ -15,8 +17,12 @@ public static class PagesTests
         "powershell", "proto", "python", "sh", "text", "xml", "yaml", "zsh",
     ];
 
-    private static readonly Dictionary<string, MarkdownPage> Pages = Files().ToDictionary(
-        file => file, file => new MarkdownPage(file, File.ReadAllText(Path.Combine(Repository.Root, file))));
+    private static readonly Dictionary<string, string> Texts = Files().ToDictionary(
+        file => file,
+        file => File.ReadAllText(Path.Combine(Repository.Root, file)).ReplaceLineEndings("\n"));
+
+    private static readonly Dictionary<string, MarkdownPage> Pages = Texts.ToDictionary(
+        page => page.Key, page => new MarkdownPage(page.Key, page.Value));
 
     [Fact]
     public static void Links_lead_to_files_and_headings_that_exist()
@@ -33,11 +39,28 @@ public static class PagesTests
     [Fact]
     public static void Blocks_of_code_have_an_end_and_a_language_that_is_known()
     {
-        Assert.Empty(Pages.Values.SelectMany(page => page.Languages
-            .Where(language => !Languages.Contains(language) && !(language.Length == 0 && IsExempt(page)))
+        Assert.Empty(Pages.Values.SelectMany(page => LanguagesOf(page)
+            .Where(language => !Languages.Contains(language))
             .Select(language => $"{page.Path}: a block of code has the language '{language}'. "
                 + $"Use one of {string.Join(", ", Languages)}.")));
         Assert.Empty(Pages.Values.Where(page => page.IsOpen).Select(page => page.Path));
+    }
+
+    [Fact]
+    public static void The_index_has_every_page_of_the_documentation()
+    {
+        string[] linked =
+        [
+            .. Pages["docs/README.md"].Links.Select(link => $"docs/{link.Target.Split('#')[0]}"),
+        ];
+
+        // The pages of cmdlets are listed in docs/en-US/ProtoRpc.md, as PlatyPS needs it.
+        Assert.Empty(Pages.Keys
+            .Where(page => page.StartsWith("docs/", StringComparison.Ordinal) && page != "docs/README.md"
+                && !page.StartsWith("docs/benchmarks/", StringComparison.Ordinal) && !IsOfCmdlet(page))
+            .Except(linked));
+        Assert.Empty(Pages.Keys.Where(IsOfCmdlet)
+            .Except(Pages["docs/en-US/ProtoRpc.md"].Links.Select(link => $"docs/en-US/{link.Target}")));
     }
 
     [Theory]
@@ -76,6 +99,10 @@ public static class PagesTests
     public static void Says_what_is_wrong_with_a_link(string target, string? wrong) =>
         Assert.Equal(wrong, WhatIsWrong("README.md", target));
 
+    private static bool IsOfCmdlet(string page) =>
+        page.StartsWith("docs/en-US/", StringComparison.Ordinal)
+        && page.Contains("-Rpc", StringComparison.Ordinal);
+
     // What other hosts have is not asked: tests need no network.
     private static string? WhatIsWrong(string from, string target)
     {
@@ -96,13 +123,9 @@ public static class PagesTests
             : null;
     }
 
-    // PlatyPS writes the syntax of a cmdlet without a language; the other pages are not done yet.
-    private static bool IsExempt(MarkdownPage page) =>
-        page.Path.StartsWith("docs/en-US/", StringComparison.Ordinal)
-            || page.Path is "docs/packages.md" or "docs/reliability.md"
-            || page.Path.StartsWith("docs/tool", StringComparison.Ordinal)
-            || page.Path.StartsWith("lib/", StringComparison.Ordinal)
-            || page.Path.StartsWith("docs/benchmarks/", StringComparison.Ordinal);
+    // PlatyPS writes the syntax of a cmdlet without a language.
+    private static IEnumerable<string> LanguagesOf(MarkdownPage page) =>
+        new MarkdownPage(page.Path, Syntax().Replace(Texts[page.Path], "")).Languages;
 
     private static IEnumerable<string> Files() => Folders
         .SelectMany(folder => Directory.EnumerateFiles(
@@ -110,4 +133,7 @@ public static class PagesTests
         .Concat(Directory.EnumerateFiles(Repository.Root, "*.md"))
         .Select(file => Path.GetRelativePath(Repository.Root, file).Replace('\\', '/'))
         .Where(file => !file.Split('/').Any(Built.Contains));
+
+    [GeneratedRegex("^## SYNTAX\n.*?(?=^## )", RegexOptions.Singleline | RegexOptions.Multiline)]
+    private static partial Regex Syntax();
 }
