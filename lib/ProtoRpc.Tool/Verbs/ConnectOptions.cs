@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Net;
 using System.Text.RegularExpressions;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -10,8 +11,7 @@ internal sealed partial class ConnectOptions
 {
     private readonly Option<bool> _tls = new("--tls")
     {
-        Description = "Speaks TLS to a server on tcp://. Other endpoints say by their scheme whether they "
-            + "do.",
+        Description = "Uses TLS on tcp://. For other endpoints, the scheme decides.",
     };
 
     private readonly Option<string[]> _authorities = new("--cacert")
@@ -34,7 +34,8 @@ internal sealed partial class ConnectOptions
 
     private readonly Option<bool> _insecure = new("--insecure", "-k")
     {
-        Description = "Takes any certificate: others on the way can read and change everything.",
+        Description = "Accepts any certificate. Anyone between client and server can read and change "
+            + "everything.",
     };
 
     private readonly Option<string?> _serverName = new("--servername", "--authority")
@@ -58,8 +59,8 @@ internal sealed partial class ConnectOptions
 
     private readonly Option<string?> _authentication = new("--auth")
     {
-        Description = "How the user is proved, on native and HTTP endpoints; self is the account of this "
-            + "process.",
+        Description = "How the user is authenticated, on native and HTTP endpoints; self is the account of "
+            + "this process.",
         HelpName = "self|ntlm|kerberos|negotiate",
     };
 
@@ -74,6 +75,13 @@ internal sealed partial class ConnectOptions
         Description = "Calls HOST:PORT without TLS: grpc:// instead of grpcs://.",
     };
 
+    private readonly Option<string?> _proxy = new("--proxy")
+    {
+        Description = "The proxy for HTTP and gRPC, as http://HOST:PORT, instead of that of the environment "
+            + "(HTTPS_PROXY, ALL_PROXY, NO_PROXY); none for none.",
+        HelpName = "ADDRESS",
+    };
+
     private readonly HeaderOptions _headers;
 
     /// <param name="command">Gets the options.</param>
@@ -84,7 +92,7 @@ internal sealed partial class ConnectOptions
         Option[] all =
         [
             _plaintext, _tls, _authorities, _certificate, _key, _insecure, _serverName, _user, _bearer,
-            _authentication, _principal,
+            _authentication, _principal, _proxy,
         ];
         Array.ForEach(all, command.Add);
         _headers = new HeaderOptions(command, reflects);
@@ -115,7 +123,7 @@ internal sealed partial class ConnectOptions
     }
 
     /// <summary>Adds what these options and a registered name say to the options of a client.</summary>
-    /// <exception cref="UsageException">Options that exclude each other, or mean nothing to the
+    /// <exception cref="UsageException">Options that exclude each other, or are not for the
     /// endpoint.</exception>
     /// <exception cref="RpcException">A secret of the name cannot be read.</exception>
     public RpcClientOptions Apply(
@@ -129,10 +137,31 @@ internal sealed partial class ConnectOptions
             InterfaceId = options.InterfaceId ?? target.Named?.InterfaceId,
             Security = SecurityOf(parsed, target, console),
             UseTls = useTls,
+            Proxy = ProxyOf(parsed, target.Endpoint),
             Tls = TlsOf(parsed, target.Named),
             Headers = _headers.OfAll(parsed, console),
             RetryCount = target.Named?.RetryCount ?? options.RetryCount,
         };
+    }
+
+    private WebProxy? ProxyOf(ParseResult parsed, RpcEndpoint endpoint)
+    {
+        string? address = parsed.GetValue(_proxy);
+        if (address is null)
+        {
+            return null;
+        }
+
+        if (endpoint.IsNative || !endpoint.Kind.HasPort)
+        {
+            throw new UsageException(
+                $"--proxy cannot be used with '{endpoint}'. It is for HTTP and gRPC endpoints with a host.");
+        }
+
+        return address == "none" ? new WebProxy()
+            : ProxyAddress.Read(address)
+                ?? throw new UsageException(
+                    "--proxy takes an address as http://HOST:PORT, or none; this is neither.");
     }
 
     private void RequireTls(ParseResult parsed, RpcEndpoint endpoint, bool useTls)
@@ -156,7 +185,7 @@ internal sealed partial class ConnectOptions
             if (isGiven)
             {
                 throw new UsageException(
-                    $"{name} means nothing to '{endpoint}'. It is for endpoints with TLS: https://, "
+                    $"{name} cannot be used with '{endpoint}'. It is for endpoints with TLS: https://, "
                     + "grpcs://, and tcp:// with --tls.");
             }
         }

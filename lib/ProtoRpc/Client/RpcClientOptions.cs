@@ -1,3 +1,4 @@
+using System.Net;
 using Microsoft.Extensions.Logging;
 
 namespace ProtoRpc;
@@ -25,6 +26,10 @@ public sealed record RpcClientOptions
     /// effect. Called for each client and for each schema that is fetched over HTTP; the handler is
     /// disposed with them. Null for sockets.</summary>
     public Func<HttpMessageHandler>? HttpHandler { get; set; }
+
+    /// <summary>The proxy of HTTP and gRPC endpoints, to which gRPC makes tunnels with CONNECT; null for that
+    /// of the environment, which does not apply to loopback. <c>new WebProxy()</c> is none.</summary>
+    public IWebProxy? Proxy { get; set; }
 
     /// <summary>Headers that go with every call.</summary>
     public RpcMetadata Headers { get; set; } = new();

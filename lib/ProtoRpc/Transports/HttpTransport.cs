@@ -24,9 +24,11 @@ internal static class HttpTransport
     /// <param name="asksCompressed">Whether the server is asked for compressed replies.</param>
     /// <param name="foreign">Makes the handler that sends them instead of sockets; null for sockets.</param>
     /// <param name="trace">Receives the requests and the replies; null for none.</param>
+    /// <param name="proxies">The proxies; null for those of the environment.</param>
     public static HttpMessageInvoker Create(
         RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls,
-        bool asksCompressed = false, Func<HttpMessageHandler>? foreign = null, RpcTrace? trace = null)
+        bool asksCompressed = false, Func<HttpMessageHandler>? foreign = null, RpcTrace? trace = null,
+        IWebProxy? proxies = null)
     {
         if (foreign is not null)
         {
@@ -36,14 +38,14 @@ internal static class HttpTransport
                 disposeHandler: true);
         }
 
+        IWebProxy proxy = proxies ?? EnvironmentProxy.Of(isGrpc: false);
         SocketsHttpHandler handler = new()
         {
             AllowAutoRedirect = false,
             UseCookies = false,
             ConnectTimeout = limits.ConnectTimeout,
             MaxConnectionsPerServer = limits.MaxClientConnections,
-            // The proxy of the environment is for others: it could not reach this machine's loopback.
-            UseProxy = !IsLoopback(endpoint.Host),
+            Proxy = proxy,
             PreAuthenticate = true,
 
             // A reply that is given up is not read to its end:
@@ -55,7 +57,8 @@ internal static class HttpTransport
         handler.SslOptions = trust.Options;
         return new HttpMessageInvoker(
             new DecompressingHandler(new DiagnosingHandler(
-                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls.ServerName),
+                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls.ServerName,
+                isDirect: () => IsDirect(proxy, AddressOf(endpoint))),
                 asksCompressed),
             disposeHandler: true);
     }
@@ -125,6 +128,10 @@ internal static class HttpTransport
         Array.ForEach(schemes, scheme => cache.Add(address, scheme, user));
         return cache;
     }
+
+    // The proxy of Windows does not say so before it is asked for an address.
+    private static bool IsDirect(IWebProxy proxy, Uri address) =>
+        proxy.IsBypassed(address) || proxy.GetProxy(address) is null;
 
     private static SocketException? SocketErrorOf(Exception error) =>
         error as SocketException ?? (error.InnerException is { } inner ? SocketErrorOf(inner) : null);

@@ -262,7 +262,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     {
         _refusal = null;
         return await GrpcDialer.DialAsync(
-            Endpoint, Options.Tls, Options.Limits.ConnectTimeout, why => _refusal = why,
+            Endpoint, Options.Tls, Options.Proxy, Options.Limits.ConnectTimeout, why => _refusal = why,
             cancellation).ConfigureAwait(false);
     }
 }

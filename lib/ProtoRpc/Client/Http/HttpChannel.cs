@@ -42,7 +42,8 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         };
         _http = HttpTransport.Create(
             endpoint, options.Limits, options.Security, options.Tls,
-            HttpCompression.IsAsked(options, endpoint), options.HttpHandler, options.Trace);
+            HttpCompression.IsAsked(options, endpoint), options.HttpHandler, options.Trace,
+            options.Proxy);
     }
 
     public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Http;

@@ -49,7 +49,8 @@ public static class RpcHttpSchema
         RpcEndpoint endpoint = EndpointOf(file);
         using HttpMessageInvoker http = HttpTransport.Create(
             endpoint, options.Limits, options.Security, options.Tls,
-            HttpCompression.IsAsked(options, endpoint), options.HttpHandler, options.Trace);
+            HttpCompression.IsAsked(options, endpoint), options.HttpHandler, options.Trace,
+            options.Proxy);
         using CallTime time = new(CallClock.Start(options.Limits.CallTimeout, cancellation));
         try
         {

@@ -9,9 +9,10 @@ namespace ProtoRpc.Transports.Http;
 /// <param name="trust">What the handshakes of TLS are made with.</param>
 /// <param name="serverName">The name that the certificate has, and that the server is called by; null for
 /// the host.</param>
+/// <param name="isDirect">Whether the server is reached without a proxy, so that it can be probed.</param>
 internal sealed class DiagnosingHandler(
     HttpMessageHandler inner, RpcEndpoint endpoint, TlsTrust trust,
-    string? serverName) : DelegatingHandler(inner)
+    string? serverName, Func<bool> isDirect) : DelegatingHandler(inner)
 {
     private volatile bool _hasAnswered;
 
@@ -83,9 +84,13 @@ internal sealed class DiagnosingHandler(
         return false;
     }
 
+    private Task<SpokenProtocol> FindAsync(CancellationToken cancellation) => isDirect()
+        ? ProtocolProbe.FindAsync(endpoint, cancellation)
+        : Task.FromResult(SpokenProtocol.Unknown);
+
     private async Task RequireHttpAsync(HttpResponseMessage response, CancellationToken cancellation)
     {
-        SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellation).ConfigureAwait(false);
+        SpokenProtocol found = await FindAsync(cancellation).ConfigureAwait(false);
         if (found is SpokenProtocol.Unknown or SpokenProtocol.Http1)
         {
             _hasAnswered = true;
@@ -106,7 +111,7 @@ internal sealed class DiagnosingHandler(
             return Because(trust.Failure(cause), error.HttpRequestError);
         }
 
-        SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellation).ConfigureAwait(false);
+        SpokenProtocol found = await FindAsync(cancellation).ConfigureAwait(false);
         bool isAsExpected = found == (endpoint.IsTls ? SpokenProtocol.Tls : SpokenProtocol.Http1);
         return found != SpokenProtocol.Unknown && !isAsExpected
             ? Because(WrongProtocolErrors.Other(endpoint, found, error), error.HttpRequestError)

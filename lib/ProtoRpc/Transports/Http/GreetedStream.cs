@@ -3,16 +3,17 @@ using ProtoRpc.Protocols.Grpc;
 namespace ProtoRpc.Transports.Http;
 
 /// <summary>A connection whose first incoming bytes are looked at, so that a server
-/// of another protocol is told at once and by name instead of by what it breaks later.</summary>
+/// of another protocol is reported immediately and by name, instead of by what it breaks later.</summary>
 /// <param name="inner">The connection.</param>
 /// <param name="endpoint">For errors.</param>
 /// <param name="expected">What the server should speak.</param>
 /// <param name="patience">How long it may take to say something.</param>
 /// <param name="refused">Gets what is thrown, since the HTTP client forgets why a new connection was no good
 /// when no call has been given to it yet.</param>
+/// <param name="isDirect">Whether the server is reached without a proxy, so that it can be probed.</param>
 internal sealed class GreetedStream(
     Stream inner, RpcEndpoint endpoint, PeerGreeting expected,
-    TimeSpan patience, Action<RpcException> refused) : SequentialStream
+    TimeSpan patience, Action<RpcException> refused, bool isDirect) : SequentialStream
 {
     private const int MaxLine = 80;
 
@@ -107,15 +108,16 @@ internal sealed class GreetedStream(
     // A native listener closes a connection that begins with HTTP/2 or TLS without an answer.
     private async Task<RpcException> HungUpAsync(Exception? error, CancellationToken cancellationToken)
     {
-        SpokenProtocol found = await ProtocolProbe.FindAsync(endpoint, cancellationToken)
-            .ConfigureAwait(false);
+        SpokenProtocol found = isDirect
+            ? await ProtocolProbe.FindAsync(endpoint, cancellationToken).ConfigureAwait(false)
+            : SpokenProtocol.Unknown;
         bool isAsExpected = found == (endpoint.IsTls ? SpokenProtocol.Tls : SpokenProtocol.Http2);
         return found == SpokenProtocol.Unknown || isAsExpected
             ? WrongProtocolErrors.HungUp(endpoint, error)
             : WrongProtocolErrors.Other(endpoint, found, error);
     }
 
-    // Whoever reads may have asked for the few bytes of a frame's head only.
+    // The reader may have requested only the few bytes of a frame's head.
     private async Task<string> ReadLineAsync(ReadOnlyMemory<byte> first, CancellationToken cancellationToken)
     {
         byte[] line = new byte[first.Length + MaxLine];

@@ -1,16 +1,18 @@
+using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
 using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Makes the connections of HTTP/2: TCP or a Unix socket,
-/// with TLS where the endpoint says so.</summary>
+/// <summary>Makes the connections of HTTP/2: TCP, through a proxy or not, or a Unix socket, with TLS where
+/// the endpoint says so.</summary>
 internal static class GrpcDialer
 {
     /// <summary>Connects and shakes hands.</summary>
     /// <param name="endpoint">Where to.</param>
     /// <param name="tls">Whom to trust.</param>
+    /// <param name="proxies">The proxies; null for those of the environment.</param>
     /// <param name="timeout">For connecting, and then for the server's first word.</param>
     /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
     /// <param name="cancellation">Ends the try.</param>
@@ -19,19 +21,28 @@ internal static class GrpcDialer
     public static async Task<DialedConnection> DialAsync(
         RpcEndpoint endpoint,
         RpcTlsOptions tls,
+        IWebProxy? proxies,
         TimeSpan timeout,
         Action<RpcException> refused,
         CancellationToken cancellation)
     {
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         end.CancelAfter(timeout);
+        ProxyRoute? proxy = ProxyTunnel.Find(endpoint, proxies);
         Socket? socket = null;
         try
         {
-            socket = await ConnectAsync(endpoint, end.Token).ConfigureAwait(false);
+            socket = await ConnectAsync(endpoint, proxy, end.Token).ConfigureAwait(false);
+            Stream stream = new NetworkStream(socket, ownsSocket: true);
+            if (proxy is not null)
+            {
+                stream = await ProxyTunnel.OpenAsync(stream, proxy, endpoint, end.Token)
+                    .ConfigureAwait(false);
+            }
+
             PeerGreeting expected = endpoint.IsTls ? PeerGreeting.Tls : PeerGreeting.Http2;
             GreetedStream greeted = new(
-                new NetworkStream(socket, ownsSocket: true), endpoint, expected, timeout, refused);
+                stream, endpoint, expected, timeout, refused, isDirect: proxy is null);
             return new DialedConnection(socket, endpoint.IsTls
                 ? await ShakeHandsAsync(greeted, endpoint, tls, end.Token).ConfigureAwait(false)
                 : greeted);
@@ -39,22 +50,26 @@ internal static class GrpcDialer
         catch (Exception e)
         {
             socket?.Dispose();
-            throw Explain(e, endpoint, timeout, cancellation);
+            throw Explain(e, endpoint, proxy, timeout, cancellation);
         }
     }
 
     private static RpcException Explain(
-        Exception exception, RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation) =>
-        exception switch
+        Exception exception, RpcEndpoint endpoint, ProxyRoute? proxy, TimeSpan timeout,
+        CancellationToken cancellation) => exception switch
         {
             RpcException known => known,
+            SocketException e when proxy is not null => ProxyTunnel.CannotReach(proxy, endpoint, e),
+            OperationCanceledException when proxy is not null && !cancellation.IsCancellationRequested =>
+                ProxyTunnel.TimedOut(proxy, endpoint, timeout),
             SocketException e => EndpointErrors.CannotConnect(endpoint, e),
             OperationCanceledException e =>
                 EndpointErrors.ConnectGivenUp(endpoint, timeout, e, cancellation),
             _ => EndpointErrors.CannotConnect(endpoint, exception),
         };
 
-    private static async Task<Socket> ConnectAsync(RpcEndpoint endpoint, CancellationToken cancellation)
+    private static async Task<Socket> ConnectAsync(
+        RpcEndpoint endpoint, ProxyRoute? proxy, CancellationToken cancellation)
     {
         bool local = !endpoint.Kind.HasPort;
         Socket socket = local
@@ -68,7 +83,10 @@ internal static class GrpcDialer
             }
             else
             {
-                await socket.ConnectAsync(endpoint.Host, endpoint.Port, cancellation).ConfigureAwait(false);
+                (string host, int port) = proxy is null
+                    ? (endpoint.Host, endpoint.Port)
+                    : (proxy.Address.IdnHost, proxy.Address.Port);
+                await socket.ConnectAsync(host, port, cancellation).ConfigureAwait(false);
             }
 
             return socket;

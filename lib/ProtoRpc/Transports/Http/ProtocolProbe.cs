@@ -91,7 +91,7 @@ internal static class ProtocolProbe
 
     private static async Task<SpokenProtocol> AskTlsAsync(Stream stream, RpcEndpoint endpoint)
     {
-        // Only whether there is TLS: nothing is sent over it, so nobody needs to be trusted.
+        // Only whether there is TLS: nothing is sent over it, so no certificate is needed.
         await using SslStream tls = new(stream, leaveInnerStreamOpen: true, static (_, _, _, _) => true);
         await tls.AuthenticateAsClientAsync(new SslClientAuthenticationOptions { TargetHost = endpoint.Host })
             .ConfigureAwait(false);
