@@ -34,7 +34,8 @@ internal sealed class PackSuite(string root) : ITestSuite
             string one = await CopyAsync(Path.Combine(folder.FullName, "one"));
             string two = await CopyAsync(Path.Combine(folder.FullName, "another-folder", "two"));
             string again = Path.Combine(folder.FullName, "again");
-            await PackAsync(one, new PackOptions(kept, [PackOptions.ThisPlatform], Tag: null));
+            await PackAsync(one, new PackOptions(
+                kept, [PackOptions.ThisPlatform, .. await WindowsArchive.PlatformsAsync(root)], Tag: null));
             await PackAsync(two, new PackOptions(again, [], Tag: null));
 
             Environment.SetEnvironmentVariable(PackagesVariable, kept);

@@ -4,7 +4,7 @@ using ProtoRpc.TestRun.Packing;
 namespace ProtoRpc.TestRun;
 
 /// <summary>The tests of the tool, against the assemblies and files of its package instead of those that were
-/// built beside the tests.</summary>
+/// built beside the tests; and the start of the archive for Windows.</summary>
 internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
 {
     // Where a package of a dotnet tool has its program.
@@ -38,7 +38,25 @@ internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
                 [.. sum.Skips, .. result.Skips]);
         }
 
-        return sum;
+        return filter is null ? await StartForWindowsAsync(sum, packages, package) : sum;
+    }
+
+    private async Task<SuiteResult> StartForWindowsAsync(SuiteResult sum, string packages, string package)
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-tests-");
+        try
+        {
+            Unpack(package, folder.FullName);
+            SuiteResult result = await new WindowsArchive(root, packages).RunAsync(
+                Name, Path.Combine(folder.FullName, "ProtoRpc.Tool.dll"));
+            return new SuiteResult(
+                Name, sum.Counts + result.Counts, [.. sum.Failures, .. result.Failures],
+                [.. sum.Skips, .. result.Skips]);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
     }
 
     private async Task<SuiteResult> RunAsync(string project, string package, string? filter)

@@ -8,6 +8,9 @@ namespace ProtoRpc.TestRun.Packing;
 /// <param name="time">The time of the files in packages.</param>
 internal sealed class PackBuild(string root, DateTimeOffset time)
 {
+    /// <summary>The name of the manual page.</summary>
+    public const string Manual = "protorpc.1";
+
     private static readonly TimeSpan Limit = TimeSpan.FromMinutes(10);
 
     private readonly string _folder = Path.Combine(root, "artifacts", "pack");
@@ -32,6 +35,23 @@ internal sealed class PackBuild(string root, DateTimeOffset time)
         {
             Directory.Delete(_folder, recursive: true);
         }
+    }
+
+    /// <summary>Writes the manual page of the tool, which the built tool makes.</summary>
+    /// <returns>The file.</returns>
+    /// <exception cref="PackFailure">The tool made none.</exception>
+    public async Task<string> WriteManualAsync(string tool)
+    {
+        ChildProcess.Result run = await ChildProcess.RunAsync(
+            "dotnet", ["exec", FileOf(tool, ".dll"), "man"], root, Limit);
+        if (!run.Succeeded || !run.Text.StartsWith(".TH ", StringComparison.Ordinal))
+        {
+            throw new PackFailure($"The tool made no manual page.\n{run.Text}");
+        }
+
+        string file = Path.Combine(_folder, Manual);
+        await File.WriteAllTextAsync(file, run.Text + "\n");
+        return file;
     }
 
     /// <summary>Runs dotnet.</summary>

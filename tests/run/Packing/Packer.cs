@@ -50,10 +50,12 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
 
         ShippedPackage[] tools = [.. all.Where(p => p.IsIn(build.FolderOf(Tool)))];
 
+        string manual = await build.WriteManualAsync(Tool);
         foreach (string project in (string[])[.. Libraries, Compiler, Tool])
         {
             log.WriteLine($"Packing {project} ...");
-            Require(await build.RunAsync("pack", $"lib/{project}", "--no-build", "-o", packages));
+            Require(await build.RunAsync(
+                "pack", $"lib/{project}", "--no-build", "-o", packages, $"-p:ManualPage={manual}"));
             IEnumerable<ShippedPackage> used = ShippedPackages.Read(build.AssetsOf(project));
             Add(
                 Path.Combine(packages, $"{project}.{manifest.Version}.nupkg"),
@@ -67,7 +69,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
                 hasThem: project is Tool or Compiler);
         }
 
-        ToolArchive archive = new(root, build, manifest.Version, commit.Time);
+        ToolArchive archive = new(root, build, manifest.Version, manual, commit.Time);
         string archives = Fresh("archives");
         foreach (string platform in options.Platforms)
         {

@@ -1,8 +1,9 @@
 namespace ProtoRpc.TestRun.Packing;
 
-/// <summary>The tool for one platform as an archive that needs no .NET: the program, and the protoc of the
-/// platform.</summary>
-internal sealed class ToolArchive(string root, PackBuild build, string version, DateTimeOffset time)
+/// <summary>The tool for one platform as an archive that needs no .NET: the program, its manual page, and the
+/// protoc of the platform.</summary>
+internal sealed class ToolArchive(
+    string root, PackBuild build, string version, string manual, DateTimeOffset time)
 {
     private const string Program = "protorpc";
 
@@ -43,6 +44,7 @@ internal sealed class ToolArchive(string root, PackBuild build, string version, 
                 new PackedEntry(
                     $"{name}/README.md",
                     File.ReadAllBytes(Path.Combine(root, "lib", "ProtoRpc.Tool", "README.md"))),
+                new PackedEntry($"{name}/{PackBuild.Manual}", File.ReadAllBytes(manual)),
                 .. runtimes.SelectMany(LicensesOf)
                     .Select(entry => entry with { Name = $"{name}/licenses/{entry.Name}" }),
             ];
