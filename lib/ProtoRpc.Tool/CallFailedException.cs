@@ -1,7 +1,7 @@
 namespace ProtoRpc.Tool;
 
 /// <summary>A connection or call that failed,
-/// told apart from what went wrong before anything was sent.</summary>
+/// unlike errors before anything was sent.</summary>
 internal sealed class CallFailedException(RpcException cause) : Exception(cause.Message, cause)
 {
     public RpcException Cause { get; } = cause;

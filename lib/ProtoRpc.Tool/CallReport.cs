@@ -4,7 +4,7 @@ using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Tells of a call on standard error: <c>&gt;</c> is sent, <c>&lt;</c> is received.</summary>
+/// <summary>Reports a call on standard error: <c>&gt;</c> is sent, <c>&lt;</c> is received.</summary>
 internal sealed class CallReport(ToolConsole console, bool isShown, bool hasSizes)
 {
     private const int MaxValueLength = 4000;

@@ -11,7 +11,7 @@ internal static class ErrorOutput
     private const string Faint = "\u001B[2m";
     private const string Reset = "\u001B[0m";
 
-    // A server may add as much as fits into a message; nobody reads more.
+    // A server may add as much as fits into a message.
     private const int MaxDetails = 20;
     private const int MaxDetailLength = 4000;
 
@@ -20,7 +20,8 @@ internal static class ErrorOutput
     private static readonly JsonSerializerOptions Relaxed =
         new() { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping };
 
-    private static readonly JsonSerializerOptions Indented = new(Relaxed) { WriteIndented = true };
+    /// <summary>Lines for people, with all characters as they are.</summary>
+    internal static readonly JsonSerializerOptions Indented = new(Relaxed) { WriteIndented = true };
 
     public static void Write(ToolConsole console, CallFailedException failure)
     {

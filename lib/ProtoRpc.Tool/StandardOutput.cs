@@ -31,5 +31,6 @@ internal static class StandardOutput
         : Console.Out;
 }
 
-/// <summary>Whoever read the output has gone, as <c>head</c> does: nothing more is to be done.</summary>
+/// <summary>The reader of the output has ended, as <c>head</c> does, so nothing more can be
+/// written.</summary>
 internal sealed class OutputClosedException(IOException cause) : Exception(cause.Message, cause);

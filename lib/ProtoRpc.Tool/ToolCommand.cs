@@ -13,7 +13,7 @@ internal static class ToolCommand
     // Longer than a listener's drain time, so that Ctrl+C lets running calls end.
     private static readonly TimeSpan StopTime = RpcLimits.Default.DrainTimeout + TimeSpan.FromSeconds(2);
 
-    // A verb that calls has nothing to end, but may hang in a write that nobody reads.
+    // A verb that calls has nothing to end, but may hang in a write that is not read.
     private static readonly TimeSpan ClientStopTime = TimeSpan.FromMilliseconds(150);
     private static readonly string[] AtOnce = ["call", "describe", "export", "health", "list", "ping"];
 

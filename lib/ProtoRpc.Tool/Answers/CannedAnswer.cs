@@ -1,3 +1,5 @@
+using ProtoRpc.Formats.Sequences;
+
 namespace ProtoRpc.Tool.Answers;
 
 /// <summary>Replies that are given as JSON.</summary>
@@ -5,20 +7,20 @@ internal static class CannedAnswer
 {
     /// <summary>Makes handlers that send them.</summary>
     /// <exception cref="RpcException">InvalidArgument: it is no reply of the method, and why.</exception>
-    /// <exception cref="UsageException">It is not JSON.</exception>
     public static Func<RpcMethodInfo, RpcMethodHandler> Of(string json, string where) => method =>
         RpcMethodHandler.OfReplies(Read(method, json, where));
 
+    /// <summary>Makes a handler that sends an empty message.</summary>
+    public static RpcMethodHandler Empty(RpcMethodInfo method) =>
+        RpcMethodHandler.OfReplies(new DynamicMessage(method.ReplyType));
+
     /// <summary>The replies.</summary>
+    /// <inheritdoc cref="Of"/>
     public static IReadOnlyList<object> Read(RpcMethodInfo method, string json, string where)
     {
-        IReadOnlyList<string> texts = JsonValues.Replies(json, method.IsServerStreaming, where);
-
-        // As an object like any other, which takes more than ProtoJSON does: names in any case.
-        MessageMapper mapper = new() { TakesRows = false };
         try
         {
-            return [.. texts.Select(text => mapper.ToMessage(method.ReplyType, JsonText.Read(text, where)))];
+            return JsonMessages.Read(method.ReplyType, json, method.IsServerStreaming);
         }
         catch (RpcException e)
         {
@@ -27,6 +29,7 @@ internal static class CannedAnswer
                 + e.Message, e)
             {
                 ErrorId = e.ErrorId,
+                FieldPath = e.FieldPath,
             };
         }
     }

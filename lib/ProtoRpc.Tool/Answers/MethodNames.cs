@@ -22,7 +22,7 @@ internal static class MethodNames
             [] => throw new UsageException(
                 $"{where} is for '{name}', and no such method is served. There are {List(methods)}."),
             _ => throw new UsageException(
-                $"{where} is for '{name}', which may be {List(found)}. Write the service, too."),
+                $"{where} is for '{name}', which may be {List(found)}. Add the name of the service."),
         };
     }
 

@@ -1,4 +1,4 @@
-using System.Text;
+using ProtoRpc.Formats.Sequences;
 
 namespace ProtoRpc.Tool.Answers;
 
@@ -55,16 +55,13 @@ internal static class ReplyFolder
     {
         try
         {
-            FormatOptions options = new() { Schema = method.ReplyType.Schema };
-            byte[] content = File.ReadAllBytes(path);
             return format == MessageFormats.Json
-                ? [
-                    .. JsonValues.Replies(
-                            Encoding.UTF8.GetString(content).TrimStart('\uFEFF'), method.IsServerStreaming,
-                            $"'{path}'")
-                        .Select(text => format.Read(method.ReplyType, text, options)),
-                ]
-                : [format.Read(method.ReplyType, content, options)];
+                ? JsonMessages.Read(method.ReplyType, File.ReadAllText(path), method.IsServerStreaming)
+                : [
+                    format.Read(
+                        method.ReplyType, File.ReadAllBytes(path),
+                        new FormatOptions { Schema = method.ReplyType.Schema }),
+                ];
         }
         catch (RpcException e)
         {

@@ -1,6 +1,7 @@
 using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
+using ProtoRpc.Formats.Json;
 
 namespace ProtoRpc.Tool.Answers;
 
@@ -13,12 +14,9 @@ namespace ProtoRpc.Tool.Answers;
 /// </remarks>
 internal sealed class ReplyTemplate
 {
-    private static readonly JsonDocumentOptions Reading = new()
-    {
-        AllowTrailingCommas = true,
-        CommentHandling = JsonCommentHandling.Skip,
-        MaxDepth = 2 * 100,
-    };
+    // As deep as the reader of replies reads.
+    private static readonly JsonDocumentOptions Reading =
+        new() { MaxDepth = JsonMessageReader.MaxJsonDepth };
 
     // A template may write what ProtoJSON refuses, which says where.
     private static readonly JsonWriterOptions Writing = new()
@@ -35,7 +33,7 @@ internal sealed class ReplyTemplate
     /// <summary>Reads a template, and checks its placeholders.</summary>
     /// <exception cref="UsageException">It is not JSON, or has a placeholder that means
     /// nothing.</exception>
-    public static ReplyTemplate Read(string json, RpcMethodInfo method, string where)
+    public static ReplyTemplate Read(ReadOnlyMemory<byte> json, RpcMethodInfo method, string where)
     {
         try
         {

@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Formats.Sequences;
 
 namespace ProtoRpc.Tool.Answers;
 
@@ -16,11 +17,13 @@ internal sealed class TemplateHandler(RpcMethodInfo method, IReadOnlyList<ReplyT
     /// <param name="json">The template; of a stream of replies an array of them, or one after the
     /// other.</param>
     /// <param name="where">Where it stood, for errors.</param>
-    /// <exception cref="UsageException">It is not JSON, has a placeholder that means nothing, or there are
+    /// <exception cref="RpcException">InvalidArgument: an array is not JSON.</exception>
+    /// <exception cref="UsageException">It is not JSON, has an unknown placeholder, or there are
     /// several for one reply.</exception>
     public static RpcMethodHandler Create(RpcMethodInfo method, string json, string where)
     {
-        IReadOnlyList<string> texts = JsonValues.Replies(json, method.IsServerStreaming, where);
+        IReadOnlyList<JsonPart> texts = JsonMessages.Split(
+            method.ReplyType, json, method.IsServerStreaming);
         if (texts.Count != 1 && !method.IsServerStreaming)
         {
             throw new UsageException(
@@ -28,7 +31,7 @@ internal sealed class TemplateHandler(RpcMethodInfo method, IReadOnlyList<ReplyT
         }
 
         TemplateHandler handler = new(
-            method, [.. texts.Select(text => ReplyTemplate.Read(text, method, where))]);
+            method, [.. texts.Select(text => ReplyTemplate.Read(text.Json, method, where))]);
         return RpcMethodHandler.OfStreams(handler.AnswerAsync);
     }
 

@@ -7,11 +7,11 @@ internal sealed record TemplateText(IReadOnlyList<(string Literal, string[]? Pla
     private const string Start = "{{";
     private const string End = "}}";
 
-    /// <summary>The placeholder that is the whole string; null where there is other text.</summary>
+    /// <summary>The placeholder that is the whole string; null if there is other text.</summary>
     public string[]? Only => Parts is [{ Placeholder: { } path }] ? path : null;
 
     /// <summary>Cuts a string.</summary>
-    /// <exception cref="UsageException">A placeholder has no end, or means nothing for the
+    /// <exception cref="UsageException">A placeholder has no end, or is unknown for the
     /// method.</exception>
     public static TemplateText Read(string text, RpcMethodInfo method, string where)
     {
@@ -56,7 +56,7 @@ internal sealed record TemplateText(IReadOnlyList<(string Literal, string[]? Pla
         if (!isKnown)
         {
             throw new UsageException(
-                $"{where} has the placeholder '{{{{{name}}}}}', which means nothing. There are request, "
+                $"{where} has the placeholder '{{{{{name}}}}}', which is unknown. Use request, "
                 + $"request.FIELD, headers.NAME, {string.Join(", ", TemplateValues.Names)}.");
         }
 

@@ -116,7 +116,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
         }
         catch (Exception)
         {
-            // There is nothing to complete, and nobody to tell.
+            // There is nothing to complete, and no place for an error.
             return null;
         }
     }

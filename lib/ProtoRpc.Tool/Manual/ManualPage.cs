@@ -25,10 +25,10 @@ internal static class ManualPage
             .SH EXIT STATUS
             .TP
             0
-            It worked.
+            Success.
             .TP
             1
-            It failed on this side: a schema, a message, a port in use.
+            An error on this side: a schema, a message, a port in use.
             .TP
             2
             The command line cannot be understood.

@@ -41,7 +41,7 @@ internal static class VerbExamples
         ["list"] = [("List the services of .proto files", "protorpc list --schema shop.proto")],
         ["listen"] =
         [
-            ("Answer a method on three transports at once",
+            ("Answer a method on three transports",
                 "protorpc listen grpc://127.0.0.1:50051 http://127.0.0.1:8080/ local://search "
                 + "--schema search.proto --reply 'Search={\"Result\":[{\"url\":\"http://a.example\"}]}'"),
             ("Answer by a template of the request",

@@ -24,7 +24,7 @@ internal static class ChildProcess
     /// <param name="arguments">Its arguments.</param>
     /// <param name="folder">Its working folder.</param>
     /// <param name="limit">When to end it.</param>
-    /// <param name="onLine">Told each line as it comes, one at a time.</param>
+    /// <param name="onLine">Receives each line as it comes, one at a time.</param>
     /// <param name="cancellation">Ends it too, and throws.</param>
     public static async Task<Result> RunAsync(
         string fileName, IEnumerable<string> arguments, string folder, TimeSpan limit,

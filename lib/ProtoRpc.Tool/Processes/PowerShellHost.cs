@@ -63,7 +63,7 @@ internal sealed record PowerShellHost(
         string text = line ?? "";
         string number = text.Replace("PowerShell ", "").Split('-', '+')[0].Trim();
         return !Version.TryParse(number, out Version? version)
-            ? (null, $"the pwsh {where} does not tell its version")
+            ? (null, $"the pwsh {where} does not show its version")
             : version < Minimum
                 ? (null, $"the pwsh {where} is {version}, and {Minimum} is needed")
                 : (new PowerShellHost(fileName, arguments, version, where), "");

@@ -1,4 +1,3 @@
-using ProtoRpc.Tool.Answers;
 using ProtoRpc.Tool.Answers.Programs;
 
 namespace ProtoRpc.Tool.Repl;
@@ -96,15 +95,17 @@ internal sealed class ReplCall(RpcClient client, ReplSession session, ToolConsol
     // JSON, or fields with their values.
     private static IEnumerable<DynamicMessage> Read(RpcMethodInfo method, string text)
     {
-        MessageMapper mapper = new();
         if (text.Length == 0 || text[0] is not ('{' or '['))
         {
             IReadOnlyList<string> fields = text.Length == 0 ? [] : CommandWords.Split(text, "The request");
-            return [mapper.ToMessage(method.RequestType, FieldAssignments.Read(method.RequestType, fields))];
+            return
+            [
+                new MessageMapper().ToMessage(
+                    method.RequestType, FieldAssignments.Read(method.RequestType, fields)),
+            ];
         }
 
-        return JsonValues.Replies(text, method.IsClientStreaming, "The request")
-            .Select(json => mapper.ToMessage(method.RequestType, JsonText.Read(json, "The request")));
+        return JsonArgument.Read(method.RequestType, text, method.IsClientStreaming, "The request");
     }
 
     private void Write(DynamicMessage reply) => console.WriteLine(

@@ -1,6 +1,6 @@
 namespace ProtoRpc.Tool.Repl;
 
-/// <summary>The lines that a user typed, in a file that nobody else can read.</summary>
+/// <summary>The lines that a user typed, in a file that only the user can read.</summary>
 /// <remarks>Lines that may have a secret are not kept, nor are those that begin with a space.</remarks>
 internal sealed class ReplHistory
 {
@@ -79,7 +79,7 @@ internal sealed class ReplHistory
                 options.UnixCreateMode = OwnerFile;
             }
 
-            // The mode of a file that is there stays, so a new one takes its place.
+            // An existing file would keep its mode, so a new one replaces it.
             string next = $"{_path}.{Environment.ProcessId}";
             using (StreamWriter writer = new(next, options))
             {
@@ -93,7 +93,7 @@ internal sealed class ReplHistory
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            // A history that cannot be kept stops nobody.
+            // The session goes on if the history cannot be kept.
         }
     }
 }

@@ -67,7 +67,7 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
                 break;
             case "template":
                 RpcMethodInfo method = Find(Required(argument, "template METHOD"));
-                console.WriteLine(JsonText.Write(new MessageMapper().Template(method.RequestType)));
+                console.WriteLine(RequestTemplate.Of(method.RequestType));
                 break;
             case "headers":
                 Write(Headers.Select(one => $"{one.Key}: {one.Value}"));

@@ -39,27 +39,27 @@ internal sealed class AnswerOptions
 
     private readonly Option<bool> _echo = new("--echo")
     {
-        Description = "Replies with the request's fields that the reply has too, by name and type.",
+        Description = "Replies with the fields of the request that the reply also has, by name and type.",
     };
 
     private readonly Option<string[]> _exec = new("--exec")
     {
-        Description = "Runs a program for each call, without a shell: requests as lines of JSON on its "
-            + "standard input, replies on its standard output, method and headers in its environment; its "
-            + "exit code is the status, its standard error the message. May be repeated.",
+        Description = "Runs a program for each call, without a shell: requests are lines of JSON on its "
+            + "standard input, replies are on its standard output, method and headers in its "
+            + "environment; its exit code is the status, its standard error the message. May be repeated.",
         HelpName = "[METHOD=]PROGRAM",
     };
 
     private readonly Option<string[]> _execKeep = new("--exec-keep")
     {
-        Description = "The same with programs that stay and answer one call after the other, by lines of "
+        Description = "Like --exec, with programs that stay and answer one call after the other, by lines of "
             + "JSON. May be repeated.",
         HelpName = "[METHOD=]PROGRAM",
     };
 
     private readonly Option<int> _execLimit = new("--exec-limit")
     {
-        Description = "Programs that run at once; further calls wait.",
+        Description = "Programs that can run at the same time; further calls wait.",
         HelpName = "PROGRAMS",
         DefaultValueFactory = _ => ProgramSlots.DefaultCount,
     };
@@ -125,7 +125,7 @@ internal sealed class AnswerOptions
         // Where some methods are answered by themselves, the others are not there.
         RpcMethodInfo[] rest = [.. methods.Where(method => !ofOne.ContainsKey(method.FullName))];
         MethodAnswer? general = ofAll.FirstOrDefault()
-            ?? (ofOne.Count == 0 ? new("an empty reply", null, CannedAnswer.Of("{}", "The reply")) : null);
+            ?? (ofOne.Count == 0 ? new("an empty reply", null, CannedAnswer.Empty) : null);
         if (general is not null)
         {
             HandleRest(server, rest, general, isGiven: ofAll.Length > 0);
@@ -166,10 +166,10 @@ internal sealed class AnswerOptions
         ParseResult parsed, ToolConsole console, List<IAsyncDisposable> held)
     {
         List<MethodAnswer> answers = [];
-        Add(_reply, text => CannedAnswer.Of(JsonText.Source(text, console.Input), _reply.Name));
+        Add(_reply, text => CannedAnswer.Of(JsonArgument.Text(text, console.Input), _reply.Name));
         Add(_template, text =>
         {
-            string json = JsonText.Source(text, console.Input);
+            string json = JsonArgument.Text(text, console.Input);
             return method => TemplateHandler.Create(method, json, _template.Name);
         });
         Add(_fail, text =>

@@ -10,7 +10,7 @@ internal sealed class BenchRequests
     private readonly Option<string?> _message = new("--message", "-m", "-d")
     {
         Description = "The request as JSON text, @FILE, or - for standard input; an array has the messages "
-            + "of a stream of requests. Left out, an empty message.",
+            + "of a stream of requests. The default is an empty message.",
         HelpName = "JSON",
     };
 
@@ -72,14 +72,10 @@ internal sealed class BenchRequests
             return RpcLoadRequests.Random(method, options);
         }
 
-        object? message = text is null
-            ? new Dictionary<string, object?>()
-            : JsonText.Read(JsonText.Source(text, input), "--message");
-        object?[] messages = method.IsClientStreaming && message is List<object?> list
-            ? [.. list]
-            : [message];
-        MessageMapper mapper = new();
-        object[] requests = [.. messages.Select(each => mapper.ToMessage(method.RequestType, each))];
+        object[] requests = text is null
+            ? [new DynamicMessage(method.RequestType)]
+            : [.. JsonArgument.Read(
+                method.RequestType, JsonArgument.Text(text, input), method.IsClientStreaming, "--message")];
         return RpcLoadRequests.Same(
             method, length is { } times ? [.. Cycle(requests, times)] : requests);
     }

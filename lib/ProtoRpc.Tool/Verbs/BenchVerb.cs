@@ -77,11 +77,11 @@ internal static class BenchVerb
 
                 IReadOnlyList<RpcLoadResult> results =
                     await new RpcLoadTest(tested, options).RunAsync(cancellation);
-                return Report(console, results, benchOptions.IsJson(parsed));
+                return BenchReport.Write(console, results, benchOptions.IsJson(parsed));
             }
             finally
             {
-                // At the same time: whoever presses Ctrl+C waits for all of them.
+                // At the same time, because Ctrl+C waits for all of them.
                 await Task.WhenAll(clients.Select(client => client.DisposeAsync().AsTask()));
             }
         });
@@ -93,72 +93,4 @@ internal static class BenchVerb
 
     /// <summary>Seconds of warm-up where calls are not counted exactly.</summary>
     internal static TimeSpan DefaultWarmUpTime => TimeSpan.FromSeconds(DefaultWarmUp);
-
-    private static int Report(ToolConsole console, IReadOnlyList<RpcLoadResult> results, bool asJson)
-    {
-        if (results is [{ Error: { } error }])
-        {
-            throw new CallFailedException(error);
-        }
-
-        if (asJson)
-        {
-            console.WriteLine(JsonText.Write(
-                results.Count == 1 ? ToJson(results[0]) : results.Select(ToJson).ToList()));
-        }
-        else
-        {
-            console.WriteLine(string.Join("\n\n", results.Select(result => result.Error is { } failed
-                ? $"{result.Endpoint} {result.Method}\n  {failed.Code}: {failed.Message}"
-                : result.ToText())));
-        }
-
-        RpcStatusCode? status = results.Select(result =>
-            result.Error?.Code ?? (result.Errors.Count > 0 ? result.Errors[0].Status : null))
-            .FirstOrDefault(code => code is not null);
-        return status is { } code ? ExitCode.OfCall(code) : ExitCode.Success;
-    }
-
-    private static Dictionary<string, object?> ToJson(RpcLoadResult result) => new()
-    {
-        ["endpoint"] = result.Endpoint,
-        ["method"] = result.Method,
-        ["concurrency"] = result.Concurrency,
-        ["connections"] = result.Connections,
-        ["rate"] = result.Rate,
-        ["seconds"] = result.Elapsed.TotalSeconds,
-        ["calls"] = result.Calls,
-        ["succeeded"] = result.Succeeded,
-        ["failed"] = result.Failed,
-        ["late"] = result.Late,
-        ["notSent"] = result.NotSent,
-        ["callsPerSecond"] = result.CallsPerSecond,
-        ["messagesSent"] = result.MessagesSent,
-        ["messagesReceived"] = result.MessagesReceived,
-        ["bytesSentPerSecond"] = result.BytesSentPerSecond,
-        ["bytesReceivedPerSecond"] = result.BytesReceivedPerSecond,
-        ["latencyMilliseconds"] = new Dictionary<string, object?>
-        {
-            ["min"] = result.Min,
-            ["mean"] = result.Mean,
-            ["p50"] = result.P50,
-            ["p90"] = result.P90,
-            ["p99"] = result.P99,
-            ["p99.9"] = result.P999,
-            ["max"] = result.Max,
-        },
-        ["histogram"] = result.Histogram.Select(bucket => new Dictionary<string, object?>
-        {
-            ["from"] = bucket.From.TotalMilliseconds,
-            ["to"] = bucket.To.TotalMilliseconds,
-            ["count"] = bucket.Count,
-        }).ToList(),
-        ["errors"] = result.Errors.Select(error => new Dictionary<string, object?>
-        {
-            ["status"] = error.Status.ToString(),
-            ["count"] = error.Count,
-            ["first"] = error.First.Message,
-        }).ToList(),
-        ["stopped"] = result.Stopped ?? result.Error?.Message,
-    };
 }

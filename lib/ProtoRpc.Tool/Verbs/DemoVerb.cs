@@ -5,7 +5,7 @@ using ProtoRpc.Tool.Processes;
 namespace ProtoRpc.Tool.Verbs;
 
 /// <summary><c>protorpc demo</c>: a service on three transports,
-/// in PowerShell where there is one, else in C#.</summary>
+/// in PowerShell if it is installed, otherwise in C#.</summary>
 internal static class DemoVerb
 {
     private static readonly TimeSpan ScriptLimit = TimeSpan.FromMinutes(2);

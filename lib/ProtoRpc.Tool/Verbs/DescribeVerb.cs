@@ -5,11 +5,6 @@ namespace ProtoRpc.Tool.Verbs;
 /// <summary><c>protorpc describe</c>: a service, method, message or enum as text like a .proto.</summary>
 internal static class DescribeVerb
 {
-    // A template has every field, those with their defaults as well.
-    private static readonly FormatOptions Filled = new() { Indented = true, IncludeDefaults = true };
-
-    private static readonly MessageMapper Mapper = new();
-
     public static Command Create(ToolConsole console)
     {
         Command command = new("describe", "Describes a service, method, message or enum.");
@@ -45,7 +40,7 @@ internal static class DescribeVerb
 
     private static string Template(string name, RpcMessageInfo? type) => type is null
         ? throw new UsageException($"--template is for messages and methods, and '{name}' is neither.")
-        : MessageFormats.Json.ToText(Mapper.ToMessage(type, Mapper.Template(type)), Filled);
+        : RequestTemplate.Of(type);
 
     private static string Describe(object element) => element switch
     {

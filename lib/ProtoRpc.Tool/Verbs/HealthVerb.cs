@@ -91,7 +91,7 @@ internal static class HealthVerb
 
     private static int Tell(HealthCheckResponse reply, ToolConsole console)
     {
-        // A status that this version does not know is told by its number.
+        // A status that this version does not know is written as its number.
         console.WriteLine(HealthCheckResponse.Descriptor.EnumTypes[0]
             .FindValueByNumber((int)reply.Status)?.Name ?? $"{(int)reply.Status}");
         return reply.Status == Serving.Serving ? ExitCode.Success : ExitCode.NotServing;

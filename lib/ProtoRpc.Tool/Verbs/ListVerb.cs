@@ -57,7 +57,7 @@ internal static class ListVerb
         if (symbols.Length > 0)
         {
             throw new UsageException(
-                $"'{target.Endpoint}' tells the names of its services alone. Give the .proto files with "
+                $"'{target.Endpoint}' reports only the names of its services. Give the .proto files with "
                 + "--schema SOURCE to see methods.");
         }
 

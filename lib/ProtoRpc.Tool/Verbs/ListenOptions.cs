@@ -85,7 +85,7 @@ internal sealed class ListenOptions
     /// <summary>The options of a server on some endpoints.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="endpoints">The endpoints.</param>
-    /// <param name="recorder">Records the calls; null for nobody.</param>
+    /// <param name="recorder">Records the calls; null for no record.</param>
     /// <param name="console">Reads the environment.</param>
     /// <exception cref="UsageException">An option does not fit the endpoints, or would not protect
     /// them.</exception>
@@ -185,7 +185,8 @@ internal sealed class ListenOptions
         if (!speaksTls && ofTls.FirstOrDefault(one => one.IsGiven).Option is { } misfit)
         {
             throw new UsageException(
-                $"{misfit.Name} means nothing to {string.Join(", ", endpoints.Select(one => $"'{one}'"))}. "
+                $"{misfit.Name} cannot be used with "
+                + $"{string.Join(", ", endpoints.Select(one => $"'{one}'"))}. "
                 + $"It is for endpoints with TLS: https://, grpcs://, and tcp:// with {_tls.Name}.");
         }
 

@@ -98,7 +98,7 @@ internal sealed class MethodCall(
         }
         catch (Exception e) when (e is RpcException or OperationCanceledException)
         {
-            // Whoever reads the replies is told how the call ended.
+            // The reader of the replies gets the error of the call.
         }
     }
 

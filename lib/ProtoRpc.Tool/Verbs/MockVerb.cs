@@ -94,7 +94,7 @@ internal static class MockVerb
         {
             (RpcMethodInfo method, string json) = Split(methods, "--reply", text);
             IReadOnlyList<object> messages =
-                CannedAnswer.Read(method, JsonText.Source(json, console.Input), "--reply");
+                CannedAnswer.Read(method, JsonArgument.Text(json, console.Input), "--reply");
             Add(method, method.IsServerStreaming ? messages : messages switch
             {
                 [{ } only] => only,

@@ -13,7 +13,7 @@ internal sealed class RequestOptions
     {
         Description = "The request as JSON, @FILE, or @- for standard input; several JSON values one after "
             + "the other are the messages of a stream. The ending of a file says its format: .json, .txtpb, "
-            + ".xml, .binpb. Left out, an empty message; no message of a stream of requests.",
+            + ".xml, .binpb. The default is an empty message, or no message of a stream of requests.",
         HelpName = "JSON",
     };
 
@@ -26,7 +26,7 @@ internal sealed class RequestOptions
 
     private readonly Option<bool> _allowUnknown = new("--allow-unknown-fields")
     {
-        Description = "Passes over the fields of requests that the message type does not have.",
+        Description = "Ignores fields of requests that the message type does not have.",
     };
 
     public RequestOptions(Command command)

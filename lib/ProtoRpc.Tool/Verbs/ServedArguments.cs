@@ -7,7 +7,7 @@ internal sealed class ServedArguments
 {
     private readonly Argument<string[]> _endpoints = new("ENDPOINT")
     {
-        Description = "Where to listen, by any protocol; several are served at once, and port 0 takes a free "
+        Description = "Where to listen, by any protocol; several are served together, and port 0 is a free "
             + "one. A registered name means its endpoint.",
         Arity = ArgumentArity.OneOrMore,
     };

@@ -33,10 +33,10 @@ internal sealed class ServerOptions
     /// <summary>The schema of --schema; null where it is not given.</summary>
     public RpcSchema? GivenSchema(ParseResult parsed) => _schema.LoadIfGiven(parsed);
 
-    /// <summary>Finds the schema of a server: that of --schema, that of its registered name, or what it tells
-    /// itself.</summary>
+    /// <summary>Finds the schema of a server: that of --schema, that of its registered name, or the one
+    /// that it sends.</summary>
     /// <exception cref="UsageException">The server cannot be asked, and --schema is not given.</exception>
-    /// <exception cref="CallFailedException">The server did not tell.</exception>
+    /// <exception cref="CallFailedException">The server does not send its schema.</exception>
     public async Task<ServerSession> BeginAsync(
         ParseResult parsed, ToolTarget target, ToolConsole console, CancellationToken cancellation)
     {

@@ -20,7 +20,8 @@ internal sealed class ServingOptions
 
     private readonly Option<double?> _timeout = new("--handler-timeout")
     {
-        Description = "Seconds that a call may take, whatever its caller's deadline. No limit by default.",
+        Description = "The longest time of a call in seconds, also for callers with a later deadline. No "
+            + "limit by default.",
         HelpName = "SECONDS",
     };
 

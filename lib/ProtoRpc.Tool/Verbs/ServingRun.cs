@@ -7,7 +7,7 @@ namespace ProtoRpc.Tool.Verbs;
 internal static class ServingRun
 {
     /// <summary>Listens until the token is cancelled, and lets running calls end. A service manager that
-    /// NOTIFY_SOCKET names is told of it, by sd_notify(3).</summary>
+    /// NOTIFY_SOCKET names is notified by sd_notify(3).</summary>
     /// <param name="server">The server, with its endpoints.</param>
     /// <param name="what">What it does, for the user.</param>
     /// <param name="console">Gets the endpoints.</param>

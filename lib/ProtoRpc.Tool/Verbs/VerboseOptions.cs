@@ -2,7 +2,7 @@ using System.CommandLine;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary>The options that say how much is told of a call.</summary>
+/// <summary>The options that set how much is written about a call.</summary>
 internal sealed class VerboseOptions
 {
     private readonly Option<bool> _verbose = new("--verbose", "-v")

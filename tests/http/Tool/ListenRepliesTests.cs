@@ -102,7 +102,9 @@ public static class ListenRepliesTests
 
     [Theory]
     [InlineData(2, "no such method", "--reply", "Nothing={}")]
-    [InlineData(2, "is not JSON", "--reply", "Say={")]
+    [InlineData(1, "this is not JSON", "--reply", "Say={")]
+    [InlineData(1, "no field 'Text'", "--reply", "Say={\"Text\":\"a\"}")]
+    [InlineData(1, "this is not JSON", "--reply", "Split=[{},]")]
     [InlineData(1, "nothing", "--reply", "Say={\"nothing\":1}")]
     [InlineData(1, "2 replies", "--reply", "Say={} {}")]
     [InlineData(2, "answered twice", "--reply", "Say={}", "--reply", "Words/Say={}")]
@@ -110,7 +112,7 @@ public static class ListenRepliesTests
     [InlineData(2, "with a status", "--fail", "Say=SOMETIMES")]
     [InlineData(2, "with a status", "--fail", "Say=OK")]
     [InlineData(2, "no field 'txt'", "--template", "Say={\"text\":\"{{request.txt}}\"}")]
-    [InlineData(2, "means nothing", "--template", "Say={\"text\":\"{{env.HOME}}\"}")]
+    [InlineData(2, "which is unknown", "--template", "Say={\"text\":\"{{env.HOME}}\"}")]
     [InlineData(2, "without an end", "--template", "Say={\"text\":\"{{request.text\"}")]
     [InlineData(2, "is not JSON", "--template", "Say={{request}")]
     [InlineData(2, "is not a folder", "--reply-dir", "/nothing/here")]
@@ -178,6 +180,47 @@ public static class ListenRepliesTests
 
         await process.DisposeAsync();
         Assert.Contains("streams.Words/Say: 2 calls", process.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task A_mock_plays_back_what_a_listener_recorded()
+    {
+        using TemporaryFolder folder = new();
+        string record = Path.Combine(folder.Path, "calls.jsonl");
+        await using (Served served = await Served.StartAsync(
+            Grpc, "--template", "Say={\"text\":\"{{request.text}} {{call}}\"}",
+            "--reply", "Split=[{\"text\":\"a\"},{\"text\":\"b\"}]", "--fail", "Join=NOT_FOUND: no such text",
+            "--record", record))
+        {
+            await served.SayAsync("one");
+            await served.SayAsync("two");
+            await served.StreamAsync("Split", "x");
+            await served.TryStreamAsync("Join", "x");
+        }
+
+        await using Served mock = await Served.StartMockAsync(Grpc, "--replay", record);
+
+        Assert.Equal("two 2", await mock.SayAsync("two"));
+        Assert.Equal("one 1", await mock.SayAsync("one"));
+        Assert.Equal(["a", "b"], await mock.StreamAsync("Split", "x"));
+        RpcException failed = await Assert.ThrowsAsync<RpcException>(() => mock.StreamAsync("Join", "x"));
+        Assert.Equal((RpcStatusCode.NotFound, "no such text"), (failed.Code, failed.Message));
+    }
+
+    [Theory]
+    [InlineData("not a record")]
+    [InlineData("{\"method\":\"streams.Words/Nothing\"}")]
+    public static async Task A_file_that_no_listener_recorded_is_an_error_that_names_it(string content)
+    {
+        using TemporaryFolder folder = new();
+        folder.Write("calls.jsonl", content);
+        string path = Path.Combine(folder.Path, "calls.jsonl");
+
+        (int exit, _, string error) = await ToolProcess.RunAsync(
+            null, "mock", Grpc, "--schema", Schema, "--replay", path);
+
+        Assert.Equal(1, exit);
+        Assert.Contains("calls.jsonl", error, StringComparison.Ordinal);
     }
 
     private sealed class TemporaryFolder : IDisposable

@@ -118,7 +118,7 @@ public sealed class SchemaVerbTests : IDisposable
 
     [Theory]
     [InlineData("--plaintext is for servers without TLS", "grpcs://127.0.0.1:1", "--plaintext")]
-    [InlineData("means nothing to 'grpc://127.0.0.1:1'", "127.0.0.1:1", "--plaintext", "--insecure")]
+    [InlineData("cannot be used with 'grpc://127.0.0.1:1'", "127.0.0.1:1", "--plaintext", "--insecure")]
     public async Task Plaintext_and_TLS_exclude_each_other(string text, params string[] arguments)
     {
         ClientRun run = await ClientRun.RunAsync(["list", .. arguments]);

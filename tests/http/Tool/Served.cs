@@ -17,11 +17,18 @@ internal sealed class Served : IAsyncDisposable
 
     public RpcClient Client => _client;
 
-    public static async Task<Served> StartAsync(string endpoint, params string[] arguments) => new(
+    public static Task<Served> StartAsync(string endpoint, params string[] arguments) =>
+        StartVerbAsync("listen", endpoint, arguments);
+
+    /// <summary>The same with <c>protorpc mock</c>.</summary>
+    public static Task<Served> StartMockAsync(string endpoint, params string[] arguments) =>
+        StartVerbAsync("mock", endpoint, arguments);
+
+    private static async Task<Served> StartVerbAsync(string verb, string endpoint, string[] arguments) => new(
         await ToolProcess.StartAsync(
             new() { ["PATH"] = Environment.GetEnvironmentVariable("PATH")! },
             [
-                "listen", endpoint, "--schema", Schema, "--service", "streams.Words", .. arguments,
+                verb, endpoint, "--schema", Schema, "--service", "streams.Words", .. arguments,
             ]));
 
     public async Task<string> SayAsync(

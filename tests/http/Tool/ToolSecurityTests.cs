@@ -159,10 +159,10 @@ public sealed class ToolSecurityTests : IDisposable
     }
 
     [Theory]
-    [InlineData("--cacert means nothing", "grpc://127.0.0.1:0", "grpc://127.0.0.1:1", "--cacert", "x.pem")]
-    [InlineData("--insecure means nothing", Tcp, "tcp://127.0.0.1:1", "--insecure")]
-    [InlineData("--tls means nothing", Tcp, "local://x", "--tls")]
-    [InlineData("--listen-cert means nothing", Tcp, "tcp://127.0.0.1:1", "--listen-cert", "@")]
+    [InlineData("--cacert cannot be used", "grpc://127.0.0.1:0", "grpc://127.0.0.1:1", "--cacert", "x.pem")]
+    [InlineData("--insecure cannot be used", Tcp, "tcp://127.0.0.1:1", "--insecure")]
+    [InlineData("--tls cannot be used", Tcp, "local://x", "--tls")]
+    [InlineData("--listen-cert cannot be used", Tcp, "tcp://127.0.0.1:1", "--listen-cert", "@")]
     [InlineData("need a certificate", "https://127.0.0.1:0/", "tcp://127.0.0.1:1")]
     [InlineData("need a certificate", Tcp, "tcp://127.0.0.1:1", "--listen-tls")]
     [InlineData("--key is the key of --cert", Tcp, "grpcs://127.0.0.1:1", "--key", "x")]

@@ -51,6 +51,42 @@ public static class BenchVerbTests
     }
 
     [Fact]
+    public static async Task Several_endpoints_are_called_in_turns_and_each_has_its_result()
+    {
+        int first = 0;
+        int second = 0;
+        await using RpcServer one = Serve(_ => Interlocked.Increment(ref first));
+        await using RpcServer two = Serve(_ => Interlocked.Increment(ref second));
+        string[] load = ["Send", "-d", "{\"message\":\"\"}", "-n", "30", "--endpoint", $"{two.Endpoints[0]}"];
+
+        ToolRun text = await BenchAsync(one, load);
+        ToolRun json = await BenchAsync(one, [.. load, "--format", "json"]);
+
+        Assert.Equal(("", 0, "", 0), (text.Error, text.ExitCode, json.Error, json.ExitCode));
+        Assert.Equal((60, 60), (first, second));
+        Assert.Contains($"{one.Endpoints[0]} Sample.MyService/Send\n", text.Output, StringComparison.Ordinal);
+        Assert.Contains($"{two.Endpoints[0]} Sample.MyService/Send\n", text.Output, StringComparison.Ordinal);
+        Assert.Equal(
+            [($"{one.Endpoints[0]}", 30), ($"{two.Endpoints[0]}", 30)],
+            JsonDocument.Parse(json.Output).RootElement.EnumerateArray().Select(result =>
+                (result.GetProperty("endpoint").GetString()!, result.GetProperty("calls").GetInt32())));
+    }
+
+    [Fact]
+    public static async Task An_endpoint_that_is_not_there_ends_the_run_with_its_status()
+    {
+        await using RpcServer server = Serve(_ => { });
+        string absent = $"ncalrpc:[NobodyIsHere{Guid.NewGuid():N}]";
+
+        ToolRun run = await BenchAsync(
+            server, "Send", "-d", "{\"message\":\"\"}", "-n", "5", "--endpoint", absent);
+
+        Assert.Equal(64 + (int)RpcStatusCode.Unavailable, run.ExitCode);
+        Assert.Contains(absent, run.Error, StringComparison.Ordinal);
+        Assert.Empty(run.Output);
+    }
+
+    [Fact]
     public static async Task Calls_that_fail_give_the_exit_code_of_their_status()
     {
         int calls = 0;
@@ -132,10 +168,11 @@ public static class BenchVerbTests
     [InlineData(2, "--connections takes 1", "--connections", "0")]
     [InlineData(2, "--connections takes 1", "--connections", "11")]
     [InlineData(2, "--header 'x' has no name", "-H", "x")]
-    [InlineData(2, "--tls means nothing", "--tls")]
+    [InlineData(2, "--tls cannot be used with", "--tls")]
     [InlineData(2, "not with both", "--random", "-d", "{}")]
     [InlineData(2, "has none", "--stream-length", "3")]
-    [InlineData(2, "is not JSON", "-d", "{")]
+    [InlineData(1, "--message: MyRequest: this is not JSON", "-d", "{")]
+    [InlineData(1, "no field 'Message'", "-d", "{\"Message\":\"\"}")]
     [InlineData(2, "'xml'", "--format", "xml")]
     [InlineData(1, "message must be set", "-d", "{}")]
     [InlineData(1, "Rate is 0", "--rate", "0", "-d", "{\"message\":\"\"}")]

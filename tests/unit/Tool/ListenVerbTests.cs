@@ -58,7 +58,7 @@ public static class ListenVerbTests
     public static async Task Answers_with_the_reply_that_it_was_given()
     {
         await using Listening listening = await Listening.StartAsync(
-            "search.proto", "--reply", """{ "Result": [ { "url": "http://a.example" } ] }""");
+            "search.proto", "--reply", """{ "result": [ { "url": "http://a.example" } ] }""");
 
         ToolRun run = await ToolRun.RunAsync(
             "invoke", listening.Endpoint, "Search",

@@ -5,7 +5,7 @@ namespace ProtoRpc.Tool.Answers.Programs;
 /// <summary>Answers each call by running a program: requests as lines of JSON on its standard input, replies
 /// on its standard output, and its exit code is the status.</summary>
 /// <param name="program">The program.</param>
-/// <param name="slots">Bounds the programs that run at once.</param>
+/// <param name="slots">Limits the programs that run at the same time.</param>
 /// <param name="console">Gets what programs that succeed write to their standard error.</param>
 internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots, ToolConsole console)
 {

@@ -7,7 +7,7 @@ internal static class ProgramReply
     private const int ToolStatusBase = 64;
     private const int SignalBase = 128;
 
-    /// <summary>A reply of JSON text; an empty message where there is none.</summary>
+    /// <summary>A reply of JSON text; no text is an empty message.</summary>
     /// <exception cref="RpcException">Internal: it is no reply of the method.</exception>
     public static DynamicMessage Read(RpcMethodInfo method, ReadOnlyMemory<byte> json, string program)
     {
@@ -31,7 +31,7 @@ internal static class ProgramReply
     {
         RpcStatusCode status = exitCode switch
         {
-            // What most programs end with when they crash; nobody cancelled anything.
+            // Most programs exit with 1 when they crash, which is no cancellation.
             1 => RpcStatusCode.Unknown,
             <= (int)RpcStatusCode.Unauthenticated => (RpcStatusCode)exitCode,
             > ToolStatusBase and <= ToolStatusBase + (int)RpcStatusCode.Unauthenticated =>

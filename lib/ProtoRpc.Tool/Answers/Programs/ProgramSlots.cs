@@ -1,6 +1,6 @@
 namespace ProtoRpc.Tool.Answers.Programs;
 
-/// <summary>Bounds the programs that run at once; further calls wait.</summary>
+/// <summary>Limits the programs that run at the same time; further calls wait.</summary>
 internal sealed class ProgramSlots
 {
     // Reading of pipes blocks a thread for each of the three streams of a program.
@@ -16,7 +16,7 @@ internal sealed class ProgramSlots
         ThreadPool.SetMinThreads(Math.Max(workers, count * ThreadsOfProgram), ports);
     }
 
-    /// <summary>Programs that run at once where the user says nothing.</summary>
+    /// <summary>The default number of programs that run at the same time.</summary>
     public static int DefaultCount => Math.Max(8, 2 * Environment.ProcessorCount);
 
     /// <summary>Waits for a free slot; disposing gives it back.</summary>

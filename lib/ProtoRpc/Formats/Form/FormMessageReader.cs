@@ -78,7 +78,7 @@ internal sealed class FormMessageReader(
         Path.Pop();
     }
 
-    // A list of no paths is a FieldMask, too.
+    // An empty list of paths is also a FieldMask.
     private static bool MayBeEmpty(FieldLayout field) => IsText(field)
         || (field.IsMessage && field.Message.WellKnown switch
         {

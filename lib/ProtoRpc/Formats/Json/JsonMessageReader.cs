@@ -387,7 +387,8 @@ internal sealed partial class JsonMessageReader(
         reader.HasValueSequence ? reader.ValueSequence.ToArray() : reader.ValueSpan;
 
     // The first sentence: the others repeat the position. It may quote all the rest of the text.
-    private static string Reason(JsonException e)
+    /// <summary>What is wrong, without the place.</summary>
+    internal static string Reason(JsonException e)
     {
         int end = e.Message.IndexOf(" LineNumber:", StringComparison.Ordinal);
         string reason = end < 0 ? e.Message : e.Message[..end];

@@ -3,7 +3,7 @@ using System.Buffers;
 namespace ProtoRpc.Formats.Sequences;
 
 /// <summary>Splits JSON values that stand one after the other, with or without white space between them. It
-/// only looks for brackets and quotes: whoever reads a value says what is wrong with it.</summary>
+/// only looks for brackets and quotes; the reader of a value reports what is wrong with it.</summary>
 internal sealed class JsonSplitter : MessageSplitter
 {
     private static readonly SearchValues<byte> Structure = SearchValues.Create("{}[]\""u8);

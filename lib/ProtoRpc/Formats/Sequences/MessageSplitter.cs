@@ -4,7 +4,7 @@ namespace ProtoRpc.Formats.Sequences;
 /// however few come at a time.</summary>
 internal abstract class MessageSplitter
 {
-    /// <summary>Whether the place of an error is told by line and column.</summary>
+    /// <summary>Whether errors name their place by line and column.</summary>
     public virtual bool HasLines => true;
 
     /// <summary>Looks at the bytes of the first message that were not looked at before.</summary>

@@ -18,7 +18,7 @@ internal sealed class XmlMessageReader(
         ? Options.Origin.Place(line.LineNumber - 1, line.LinePosition - 1)
         : "an unknown place";
 
-    /// <summary>Opens the text, whose first bytes are read at once, to find out their encoding.</summary>
+    /// <summary>Opens the text, whose first bytes are read immediately to detect the encoding.</summary>
     /// <exception cref="RpcException">They are of no encoding.</exception>
     public static XmlReader Open(
         Stream input, XmlReaderSettings settings, RpcMessageInfo root, FormatOptions options)

@@ -22,7 +22,7 @@ internal sealed class XmlMessageWriter(
         }
         catch (ArgumentException e)
         {
-            // The writer's word for a control character, which XML can only do without; and for a bad root.
+            // The writer throws this for a control character, which XML cannot hold, and for a bad root.
             throw Error(
                 RpcErrorIds.InvalidFieldValue,
                 $"XML cannot hold this: {e.Message} The binary format and JSON can.",
