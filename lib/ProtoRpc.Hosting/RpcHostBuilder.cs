@@ -56,8 +56,8 @@ public sealed class RpcHostBuilder
     }
 
     /// <summary>Puts an interceptor around every call, inside those that were added before. It is taken from
-    /// the application's services for each call, and is registered as singleton unless it is registered
-    /// already, with whatever lifetime.</summary>
+    /// the application's services for each call, and is registered as a singleton unless it is already
+    /// registered, with any lifetime.</summary>
     /// <typeparam name="TInterceptor">The interceptor.</typeparam>
     public RpcHostBuilder AddInterceptor<
         [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TInterceptor>()

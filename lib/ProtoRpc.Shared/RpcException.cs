@@ -65,8 +65,8 @@ public sealed class RpcException : Exception
 
     /// <summary>What a handler adds to the RpcExceptionInfo of the native protocol: in C# a
     /// <c>google.protobuf.rpc_messages.RpcExceptionInfo</c> with extensions of the service's schema, in a
-    /// shell a hashtable with their names, <c>[package.name]</c>. Clients find those here that their schema
-    /// declares. Null where there are none, and on HTTP and gRPC endpoints, which do not carry
+    /// shell a hashtable with their names, <c>[package.name]</c>. Clients receive those that their schema
+    /// declares. Null if there are none, and on HTTP and gRPC endpoints, which do not send
     /// them.</summary>
     public object? Extensions { get; set; }
 

@@ -72,7 +72,7 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
     private protected IEnumerable<string> GivenForConnecting =>
         MyInvocation.BoundParameters.Keys.Where(OfConnecting.Contains);
 
-    /// <summary>Finds the given parameters that mean nothing to an endpoint. Alone, that is an error: who
+    /// <summary>Finds the given parameters that do not apply to an endpoint. Alone, that is an error: who
     /// gives one counts on it. Among several endpoints of which another takes it,
     /// it is ignored for this one.</summary>
     /// <param name="endpoint">The endpoint that is contacted next.</param>

@@ -5,7 +5,7 @@ namespace ProtoRpc.PowerShell.Cmdlets;
 
 /// <summary>Shows a progress bar for something that is waited for,
 /// once that takes longer than a second.</summary>
-/// <remarks>Told by one thread alone: that of the cmdlet, for only it may write to the host,
+/// <remarks>Updated by the thread of the cmdlet alone, for only it may write to the host,
 /// or that of a job.</remarks>
 /// <param name="activity">What is done.</param>
 /// <param name="show">Shows a record.</param>

@@ -81,7 +81,7 @@ internal sealed partial class HandlerPool : IDisposable
     private int WorkersAllowed => _maxWorkers - Math.Max(0, _stuck.Count - _maxStuck);
 
     /// <summary>Makes the first worker, so that a module or an initialization
-    /// that fails shows at once.</summary>
+    /// that fails shows immediately.</summary>
     public void Start()
     {
         HandlerWorker first = AddWorker();

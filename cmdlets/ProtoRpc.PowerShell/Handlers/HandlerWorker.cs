@@ -122,7 +122,7 @@ internal sealed partial class HandlerWorker
         return thread;
     }
 
-    /// <summary>Ends it: at once when it is idle, else by stopping what runs.</summary>
+    /// <summary>Ends it: immediately if it is idle, otherwise by stopping what runs.</summary>
     public void Close()
     {
         _closed = true;

@@ -46,7 +46,8 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    // Of lazy connections, at the same time as well; what fails is told when the connection's turn comes.
+    // Lazy connections connect at the same time, too. A failure is written when the turn of its
+    // connection comes.
     private void FetchSchemas()
     {
         if (MethodOfCommand is not null)

@@ -130,7 +130,7 @@ internal interface IRpcStream : IAsyncDisposable
     /// <summary>Sends a message; waits while the server does not take it.</summary>
     /// <param name="message">The message.</param>
     /// <param name="compress">Whether it is compressed where the call's messages are.</param>
-    /// <returns>False when the server has ended the call: reading tells how.</returns>
+    /// <returns>False if the server has ended the call; reading returns or throws how.</returns>
     ValueTask<bool> SendAsync(IMessage message, bool compress);
 
     /// <summary>Ends the request stream.</summary>

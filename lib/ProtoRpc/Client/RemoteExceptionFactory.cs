@@ -30,7 +30,7 @@ internal static partial class RemoteExceptionFactory
         catch (Exception e) when (e is IOException or BadImageFormatException
             or TypeLoadException or ArgumentException or NotSupportedException)
         {
-            // What the server told is in the RpcException all the same.
+            // The RpcException has what the server sent.
             return null;
         }
     }

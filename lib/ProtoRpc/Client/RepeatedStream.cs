@@ -6,7 +6,7 @@ namespace ProtoRpc.Client;
 /// <summary>A call that is made again, elsewhere or later, as long as the server surely did not take it. Once
 /// something of its reply has come it is as any other.</summary>
 /// <param name="first">The first try.</param>
-/// <param name="next">Gives the next try, or null when the failure is to be told.</param>
+/// <param name="next">Gives the next try, or null if the failure is thrown.</param>
 /// <param name="kept">The request for further tries; null where somebody else keeps it, or nobody.</param>
 internal sealed class RepeatedStream(
     IRpcStream first, Func<RpcException, ValueTask<IRpcStream?>> next, KeptRequest? kept = null)

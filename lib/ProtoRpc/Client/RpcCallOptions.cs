@@ -12,8 +12,8 @@ public sealed record RpcCallOptions
 
     /// <summary>When the caller stops waiting, by this machine's clock: for calls that share one deadline.
     /// Null for none. With a <see cref="Timeout"/> as well, the earlier of the two ends the call; a call
-    /// whose deadline has passed fails with DeadlineExceeded and sends nothing. The server is told the time
-    /// that is left.</summary>
+    /// whose deadline has passed fails with DeadlineExceeded and sends nothing. The server receives the
+    /// remaining time.</summary>
     public DateTimeOffset? Deadline { get; set; }
 
     /// <summary>Headers to send beside those of the client.</summary>
@@ -39,7 +39,7 @@ public sealed record RpcCallOptions
     /// the count of gateways, and what comes beside a reply is kept where there is something.</summary>
     internal bool IsFirstHop { get; init; }
 
-    /// <summary>Told how far a large request has come that goes in parts.</summary>
+    /// <summary>Receives the progress of a large request that is sent in parts.</summary>
     public IProgress<RpcProgress>? Progress { get; set; }
 
     /// <summary>Whether a server that cannot be reached is tried again until the call's time is over. A call

@@ -34,12 +34,11 @@ public sealed partial class RpcClient
     /// <summary>Reads the schema of the server, for example by gRPC reflection. Later calls look names up in
     /// this schema. If the client already has a schema, the server only adds services that it does not
     /// have.</summary>
-    /// <param name="options">How long the server is asked, and whether it is waited for; null for the
-    /// defaults.</param>
+    /// <param name="options">The deadline, and whether to wait for the server; null for the defaults.</param>
     /// <param name="cancellationToken">Gives up.</param>
-    /// <exception cref="RpcException">Unimplemented where the server or the protocol cannot tell;
-    /// Internal when what it tells makes no sense; DeadlineExceeded when the server did not
-    /// come.</exception>
+    /// <exception cref="RpcException">Unimplemented: the server or the protocol does not send
+    /// schemas. Internal: the server sent one that cannot be read. DeadlineExceeded: the server did not
+    /// answer in time.</exception>
     public RpcSchema FetchSchema(
         RpcCallOptions? options = null, CancellationToken cancellationToken = default)
     {
@@ -74,12 +73,12 @@ public sealed partial class RpcClient
         }
     }
 
-    /// <summary>Compares the client's schema with what the server says of its own: a gRPC server by
-    /// reflection, an HTTP listener of ours by its files.</summary>
+    /// <summary>Compares the client's schema with that of the server: of a gRPC server by reflection,
+    /// of an HTTP listener of ProtoRpc by its files.</summary>
     /// <param name="service">The service to compare;
     /// null for that of the client's options, or for all.</param>
     /// <param name="cancellationToken">Gives up.</param>
-    /// <returns>The differences that make calls fail or lose fields; null where the server does not tell its
+    /// <returns>The differences that make calls fail or lose fields; null if the server does not send its
     /// schema.</returns>
     public IReadOnlyList<string>? CompareSchema(
         string? service = null, CancellationToken cancellationToken = default)

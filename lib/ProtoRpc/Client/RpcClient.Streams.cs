@@ -287,7 +287,7 @@ public sealed partial class RpcClient
         }
         finally
         {
-            // Ends the source of the requests too; what went wrong there is what the caller wants to know.
+            // Ends the source of the requests too; the caller gets the error of that source.
             await end.CancelAsync().ConfigureAwait(false);
             await sending.ConfigureAwait(false);
         }

@@ -33,8 +33,7 @@ public sealed record RpcPingResult(
     /// empty without a health service.</summary>
     public string Health { get; init; } = "";
 
-    /// <summary>Where the schema of the client differs from what the server says of its own, so that calls
-    /// would lose fields or fail; empty where there is no difference,
-    /// and where the server says nothing.</summary>
+    /// <summary>The differences between the schemas of client and server that make calls fail or lose
+    /// fields; empty if there is no difference, or if the server does not send its schema.</summary>
     public IReadOnlyList<string> SchemaDifferences { get; init; } = Array.Empty<string>();
 }

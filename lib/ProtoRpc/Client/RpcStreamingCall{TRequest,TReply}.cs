@@ -36,12 +36,12 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     public TReply Current =>
         _current ?? throw new InvalidOperationException("No reply has been read yet.");
 
-    /// <summary>Sends a request; waits while the server does not take it.</summary>
+    /// <summary>Sends a request; waits while the server accepts no more.</summary>
     /// <param name="request">The request.</param>
     /// <param name="compress">False sends it uncompressed where the call's requests are compressed.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
-    /// <returns>False when the server has ended the call already:
-    /// <see cref="ReadAsync"/> tells how.</returns>
+    /// <returns>False if the server has already ended the call:
+    /// <see cref="ReadAsync"/> returns or throws how it ended.</returns>
     /// <exception cref="RpcException">InvalidArgument for a request that is none of the method's;
     /// Cancelled.</exception>
     public ValueTask<bool> SendAsync(

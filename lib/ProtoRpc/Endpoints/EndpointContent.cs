@@ -72,7 +72,7 @@ internal sealed class EndpointContent
     };
 
     /// <summary>Removes an entry.</summary>
-    /// <returns>The entry; null where there is none of this name.</returns>
+    /// <returns>The entry; null if the name is unknown.</returns>
     public JsonObject? Remove(string name)
     {
         string? key = _entries.Select(entry => entry.Key)

@@ -8,9 +8,9 @@ namespace ProtoRpc;
 /// <summary>The named endpoints of a user, in a JSON file. Safe for use by many threads and
 /// processes.</summary>
 /// <remarks>
-/// Each call reads the file. Changes are made under a lock between processes and replace the file at once, so
-/// that readers see the old file or the new one. What the file has and this version does not know is kept.
-/// On Unix the file is written with mode 0600, and is refused where others can write to it.
+/// Each call reads the file. Changes are made under a lock between processes and replace the file in one
+/// step, so that readers see the old file or the new one. Members that this version does not use are kept.
+/// On Unix the file is written with mode 0600, and rejected if others can write to it.
 /// </remarks>
 /// <param name="path">The file, which need not exist.</param>
 public sealed class RpcEndpointRegistry(string path)

@@ -29,7 +29,7 @@ internal sealed class LoadSlice(
 
     /// <summary>Runs callers until the last of their calls has ended.</summary>
     /// <param name="callers">How many.</param>
-    /// <param name="cancellation">Ends the calls that run, too; what they bring does not count.</param>
+    /// <param name="cancellation">Also ends the calls that run, whose results do not count.</param>
     public async Task RunAsync(int callers, CancellationToken cancellation)
     {
         bool blocks = target.Method.IsUnary && callers <= MaxThreads && HoldsThreads(target.Clients[0]);

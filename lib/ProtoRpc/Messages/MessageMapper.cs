@@ -26,8 +26,8 @@ namespace ProtoRpc;
 /// members with <c>@type</c>, or any message; FieldMask: paths in a list or in one text with commas.</item>
 /// </list>
 /// <c>null</c> leaves a field out, and is the null value of a Value in a list, map or Struct. Rows of tables
-/// are taken, too: a dotted name fills a field of a nested message or an entry of a map, an empty text leaves
-/// out a field that is no text, and lists, maps and messages are also read from JSON text.
+/// are also accepted: a dotted name fills a field of a nested message or an entry of a map, an empty text
+/// leaves out a field that is no text, and lists, maps and messages are also read from JSON text.
 /// </remarks>
 /// <param name="objects">How the host's objects are read and made; plain .NET objects by default.</param>
 public sealed class MessageMapper(IObjectModel? objects = null)

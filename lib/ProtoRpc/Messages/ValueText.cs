@@ -30,7 +30,7 @@ internal static class ValueText
         return all.Length == 0 ? none : $"{introduction} {string.Join(", ", all.Take(MaxNames))}{more}";
     }
 
-    /// <summary>A name that somebody gave: whole, unless nobody would name anything so.</summary>
+    /// <summary>A name that a user gave: whole, unless it is too long for a name.</summary>
     public static string OfName(string name) =>
         name.Length <= MaxNameLength ? name : string.Concat(name.AsSpan(0, MaxNameLength), "...");
 

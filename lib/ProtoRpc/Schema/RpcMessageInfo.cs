@@ -8,7 +8,7 @@ namespace ProtoRpc;
 /// <summary>A message type.</summary>
 public sealed class RpcMessageInfo
 {
-    /// <summary>How the messages of this type are laid out: found and kept by whoever makes
+    /// <summary>How the messages of this type are laid out: found and kept by the code that makes
     /// messages.</summary>
     internal object? Layout;
 

@@ -75,7 +75,7 @@ public sealed class RpcSchema
     /// <summary>What the names in its .proto text are shortened by.</summary>
     internal ProtoTextNames TextNames => _textNames.Value;
 
-    /// <summary>Compiles .proto files and reads descriptor sets, told apart by their ending.</summary>
+    /// <summary>Compiles .proto files and reads descriptor sets; the file extension decides.</summary>
     /// <param name="paths">
     /// Files: .proto, or .pb, .protoset, .desc, .binpb, .bin, .fds for a FileDescriptorSet. <c>*</c> and
     /// <c>?</c> stand for any part of a name, <c>**</c> for any number of folders.

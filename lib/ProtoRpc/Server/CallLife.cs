@@ -108,7 +108,7 @@ internal abstract class CallLife(CallMonitor monitor)
         _activity?.SetStartTime(DateTime.UtcNow - time);
     }
 
-    // What is current in ServeAsync ends with it; the log of a failure belongs to the call, too.
+    // What is current in ServeAsync ends with it; the log of a failure also belongs to the call.
     private void SetCurrentActivity()
     {
         if (_activity is not null)

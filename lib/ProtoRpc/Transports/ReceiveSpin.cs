@@ -6,9 +6,9 @@ namespace ProtoRpc.Transports;
 /// <summary>Waits a moment for a socket's next bytes by asking again and again, before the thread goes to
 /// sleep in a receive: waking it, and a processor that fell asleep with it,
 /// takes longer than most calls.</summary>
-/// <remarks>Whoever else is ready to run comes first. A wait in vain is followed by more and more receives
-/// without one, so that a connection that rests costs nothing; at most half of the processors wait like this.
-/// Not thread-safe.</remarks>
+/// <remarks>Other threads that are ready to run come first. A wait in vain is followed by more and more
+/// receives without one, so that a connection that rests costs nothing; at most half of the processors wait
+/// like this. Not thread-safe.</remarks>
 internal sealed class ReceiveSpin
 {
     private const int MaxBackoff = 256;

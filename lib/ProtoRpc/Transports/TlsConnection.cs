@@ -97,7 +97,7 @@ internal sealed class TlsConnection : TransportConnection
             }
 
             // What came may be less than a record, or hold nothing for us: it is read without waiting for it,
-            // and whoever receives next takes it from here.
+            // and the next receive takes it from here.
             _ahead ??= new byte[AheadSize];
             _taken = 0;
             _peeking = _stream.ReadAsync(_ahead).AsTask();

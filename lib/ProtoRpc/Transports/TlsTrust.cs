@@ -74,7 +74,7 @@ internal sealed class TlsTrust
         ? TlsErrors.Untrusted(_endpoint, why, failure)
         : TlsErrors.HandshakeFailed(_endpoint, failure);
 
-    // Without revocation lists: they would be fetched from wherever the certificate says.
+    // Without revocation lists: they would be fetched from any address in the certificate.
     private static X509ChainPolicy ChainPolicy(RpcTlsOptions tls)
     {
         X509ChainPolicy policy = new() { RevocationMode = X509RevocationMode.NoCheck };

@@ -48,7 +48,7 @@ internal sealed class WindowsPipeListener : TransportListener
 
         _free = NewInstance(PipeOptions.None);
 
-        // One message is one PDU for whoever reads messages; PDUs are found by their lengths here.
+        // One message is one PDU for clients that read messages; PDUs are found by their lengths here.
         pipe.ReadMode = PipeTransmissionMode.Byte;
         return new WindowsPipeConnection(pipe);
     }

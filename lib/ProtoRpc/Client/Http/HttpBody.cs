@@ -4,8 +4,8 @@ namespace ProtoRpc.Client.Http;
 
 /// <summary>The body of requests that are one message, in pooled memory, which may be sent more than
 /// once.</summary>
-/// <remarks>The memory goes back when nobody holds the body any more: a handler that is not our own may still
-/// send a request whose call has ended.</remarks>
+/// <remarks>The memory is returned when no one holds the body any more: a handler that is not our own may
+/// still send a request whose call has ended.</remarks>
 internal sealed class HttpBody : IDisposable
 {
     private readonly PooledMessageBytes _owner;
@@ -35,7 +35,7 @@ internal sealed class HttpBody : IDisposable
     public int PlainLength { get; }
 
     /// <summary>Keeps the memory until it is disposed of once more.</summary>
-    /// <exception cref="ObjectDisposedException">Nobody holds it any more.</exception>
+    /// <exception cref="ObjectDisposedException">It was already released.</exception>
     public void Hold()
     {
         int holders;

@@ -87,7 +87,7 @@ internal sealed partial class HttpSchemaReader(
         }
     }
 
-    // Imports are named from a root that the address does not tell:
+    // Imports are named from a root that the address does not contain:
     // the folder of the file, or one above it.
     private async Task<Uri> RootOfAsync(Uri file, string[] imports)
     {

@@ -175,7 +175,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         }
     }
 
-    // Tells the server that the session is not needed any more. It would expire anyway.
+    // Ends the session at the server now, which would otherwise expire later.
     private void CloseSession()
     {
         if (!Context.HasSessionId || _connection is null or { IsClosed: true })
@@ -364,7 +364,7 @@ internal sealed class InProcessStream : IRpcStream
     {
         RpcException known => known,
 
-        // A server that is told of the end may close the call before this side sees the end itself.
+        // A server that receives the end may close the call before this side sees the end itself.
         ChannelClosedException when !_end.IsCancellationRequested =>
             CallErrors.ConnectionLost(_channel.Endpoint, exception),
         _ => _clock.Ended(

@@ -30,7 +30,7 @@ public interface IRpcClientInterceptor
     /// <param name="context">What is called, with its headers, which may be changed.</param>
     /// <param name="next">The rest of the chain, with the transport at its end. A failure of the server shows
     /// when the stream is read.</param>
-    /// <returns>The stream that <paramref name="next"/> gave, or one around it that sees the messages, or one
-    /// of its own.</returns>
+    /// <returns>The stream of <paramref name="next"/>, a stream around it that sees the messages, or another
+    /// stream.</returns>
     ValueTask<RpcClientStream> OpenAsync(RpcClientCallContext context, RpcClientStreamHandler next);
 }

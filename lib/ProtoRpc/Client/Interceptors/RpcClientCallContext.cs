@@ -3,7 +3,7 @@ namespace ProtoRpc;
 /// <summary>A call, as interceptors of clients see it.</summary>
 public sealed class RpcClientCallContext
 {
-    /// <summary>A context of its own, for tests of interceptors; no transport is at its end.</summary>
+    /// <summary>A context for tests of interceptors, without a transport.</summary>
     /// <param name="method">The method.</param>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="options">Deadline, headers and the like, copied; null for the defaults.</param>

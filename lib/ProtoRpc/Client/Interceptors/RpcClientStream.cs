@@ -10,12 +10,12 @@ public abstract class RpcClientStream : IAsyncDisposable
     /// <summary>The reply that was read last; null before the first.</summary>
     public abstract IMessage? Current { get; }
 
-    /// <summary>Sends a request; waits while the server does not take it.</summary>
+    /// <summary>Sends a request; waits while the server accepts no more.</summary>
     /// <param name="request">The request, of the method's request type.</param>
     /// <param name="compress">False sends it uncompressed where the call's requests are compressed.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
-    /// <returns>False when the server has ended the call already:
-    /// <see cref="ReadAsync"/> tells how.</returns>
+    /// <returns>False if the server has already ended the call:
+    /// <see cref="ReadAsync"/> returns or throws how it ended.</returns>
     public abstract ValueTask<bool> SendAsync(
         IMessage request, bool compress = true, CancellationToken cancellationToken = default);
 

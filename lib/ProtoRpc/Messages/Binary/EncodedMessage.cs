@@ -8,7 +8,7 @@ namespace ProtoRpc.Messages.Binary;
 /// sent.</summary>
 /// <remarks>A dynamic message learns its size only by being encoded, so its bytes are kept in pooled memory.
 /// A generated one computes its size, and is written where its bytes go. The bytes of an opaque one are sent
-/// as they are. Required fields are not checked: whoever sends the message has done so. Not thread-safe;
+/// as they are. Required fields are not checked: the sender of the message has done so. Not thread-safe;
 /// dispose it.</remarks>
 internal sealed class EncodedMessage : IDisposable
 {

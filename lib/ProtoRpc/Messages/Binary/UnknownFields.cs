@@ -38,7 +38,7 @@ internal static class UnknownFieldFilter
             int start = reader.Position;
             uint tag = reader.ReadTag();
             reader.Skip(tag);
-            // A number that a closed enum did not have is unknown, too. Once its field is set again, that
+            // A number that a closed enum did not have is also unknown. Once its field is set again, that
             // wins: an older value behind it would win for a reader that knows the number.
             FieldLayout? field = message.Layout.Find((int)(tag >> WireType.TagBits));
             if (field is null || field.IsRepeated || !message.Has(field))

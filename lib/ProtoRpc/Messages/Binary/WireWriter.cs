@@ -15,7 +15,7 @@ internal ref struct WireWriter
     private const int HeadRoom = 20;
     private const int MinBuffer = 256;
 
-    // A message that is over the limit by less is written to its end, so that the error tells its size.
+    // A message that is over the limit by less is written to its end, so that the error has its size.
     private const int Slack = 4 * 1024;
 
     private readonly int _maxBytes;

@@ -9,7 +9,7 @@ namespace ProtoRpc.Messages.Mapping;
 internal sealed class ObjectPath(string root)
 {
     // The path of an object within itself has hundreds of parts,
-    // of which the first ones and the end tell enough.
+    // of which an error shows the first ones and the end.
     private const int ShownFirst = 8;
     private const int ShownLast = 2;
 

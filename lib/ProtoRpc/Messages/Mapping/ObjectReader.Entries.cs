@@ -46,7 +46,7 @@ internal sealed partial class ObjectReader
     private static bool IsSingle(FieldLayout field) =>
         !field.IsRepeated && !field.IsMessage && field.CaseSlot < 0;
 
-    // False for whatever is not right at once: the long way finds out what is wrong, and says where.
+    // False for anything unusual: the slow path finds out what is wrong, and where.
     private static bool TryReadSingle(
         DynamicMessage message, FieldLayout field, object value, Span<bool> seen)
     {

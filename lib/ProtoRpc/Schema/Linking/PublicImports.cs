@@ -5,7 +5,7 @@ namespace ProtoRpc.Schema.Linking;
 /// <summary>Public imports of a file.</summary>
 internal static class PublicImports
 {
-    /// <summary>Lets whoever imports a file also see what another file declares.</summary>
+    /// <summary>Lets files that import a file also see what another file declares.</summary>
     public static void ImportPublicly(this FileDescriptorProto file, string import)
     {
         int index = file.Dependency.IndexOf(import);

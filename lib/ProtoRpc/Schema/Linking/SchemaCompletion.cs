@@ -5,7 +5,7 @@ namespace ProtoRpc.Schema.Linking;
 
 /// <summary>Adds to a schema the services that only another one has.</summary>
 /// <remarks>A file of the other that declares what the schema declares too loses that, and imports the
-/// schema's file instead, publicly: whoever imports it finds the same names as before.</remarks>
+/// schema's file instead, publicly, so files that import it find the same names as before.</remarks>
 internal sealed class SchemaCompletion
 {
     private readonly RpcSchema _schema;

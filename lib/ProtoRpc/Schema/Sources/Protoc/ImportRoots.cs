@@ -80,7 +80,7 @@ internal sealed partial class ImportRoots
         }
 
         // Only a guess at where to look: protoc is who reads the file,
-        // and what is wrong with it protoc tells.
+        // and protoc reports what is wrong with it.
         string text = System.Text.Encoding.UTF8.GetString(start, 0, read);
         return ImportLine().Matches(text).Select(m => m.Groups["file"].Value);
     }

@@ -55,7 +55,7 @@ internal static class PathPattern
                 $"No schema file ({SchemaLoader.Endings}) matches {Named(pattern, full)}.");
     }
 
-    // A relative path is told with the place that it leads to.
+    // Errors show a relative path with its full path.
     private static string Named(string pattern, string full) =>
         pattern == full ? $"'{full}'" : $"'{pattern}' ({full})";
 
