@@ -1,3 +1,4 @@
+using System.Net.Security;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using ProtoRpc.Transports;
 
@@ -32,14 +33,21 @@ internal static class ServerTls
     }
 
     /// <summary>How an endpoint is encrypted; null when it is not.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="server">Has the certificate that it begins with.</param>
+    /// <param name="options">Whether callers show certificates.</param>
+    /// <param name="replaced">Gives, for each connection, the certificate that replaced the first one; null
+    /// as long as there is none.</param>
     public static HttpsConnectionAdapterOptions? Of(
-        RpcEndpoint endpoint, RpcServerOptions server, HttpServerOptions options) =>
+        RpcEndpoint endpoint, RpcServerOptions server, HttpServerOptions options,
+        Func<SslStreamCertificateContext?> replaced) =>
         endpoint.IsTls
             ? new HttpsConnectionAdapterOptions
             {
                 ServerCertificate = server.Certificate,
                 ServerCertificateChain = server.CertificateChain,
                 SslProtocols = TlsVersions.Spoken,
+                OnAuthenticate = (_, connection) => Replace(connection, replaced()),
                 ClientCertificateMode = options.Security.ClientCertificate is null
                     ? ClientCertificateMode.NoCertificate
                     : ClientCertificateMode.AllowCertificate,
@@ -48,6 +56,16 @@ internal static class ServerTls
                 ClientCertificateValidation = static (_, _, _) => true,
             }
             : null;
+
+    private static void Replace(
+        SslServerAuthenticationOptions connection, SslStreamCertificateContext? certificate)
+    {
+        if (certificate is not null)
+        {
+            connection.ServerCertificate = null;
+            connection.ServerCertificateContext = certificate;
+        }
+    }
 
     private static RpcException Refused(
         RpcEndpoint endpoint, string why, string errorId, string remedy) => new(

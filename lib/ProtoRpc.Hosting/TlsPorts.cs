@@ -1,3 +1,4 @@
+using System.Net.Security;
 using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
@@ -38,6 +39,9 @@ internal sealed class TlsPorts
         private KestrelEndpoint? _kestrel;
         private RequestDelegate? _http;
         private RequestDelegate? _grpc;
+
+        // What replaced the certificate that it was bound with.
+        private volatile SslStreamCertificateContext? _shown;
         private readonly Lock _gate = new();
         private Task? _stopped;
 
@@ -53,7 +57,7 @@ internal sealed class TlsPorts
                 wanted,
                 server.Limits,
                 protocols,
-                ServerTls.Of(wanted, server, options),
+                ServerTls.Of(wanted, server, options, () => _shown),
                 bound =>
                 {
                     Add(bound, service);
@@ -82,6 +86,8 @@ internal sealed class TlsPorts
                 return _stopped ??= _kestrel!.StopAsync(drain);
             }
         }
+
+        public void Show(SslStreamCertificateContext certificate) => _shown = certificate;
 
         private void Add(RpcEndpoint endpoint, Func<RpcEndpoint, RequestDelegate> service)
         {
@@ -112,5 +118,7 @@ internal sealed class TlsPorts
         public long Accepted => 0;
 
         public Task StopAsync(TimeSpan drain) => port.StopAsync(drain);
+
+        public void Show(SslStreamCertificateContext certificate) => port.Show(certificate);
     }
 }

@@ -190,6 +190,85 @@ Describe 'Set-RpcListener' {
         }
     }
 
+    Context 'certificates' {
+        BeforeAll {
+            function New-Certificate([string] $Name) {
+                $key = [Security.Cryptography.ECDsa]::Create(
+                    [Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+                $request = [Security.Cryptography.X509Certificates.CertificateRequest]::new("CN=$Name", $key, 'SHA256')
+                $names = [Security.Cryptography.X509Certificates.SubjectAlternativeNameBuilder]::new()
+                $names.AddIpAddress([ipaddress]::Loopback)
+                $request.CertificateExtensions.Add($names.Build())
+                $signed = $request.CreateSelfSigned([datetimeoffset]::Now.AddDays(-1), [datetimeoffset]::Now.AddDays(1))
+                [Security.Cryptography.X509Certificates.X509CertificateLoader]::LoadPkcs12($signed.Export('Pkcs12'), $null)
+            }
+            function Connect-Trusting($Certificate, $Listener, [int] $Index = 0) {
+                $tls = @{ Tls = "$($Listener.Endpoint[$Index])" -like 'ncacn*' }
+                Connect-RpcEndpoint $Listener.Endpoint[$Index] -Schema $Listener.Schema -Service demo.Greeter `
+                    -CACertificate $Certificate -ErrorAction Stop @tls
+            }
+            $old = New-Certificate old
+            $new = New-Certificate new
+            $all = 'tcp://127.0.0.1:0', 'https://127.0.0.1:0/', 'grpcs://127.0.0.1:0'
+        }
+
+        It 'replaces that of TCP, HTTP and gRPC, while calls run on' {
+            $began = [Threading.CountdownEvent]::new(3)
+            $goesOn = [Threading.ManualResetEventSlim]::new()
+            $listener = Start-TestListener @{
+                SayHello = {
+                    if ($Request.name -eq 'slow') {
+                        $null = ($using:began).Signal()
+                        $null = ($using:goesOn).Wait(20000)
+                    }
+                    @{ text = "hi $($Request.name)" }
+                }
+            } -Endpoint $all -With @{ Certificate = $old; Tls = $true }
+            $jobs = 0..2 | ForEach-Object {
+                Connect-Trusting $old $listener $_ | Invoke-RpcMethod SayHello @{ name = 'slow' } -AsJob
+            }
+            $began.Wait(20000) | Should -BeTrue
+
+            Set-RpcListener $listener -Certificate $new | Should -BeNullOrEmpty
+
+            foreach ($i in 0..2) {
+                (Connect-Trusting $new $listener $i | Invoke-RpcMethod SayHello @{ name = 'Bo' }).text | Should -Be 'hi Bo'
+                { Connect-Trusting $old $listener $i } | Should -Throw -ErrorId 'CertificateNotTrusted,*'
+            }
+            $goesOn.Set()
+            ($jobs | Receive-Job -Wait -AutoRemoveJob).text | Should -Be @('hi slow', 'hi slow', 'hi slow')
+        }
+
+        It 'takes a file with a password, as a renewal writes it' {
+            $file = Join-Path $TestDrive renewed.pfx
+            $listener = Start-TestListener @{ SayHello = @{ text = 'x' } } -Endpoint 'https://127.0.0.1:0/' `
+                -With @{ Certificate = $old }
+            [IO.File]::WriteAllBytes($file, $new.Export('Pfx', 'hush'))
+
+            { Set-RpcListener $listener -Certificate $file -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*password*'
+            (Connect-Trusting $old $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
+            $listener.Id | ForEach-Object {
+                Set-RpcListener $_ -Certificate $file -CertificatePassword (ConvertTo-SecureString hush -AsPlainText)
+            }
+            (Connect-Trusting $new $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
+        }
+
+        It 'refuses one on endpoints without TLS, and one without its key' {
+            $plain = Start-TestListener @{ SayHello = @{ text = 'x' } } -Endpoint 'tcp://127.0.0.1:0'
+            $tls = Start-TestListener @{ SayHello = @{ text = 'x' } } -Endpoint 'https://127.0.0.1:0/' `
+                -With @{ Certificate = $old }
+            $bare = [Security.Cryptography.X509Certificates.X509CertificateLoader]::LoadCertificate($new.RawData)
+
+            { Set-RpcListener $plain -Certificate $new -ErrorAction Stop } | Should -Throw -ErrorId 'TlsNotSupported,*'
+            { Set-RpcListener $tls -Certificate $bare -ErrorAction Stop } | Should -Throw -ErrorId 'InvalidCertificate,*'
+            { Set-RpcListener $tls -CertificatePassword (ConvertTo-SecureString x -AsPlainText) -Filter @() -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*'
+            Set-RpcListener $tls -Certificate $new -WhatIf
+            (Connect-Trusting $old $tls | Invoke-RpcMethod SayHello).text | Should -Be 'x'
+        }
+    }
+
     Context 'checks of callers' {
         BeforeAll {
             function Connect-As([string] $Password, $Listener, [int] $Index = 0) {

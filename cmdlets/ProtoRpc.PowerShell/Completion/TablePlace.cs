@@ -32,7 +32,29 @@ internal sealed record TablePlace(
         }
 
         Parser.ParseInput(script, out Token[] tokens, out _);
-        return new Reader(script, tokens, cursor).Read();
+        return new Reader(script, tokens, cursor).Read() ?? FindAtHyphens(script, cursor);
+    }
+
+    // A key such as x-request-id, which needs quotes but is begun without: to the parser it is a difference.
+    private static TablePlace? FindAtHyphens(string script, int cursor)
+    {
+        int start = cursor;
+        while (start > 0 && (char.IsAsciiLetterOrDigit(script[start - 1]) || script[start - 1] is '-' or '_'))
+        {
+            start--;
+        }
+
+        string word = script[start..cursor];
+        if (!word.Contains('-', StringComparison.Ordinal) || !char.IsAsciiLetter(word[0]))
+        {
+            return null;
+        }
+
+        string without = script.Remove(start, word.Length);
+        Parser.ParseInput(without, out Token[] tokens, out _);
+        return new Reader(without, tokens, start).Read() is { Key: null } place
+            ? place with { Word = word, Index = start, Length = word.Length }
+            : null;
     }
 
     private sealed class Reader(string script, Token[] tokens, int cursor)

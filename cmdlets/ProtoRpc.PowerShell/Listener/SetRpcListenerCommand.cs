@@ -1,5 +1,7 @@
 using System.Management.Automation;
+using System.Security;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
@@ -37,11 +39,22 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
     public string[] Endpoint { get; set; } = [];
 
     [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
+    public RpcCertificateSource? Certificate { get; set; }
+
+    [Parameter]
+    [ValidateNotNull]
+    public SecureString? CertificatePassword { get; set; }
+
+    [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HeaderNameCompleter))]
     public string[] ForwardHeader { get; set; } = [];
 
     [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HeaderNameCompleter))]
     public string[] BlockHeader { get; set; } = [];
 
     [Parameter]
@@ -102,11 +115,12 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         ICollection<string> given = MyInvocation.BoundParameters.Keys;
         bool hasHandlers = Handler is not null || HasFilters;
         bool hasScripts = hasHandlers || Checks.Given.Any();
-        if (!hasScripts && Endpoint.Length == 0)
+        if (!hasScripts && Endpoint.Length == 0 && Certificate is null)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                "Nothing to set. Give -Handler, -Filter, -Endpoint, or a check such as -BasicCheck.")
+                "Nothing to set. Give -Handler, -Filter, -Endpoint, -Certificate, or a check such as "
+                + "-BasicCheck.")
             {
                 ErrorId = RpcErrorIds.NothingToSet,
             };
@@ -129,6 +143,8 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
                 given, name, Handler?.Forwards == true ? null : "-Handler, with a connection");
         }
 
+        EndpointParameters.CheckNeeded(
+            given, nameof(CertificatePassword), Certificate is null ? "-Certificate" : null);
         EndpointParameters.CheckNeeded(
             given, nameof(DrainTimeout), Endpoint.Length == 0 ? "-Endpoint" : null);
     }
@@ -154,6 +170,8 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
                 : null,
             Endpoints = endpoints.Length > 0 ? endpoints : null,
             Faces = endpoints.Length > 0 ? listener.AddHttp?.Invoke(endpoints).Faces : null,
+            Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
+            CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
             DrainTimeout = DrainTimeout,
         };
         if (!ShouldProcess(listener.ToString(), "Change the listener"))

@@ -63,8 +63,7 @@ internal sealed class HostOptionsSetup(IConfiguration? configuration = null, IHo
 
         Try($"{RpcHostOptions.Section}:{Limits}", () => NativeLimits.Check(options.Server.Limits));
         Try($"{RpcHostOptions.Section}:{Http}:{nameof(options.Http.AllowedHosts)}",
-            () => _ = new HostPolicy(
-                options.Http, certificate: null, RpcEndpoint.Parse("http://127.0.0.1/")));
+            () => _ = new HostPolicy(options.Http, RpcEndpoint.Parse("http://127.0.0.1/")));
         if (options.HealthPeriod < TimeSpan.FromMilliseconds(1))
         {
             failures.Add(

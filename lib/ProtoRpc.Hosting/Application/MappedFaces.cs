@@ -97,7 +97,7 @@ internal sealed class MappedFaces : IDisposable
             _options.Security,
             _host.Options.Security.Authentication.HasFlag(RpcAuthentication.None),
             http);
-        HostPolicy hosts = new(_options, certificate: null, http, place.IsLocalOnly)
+        HostPolicy hosts = new(_options, http, place.IsLocalOnly)
         {
             Setting = "AllowedHosts in the settings of the application",
         };

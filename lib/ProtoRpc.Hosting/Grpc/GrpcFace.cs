@@ -1,3 +1,4 @@
+using System.Net.Security;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using ProtoRpc.Hosting.Http;
@@ -22,7 +23,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         HealthService? health = HealthOf(host, options);
         GrpcRoutes routes = Routes(host, options, health);
         Func<RpcEndpoint, RequestDelegate> service = bound => new GrpcService(
-            host, new HostPolicy(options, host.Options.Certificate, bound), routes,
+            host, new HostPolicy(options, bound), routes,
             new HttpAuthentication(options.Security, SecurityPolicy.Open, bound), bound).HandleAsync;
         return new GrpcEndpoint(
             endpoint.IsTls
@@ -102,4 +103,6 @@ internal sealed class GrpcEndpoint(IServedEndpoint kestrel, HealthService? healt
         health?.Stop();
         return kestrel.StopAsync(drain);
     }
+
+    public void Show(SslStreamCertificateContext certificate) => kestrel.Show(certificate);
 }

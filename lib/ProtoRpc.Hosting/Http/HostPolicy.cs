@@ -19,7 +19,6 @@ internal sealed class HostPolicy
     private const string Subdomains = "*.";
 
     private readonly StringSegment[] _allowed;
-    private readonly X509Certificate2? _certificate;
     private readonly bool _isLoopback;
     private readonly bool _takesAll;
 
@@ -27,15 +26,11 @@ internal sealed class HostPolicy
     private string? _lastAllowed;
 
     /// <param name="options">The names that are allowed.</param>
-    /// <param name="certificate">The certificate of the endpoint; null where only its connections
-    /// have it.</param>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="isLocalOnly">Whether no network reaches it.</param>
     /// <exception cref="RpcException">InvalidArgument: an allowed host is not a host name.</exception>
-    public HostPolicy(HttpServerOptions options, X509Certificate2? certificate, RpcEndpoint endpoint,
-        bool isLocalOnly = false)
+    public HostPolicy(HttpServerOptions options, RpcEndpoint endpoint, bool isLocalOnly = false)
     {
-        _certificate = endpoint.IsTls ? certificate : null;
         _allowed = [.. options.AllowedHosts.Select(name => new StringSegment(Normalize(name, endpoint)))];
         _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
 
@@ -102,9 +97,9 @@ internal sealed class HostPolicy
     // Only the owner of the certificate can have a page under one of its names.
     private bool IsCertified(HttpRequest request, string name) =>
         Uri.CheckHostName(name) == UriHostNameType.Dns
-        && (_certificate ?? CertificateOf(request)) is { } certificate && certificate.MatchesHostname(name);
+        && CertificateOf(request) is { } certificate && certificate.MatchesHostname(name);
 
-    // The endpoints of an application have certificates that only Kestrel knows.
+    // That of the connection: certificates are replaced, and those of an application only Kestrel knows.
     private static X509Certificate2? CertificateOf(HttpRequest request) =>
         request.HttpContext.Features.Get<ISslStreamFeature>()?.SslStream.LocalCertificate as X509Certificate2;
 

@@ -26,7 +26,7 @@ internal sealed class HttpService
         : this(
             host, options, new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name),
             new HttpAuthentication(options.Security, policy, endpoint),
-            new HostPolicy(options, host.Options.Certificate, endpoint), endpoint)
+            new HostPolicy(options, endpoint), endpoint)
     {
     }
 

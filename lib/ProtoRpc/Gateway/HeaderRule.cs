@@ -39,6 +39,9 @@ internal sealed class HeaderRule(RpcGatewayOptions options)
         "x-content-type-options", "x-accel-buffering", "x-frame-options", "x-powered-by", "location",
         "retry-after", "allow");
 
+    /// <summary>Headers that pass only where the options name them.</summary>
+    public static IEnumerable<string> OfOthers => OfIdentity.Concat(OfBrowsers);
+
     private static readonly string[] PrefixesOfOthers =
         ["x-forwarded-", "x-client-cert-", "x-ssl-", "sec-", "if-", "access-control-"];
 

@@ -1,3 +1,4 @@
+using System.Net.Security;
 using System.Reflection;
 
 namespace ProtoRpc.Server;
@@ -26,6 +27,12 @@ internal interface IServedEndpoint
 
     /// <summary>Refuses new calls, lets running ones end within the time, then cancels and closes.</summary>
     Task StopAsync(TimeSpan drain);
+
+    /// <summary>Shows another certificate to the connections that come from now on. Throws nothing; an
+    /// endpoint without TLS ignores it.</summary>
+    void Show(SslStreamCertificateContext certificate)
+    {
+    }
 }
 
 /// <summary>Adds a face to every server, so that a new way to serve needs only its own file. Faces with

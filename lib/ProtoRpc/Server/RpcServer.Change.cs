@@ -1,3 +1,5 @@
+using System.Net.Security;
+using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Server;
 
 namespace ProtoRpc;
@@ -5,14 +7,14 @@ namespace ProtoRpc;
 // Changes of a server that listens.
 public sealed partial class RpcServer
 {
-    /// <summary>Replaces handlers, interceptors and endpoints while the server listens: all that is given, or
+    /// <summary>Replaces handlers, interceptors, endpoints and the certificate while the server listens: all that is given, or
     /// nothing if one of it cannot be used. Calls that run end with what they began with; calls that begin
     /// later get what is new.</summary>
     /// <param name="change">What is replaced.</param>
     /// <returns>Ends when the endpoints that go are closed.</returns>
     /// <exception cref="RpcException">NotFound: a handler of no method; InvalidArgument: a handler does not
-    /// fit its method; FailedPrecondition: the server has not begun to serve, or has stopped; or an endpoint
-    /// cannot be bound, and why.</exception>
+    /// fit its method, or the certificate cannot be used; FailedPrecondition: the server has not begun to
+    /// serve, or has stopped; or an endpoint cannot be bound, and why.</exception>
     public Task ChangeAsync(RpcServerChange change)
     {
         ArgumentNullException.ThrowIfNull(change);
@@ -24,8 +26,11 @@ public sealed partial class RpcServer
 
         ServerHost host = _host is { } open && !Completion.IsCompleted ? open : throw new RpcException(
             RpcStatusCode.FailedPrecondition, "The server does not listen. Start it before you change it.");
+        SslStreamCertificateContext? shown = ReplacedCertificate.Of(change);
         lock (_changing)
         {
+            (X509Certificate2?, X509Certificate2Collection?) before =
+                (_options.Certificate, _options.CertificateChain);
             IReadOnlyList<IRpcInterceptor> interceptors =
                 change.Interceptors is { } given ? [.. given] : host.Interceptors;
             Dictionary<ServerService, Dictionary<string, RpcMethodHandler>>? handlers =
@@ -33,18 +38,34 @@ public sealed partial class RpcServer
             Dictionary<ServerService, Dictionary<string, ServerMethod>> methods = _services.ToDictionary(
                 service => service, service => service.Prepare(handlers?[service], interceptors));
             IReadOnlyList<IServerFace> faces = change.Faces ?? _faces;
-            return _endpoints.ChangeAsync(
-                change.Endpoints, _options.UseTls, _options.Certificate,
-                endpoint => FaceOf(endpoint, faces).Bind(endpoint, host),
-                () =>
+            try
+            {
+                if (shown is not null)
                 {
-                    _faces = faces;
-                    if (change.Handlers is not null || change.Interceptors is not null)
+                    // What is bound from now on has it.
+                    (_options.Certificate, _options.CertificateChain) =
+                        (change.Certificate, change.CertificateChain);
+                }
+
+                return _endpoints.ChangeAsync(
+                    change.Endpoints, _options.UseTls, _options.Certificate,
+                    endpoint => FaceOf(endpoint, faces).Bind(endpoint, host),
+                    () =>
                     {
-                        host.Publish(methods, interceptors);
-                    }
-                },
-                change.DrainTimeout);
+                        _faces = faces;
+                        if (change.Handlers is not null || change.Interceptors is not null)
+                        {
+                            host.Publish(methods, interceptors);
+                        }
+                    },
+                    shown,
+                    change.DrainTimeout);
+            }
+            catch
+            {
+                (_options.Certificate, _options.CertificateChain) = before;
+                throw;
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Transports;
 
@@ -101,30 +102,35 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     /// <param name="certificate">The certificate of the endpoints with TLS; null for none.</param>
     /// <param name="bind">Binds an endpoint.</param>
     /// <param name="commit">Changes what is served, and throws nothing.</param>
+    /// <param name="shown">What endpoints show from now on that stay; null for what they show
+    /// already.</param>
     /// <param name="drain">For how long calls at endpoints that go may run on; null for the server's drain
     /// time.</param>
     /// <returns>Ends when the endpoints that go are closed.</returns>
     /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
     public Task ChangeAsync(
         IReadOnlyList<RpcEndpoint>? wanted, bool useTls, X509Certificate2? certificate,
-        Func<RpcEndpoint, IServedEndpoint> bind, Action commit, TimeSpan? drain)
+        Func<RpcEndpoint, IServedEndpoint> bind, Action commit, SslStreamCertificateContext? shown,
+        TimeSpan? drain)
     {
         IServedEndpoint[] going;
         lock (_gate)
         {
-            if (wanted is null)
+            if (wanted is null && shown is null)
             {
                 commit();
                 return Task.CompletedTask;
             }
 
             RequireListening();
+            wanted ??= _wanted;
             EndpointErrors.RequireTls(wanted, useTls, certificate);
             List<IServedEndpoint> present = [.. _served];
             IServedEndpoint?[] staying = [.. wanted.Select(endpoint => Take(present, endpoint))];
             Queue<IServedEndpoint> bound = new(BindAll(
                 wanted.Where((_, index) => staying[index] is null), bind));
             commit();
+            Array.ForEach(staying, served => Show(served, shown));
             _served = [.. staying.Select(served => served ?? bound.Dequeue())];
             _wanted = [.. wanted];
             going = [.. present];
@@ -133,13 +139,22 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         return CloseAsync(going, drain ?? drainTimeout);
     }
 
+    private static void Show(IServedEndpoint? served, SslStreamCertificateContext? certificate)
+    {
+        if (certificate is not null)
+        {
+            served?.Show(certificate);
+        }
+    }
+
     private void RequireListening()
     {
         if (!IsListening)
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                "The server does not listen, so its endpoints cannot be replaced.");
+                "The server does not listen on endpoints of its own, so its endpoints and its certificate "
+                + "cannot be replaced.");
         }
     }
 

@@ -1,3 +1,5 @@
+using System.Net.Security;
+
 namespace ProtoRpc.Server.Native;
 
 /// <summary>A bound native endpoint with the interfaces that one server has on it.</summary>
@@ -12,4 +14,6 @@ internal sealed class NativeEndpoint(NativeListener listener, IReadOnlyList<Guid
 
     public Task StopAsync(TimeSpan drain) =>
         Task.WhenAll(interfaces.Select(id => listener.StopServingAsync(id, drain).AsTask()));
+
+    public void Show(SslStreamCertificateContext certificate) => listener.Show(certificate);
 }

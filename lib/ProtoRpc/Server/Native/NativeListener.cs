@@ -27,8 +27,8 @@ internal sealed class NativeListener : IAsyncDisposable
     private readonly ConcurrentDictionary<Guid, ServedInterface> _interfaces = new();
     private readonly ConcurrentDictionary<ServerConnection, bool> _connections = new();
     private readonly CancellationTokenSource _stopAccepting = new();
-    private readonly X509Certificate2? _certificate;
-    private readonly SslStreamCertificateContext? _shown;
+    // Null where no TLS is spoken.
+    private volatile SslStreamCertificateContext? _shown;
     private readonly ConnectionWatch _watch;
     private readonly Task _accepting;
     private int _serving;
@@ -45,7 +45,6 @@ internal sealed class NativeListener : IAsyncDisposable
         RpcEndpoint endpoint, ServedInterface first, RpcLimits limits,
         X509Certificate2? certificate, X509Certificate2Collection? chain)
     {
-        _certificate = certificate;
         _shown = certificate is null ? null : SslStreamCertificateContext.Create(certificate, chain);
         Limits = limits;
         Memory = first.Service.Memory ?? new RequestMemory(limits.MaxMemoryBytes);
@@ -100,7 +99,7 @@ internal sealed class NativeListener : IAsyncDisposable
                 listener = new NativeListener(endpoint, served, limits, certificate, chain);
                 Table.Add(listener.Endpoint, listener);
             }
-            else if (!Equals(listener._certificate, certificate))
+            else if (!Equals(listener._shown?.TargetCertificate, certificate))
             {
                 throw EndpointErrors.OtherCertificate(endpoint);
             }
@@ -117,6 +116,16 @@ internal sealed class NativeListener : IAsyncDisposable
             }
 
             return listener;
+        }
+    }
+
+    /// <summary>Shows another certificate to the connections that come from now on, to those of all
+    /// interfaces; without TLS there is none to show.</summary>
+    public void Show(SslStreamCertificateContext certificate)
+    {
+        lock (TableGate)
+        {
+            _shown = _shown is null ? null : certificate;
         }
     }
 
@@ -281,7 +290,7 @@ internal sealed class NativeListener : IAsyncDisposable
             {
                 TransportConnection transport =
                     await _transport.AcceptAsync(_stopAccepting.Token).ConfigureAwait(false);
-                Admit(_shown is null ? transport : TlsConnection.ForServer(transport, _shown));
+                Admit(_shown is { } shown ? TlsConnection.ForServer(transport, shown) : transport);
             }
             catch (Exception) when (_isClosing)
             {

@@ -1,0 +1,16 @@
+using System.Collections;
+using ProtoRpc.Gateway;
+
+namespace ProtoRpc.PowerShell.Completion;
+
+/// <summary>Offers names of headers for a gateway, and what it does with each by itself.</summary>
+internal sealed class HeaderNameCompleter : RpcCompleter
+{
+    // Those that pass by themselves are only worth to be blocked.
+    private static readonly string[] Passing = ["traceparent", "tracestate", "baggage", "x-request-id"];
+
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => HeaderRule.OfOthers
+        .Order(StringComparer.Ordinal)
+        .Select(name => new Candidate(name, "is not forwarded unless -ForwardHeader names it"))
+        .Concat(Passing.Select(name => new Candidate(name, "is forwarded unless -BlockHeader names it")));
+}

@@ -1,0 +1,90 @@
+using System.Collections;
+using System.Diagnostics;
+using System.Globalization;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.PowerShell.Completion;
+
+/// <summary>What a hashtable of request headers holds.</summary>
+/// <param name="named">The headers that the schema names, with what it says of them.</param>
+internal sealed class HeaderShape(IReadOnlyList<TableKey> named) : TableShape
+{
+    private const string Type = "header";
+    private const int MaxName = 100;
+
+    private static readonly TableKey[] WellKnown =
+    [
+        new("authorization", Type, "Who calls: a token or a password, as 'Bearer TOKEN'"),
+        new("x-api-key", Type, "The key of an application"),
+        new("x-request-id", Type, "The id of the request in logs"),
+        new("x-correlation-id", Type, "The id that several requests have in common"),
+        new("traceparent", Type, "The trace that the call is part of (W3C Trace Context)"),
+        new("tracestate", Type, "What systems of tracing add to traceparent"),
+        new("baggage", Type, "Names and values that go with the trace (W3C Baggage)"),
+        new("accept-language", Type, "The languages of texts in the reply"),
+        new("cookie", Type, "Cookies of an HTTP service"),
+        new("idempotency-key", Type, "The same for repeated requests that are to count once"),
+        new("if-match", Type, "The version that a change is for"),
+        new("x-forwarded-for", Type, "The address of the first caller, as proxies tell it"),
+        new("x-tenant-id", Type, "The tenant whose data it is"),
+        new("x-user-agent", Type, "The program that calls; user-agent is set by the transport"),
+    ];
+
+    /// <summary>The headers of services.</summary>
+    public static HeaderShape Of(IEnumerable<RpcSchema> schemas) => new(
+    [
+        .. schemas.SelectMany(schema => schema.Services)
+            .SelectMany(service => InOptions(service.FullName, service.Options)
+                .Concat(service.Methods.SelectMany(method => InOptions(method.FullName, method.Options))))
+            .DistinctBy(key => key.Name),
+    ]);
+
+    public override IEnumerable<TableKey> Keys(IReadOnlyCollection<string> given) => named
+        .Concat(WellKnown)
+        .DistinctBy(key => key.Name)
+        .Where(key => !given.Contains(key.Name, StringComparer.OrdinalIgnoreCase));
+
+    public override TableShape? Inside(string key) => null;
+
+    public override IEnumerable<TableValue> Values(string key) => key.ToUpperInvariant() switch
+    {
+        "AUTHORIZATION" => [Value("Bearer ", "a token"), Value("Basic ", "NAME:PASSWORD as base64")],
+        "X-REQUEST-ID" or "X-CORRELATION-ID" or "IDEMPOTENCY-KEY" => [Value($"{Guid.NewGuid()}", "a new id")],
+        "TRACEPARENT" => [Value(NewTrace(), "a new trace")],
+        "ACCEPT-LANGUAGE" => [Value(Language, "the language of this session")],
+        _ => [],
+    };
+
+    /// <summary>The first value of a header; empty where none is known.</summary>
+    public object First(string name) => Values(name).FirstOrDefault()?.Value ?? "";
+
+    private static string Language =>
+        CultureInfo.CurrentUICulture.Name is { Length: > 0 } name ? name : "en";
+
+    private static string NewTrace() =>
+        $"00-{ActivityTraceId.CreateRandom()}-{ActivitySpanId.CreateRandom()}-01";
+
+    private static TableValue Value(string value, string comment) => new(value, Type, comment);
+
+    // No standard says where a schema names its headers. Options whose names speak of headers or metadata
+    // are taken at their word: (acme.required_headers) = "x-tenant".
+    private static IEnumerable<TableKey> InOptions(string owner, IReadOnlyDictionary<string, object?> options) =>
+        from option in options
+        where option.Key.Contains("header", StringComparison.OrdinalIgnoreCase)
+            || option.Key.Contains("metadata", StringComparison.OrdinalIgnoreCase)
+        from name in TextsIn(option.Value, depth: 0)
+        where IsName(name)
+        select new TableKey(name.ToLowerInvariant(), Type, $"{option.Key} of {owner}");
+
+    private static IEnumerable<string> TextsIn(object? value, int depth) => value switch
+    {
+        string text => [text],
+        IDictionary dictionary when depth < 3 =>
+            dictionary.Values.Cast<object?>().SelectMany(one => TextsIn(one, depth + 1)),
+        IEnumerable list when depth < 3 => list.Cast<object?>().SelectMany(one => TextsIn(one, depth + 1)),
+        _ => [],
+    };
+
+    private static bool IsName(string text) => text.Length is > 0 and <= MaxName
+        && text.All(c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_' or '.');
+}
