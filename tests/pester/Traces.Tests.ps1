@@ -35,6 +35,71 @@ Describe 'Traces' {
         "$($failed[-1])" | Should -Match "^demo.Greeter/SayHello on ${endpoint}: Unknown in "
     }
 
+    Context 'attempts that are made again' {
+        BeforeAll {
+            $proto = Join-Path $TestProtos greeter.proto
+            # Nobody listens there any more.
+            function New-Dead([string] $Endpoint = 'tcp://127.0.0.1:0') {
+                $gone = Start-TestListener { } -Endpoint $Endpoint
+                Stop-RpcListener $gone
+                "$($gone.Endpoint[0])"
+            }
+            $attempt = 'attempt {0} failed with status Unavailable, the next begins in [\d.]+ ms: .+'
+        }
+
+        It 'tells each of a call with -Verbose: <_>' -ForEach 'tcp://127.0.0.1:0', 'http://127.0.0.1:0/', 'grpc://127.0.0.1:0' {
+            $dead = New-Dead $_
+            $rpc = Connect-RpcEndpoint $dead -Schema $proto -Service demo.Greeter -Lazy -RetryCount 2
+            $lines = @($rpc | Invoke-RpcMethod SayHello -Verbose -ErrorAction Ignore 4>&1) -notmatch '^Calling'
+            $quiet = @($rpc | Invoke-RpcMethod SayHello -ErrorAction Ignore 4>&1)
+            $rpc | Disconnect-RpcEndpoint
+
+            $lines | Should -HaveCount 3
+            $lines[0] | Should -BeOfType ([Management.Automation.VerboseRecord])
+            "$($lines[0])" | Should -Match ("^demo.Greeter/SayHello on .+: $attempt" -f 1)
+            "$($lines[1])" | Should -Match ("^demo.Greeter/SayHello on .+: $attempt" -f 2)
+            "$($lines[2])" | Should -Match ', 2 retries$'
+            $quiet | Should -BeNullOrEmpty
+        }
+
+        It 'tells each of connecting, and of calls of several endpoints' {
+            $dead = New-Dead
+            $lines = @(Connect-RpcEndpoint $dead -Schema $proto -Service demo.Greeter -RetryCount 1 -Verbose `
+                    -ErrorAction Ignore 4>&1)
+            "$lines" | Should -Match ("Connecting to .+: $attempt" -f 1)
+
+            $several = $dead, (New-Dead)
+            $calls = @(Invoke-RpcMethod SayHello -Endpoint $several -Schema $proto -Service demo.Greeter -RetryCount 1 `
+                    -PassThruResult -Verbose 4>&1)
+            foreach ($endpoint in $several) {
+                "$calls" | Should -BeLike "*$(([ProtoRpc.RpcEndpoint]$endpoint).Port)*attempt 1 failed*"
+            }
+        }
+
+        It 'tells it when it happens' {
+            $dead = New-Dead 'grpc://127.0.0.1:0'
+            $shell = [powershell]::Create()
+            $null = $shell.AddScript({
+                param($Module, $Proto, $Endpoint)
+                Import-Module $Module
+                $rpc = Connect-RpcEndpoint $Endpoint -Schema $Proto -Service demo.Greeter -Lazy
+                $rpc | Invoke-RpcMethod SayHello -WaitForReady -Deadline 60 -Verbose
+            }).AddArgument($ModuleManifest).AddArgument($proto).AddArgument($dead)
+            try {
+                $running = $shell.BeginInvoke()
+
+                # Long before the call ends.
+                Wait-Until { "$($shell.Streams.Verbose)" -match 'attempt 2 failed with status Unavailable' } |
+                    Should -BeTrue
+                $running.IsCompleted | Should -BeFalse
+            }
+            finally {
+                $shell.Stop()
+                $shell.Dispose()
+            }
+        }
+    }
+
     It 'tells the same of a call of the raw layer' {
         $id = [guid]::NewGuid()
         $raw = Start-RpcListener -InterfaceId $id -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]' -RawHandler {

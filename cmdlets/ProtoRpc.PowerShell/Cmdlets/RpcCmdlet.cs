@@ -15,6 +15,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     private long _row;
     private bool _inRow;
     private bool? _isDebug;
+    private bool? _isVerbose;
+    private RetryLines? _retries;
 
     /// <summary>Cancelled by Ctrl+C.</summary>
     protected CancellationToken Cancellation => _stopping.Token;
@@ -87,6 +89,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     protected bool Guard(object? target, Action action)
     {
         PendingTrace? trace = IsDebug ? RunspaceStore.Current.Trace : null;
+        RetryLines? retries = IsVerbose ? _retries ??= new RetryLines(WriteRetry) : null;
+        RetryLines? reader = retries?.Enter();
         try
         {
             trace?.Enter();
@@ -109,12 +113,13 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         finally
         {
             trace?.Leave();
+            retries?.Leave(reader);
             WritePendingDebug();
         }
     }
 
     /// <summary>Whether verbose lines are shown, so that it is worth to gather what they say.</summary>
-    private protected bool IsVerbose => IsDebug || Shows("Verbose");
+    private protected bool IsVerbose => _isVerbose ??= IsDebug || Shows("Verbose");
 
     /// <summary>Whether debug lines are shown, so that it is worth to trace.</summary>
     private protected bool IsDebug => _isDebug ??= Shows("Debug");
@@ -125,6 +130,17 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         if (!Stopping)
         {
             RunspaceStore.Current.DebugLog.WriteTo(WriteDebug);
+        }
+    }
+
+    /// <summary>Writes attempts that failed on other threads, while the cmdlet waits for them.</summary>
+    private protected void WritePendingRetries() => _retries?.WriteWaiting();
+
+    private void WriteRetry(string line)
+    {
+        if (!Stopping)
+        {
+            WriteVerbose(line);
         }
     }
 

@@ -9,7 +9,9 @@ namespace ProtoRpc.PowerShell.Cmdlets;
 /// or that of a job.</remarks>
 /// <param name="activity">What is done.</param>
 /// <param name="show">Shows a record.</param>
-internal sealed class WaitProgress(string activity, Action<ProgressRecord> show) : IDisposable
+/// <param name="look">Called while it is waited; null for nothing.</param>
+internal sealed class WaitProgress(string activity, Action<ProgressRecord> show, Action? look = null)
+    : IDisposable
 {
     private const int ActivityId = 2;
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(1);
@@ -27,6 +29,7 @@ internal sealed class WaitProgress(string activity, Action<ProgressRecord> show)
     /// <param name="total">Of how much.</param>
     public void Report(Func<string> status, int? done = null, int total = 0)
     {
+        look?.Invoke();
         TimeSpan elapsed = Stopwatch.GetElapsedTime(_start);
         if (elapsed < _next)
         {

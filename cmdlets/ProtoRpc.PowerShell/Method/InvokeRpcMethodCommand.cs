@@ -308,13 +308,16 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
             given, _command is null ? "-Endpoint or -Connection" : "-Connection");
 
     // Nothing can be written when the pipeline has ended, and then there is nothing to take away.
-    private WaitProgress NewProgress(string doing) => new(Title(doing), record =>
-    {
-        if (!_disposing && !Stopping)
+    private WaitProgress NewProgress(string doing) => new(
+        Title(doing),
+        record =>
         {
-            WriteProgress(record);
-        }
-    });
+            if (!_disposing && !Stopping)
+            {
+                WriteProgress(record);
+            }
+        },
+        WritePendingRetries);
 
     private string Title(string doing) => ParameterSetName == ByBytes ? doing : $"{doing} {Method}";
 }

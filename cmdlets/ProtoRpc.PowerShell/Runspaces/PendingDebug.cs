@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using Microsoft.Extensions.Logging;
+using ProtoRpc.Client;
 
 namespace ProtoRpc.PowerShell.Runspaces;
 
@@ -39,7 +40,8 @@ internal sealed class PendingDebug
 }
 
 /// <summary>The log of the clients of a runspace: what servers do against their protocols is written to the
-/// debug stream. Calls that fail are errors of their cmdlets.</summary>
+/// debug stream, and attempts that are made again to the verbose stream of the cmdlet that waits. Calls that
+/// fail are errors of their cmdlets.</summary>
 internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
 {
     /// <inheritdoc/>
@@ -53,7 +55,11 @@ internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
         LogLevel logLevel, EventId eventId, TState state, Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        if (IsEnabled(logLevel))
+        if (eventId.Id is ClientLog.CallRetriedId or ClientLog.ConnectRetriedId)
+        {
+            RetryLines.Current?.Add(formatter(state, exception));
+        }
+        else if (IsEnabled(logLevel))
         {
             lines.Add(formatter(state, exception));
         }

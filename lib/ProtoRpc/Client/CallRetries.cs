@@ -25,6 +25,13 @@ internal sealed class CallRetries(
     private TimeSpan _pause = waits ? FirstPause / 2 : FirstPause;
     private RpcException? _last;
     private int _made;
+    private int _failed;
+
+    /// <summary>Gets each attempt that is followed by another one; null for none.</summary>
+    public ClientLog? Log { get; init; }
+
+    /// <summary>What is called; null while connecting.</summary>
+    public string? Method { get; init; }
 
     /// <summary>Runs a call, and again after a pause that grows,
     /// as often as asked and within its time.</summary>
@@ -103,7 +110,9 @@ internal sealed class CallRetries(
         TimeSpan pause = _pause * (0.5 + Random.Shared.NextDouble());
         TimeSpan longest = waits ? LongestPauseOfWaiting : LongestPause;
         _pause = _pause * 2 < longest ? _pause * 2 : longest;
-        return clock.IsEndless || pause <= left / 2 ? pause : left / 2;
+        pause = clock.IsEndless || pause <= left / 2 ? pause : left / 2;
+        Log?.Retry(Method, endpoint, ++_failed, failure, pause);
+        return pause;
     }
 
     // The last try has but a part of the time, and so says less than the tries before it.

@@ -36,6 +36,26 @@ internal sealed class ClientLog
     private static readonly Action<ILogger, string, Exception?> Tolerated = LoggerMessage.Define<string>(
         LogLevel.Warning, new EventId(24, nameof(Tolerated)), "{Text}");
 
+    private static readonly Action<ILogger, string, RpcEndpoint, int, RpcStatusCode, double, string, Exception?>
+        CallRetried = LoggerMessage.Define<string, RpcEndpoint, int, RpcStatusCode, double, string>(
+            LogLevel.Warning,
+            new EventId(CallRetriedId, nameof(CallRetried)),
+            "{Method} on {Endpoint}: attempt {Attempt} failed with status {Status}, the next begins in "
+            + "{Milliseconds} ms: {Text}");
+
+    private static readonly Action<ILogger, RpcEndpoint, int, RpcStatusCode, double, string, Exception?>
+        ConnectRetried = LoggerMessage.Define<RpcEndpoint, int, RpcStatusCode, double, string>(
+            LogLevel.Warning,
+            new EventId(ConnectRetriedId, nameof(ConnectRetried)),
+            "Connecting to {Endpoint}: attempt {Attempt} failed with status {Status}, the next begins in "
+            + "{Milliseconds} ms: {Text}");
+
+    /// <summary>The event of a failed attempt of a call that is followed by another one.</summary>
+    public const int CallRetriedId = 25;
+
+    /// <summary>The same of an attempt to connect.</summary>
+    public const int ConnectRetriedId = 26;
+
     private readonly ILogger _logger;
 
     private ClientLog(ILogger logger) => _logger = logger;
@@ -75,6 +95,26 @@ internal sealed class ClientLog
     /// <summary>A server did something against its protocol that the client tolerates.</summary>
     public void Tolerate(string text) =>
         Try(() => Tolerated(_logger, TerminalText.OneLine(text, MaxText), null));
+
+    /// <summary>An attempt failed, and another one follows.</summary>
+    /// <param name="method">What is called; null for connecting.</param>
+    /// <param name="endpoint">Where.</param>
+    /// <param name="attempt">The number of the attempt, from 1.</param>
+    /// <param name="failure">How it failed.</param>
+    /// <param name="pause">The time until the next one.</param>
+    public void Retry(
+        string? method, RpcEndpoint endpoint, int attempt, RpcException failure, TimeSpan pause) => Try(() =>
+    {
+        string text = TerminalText.OneLine(failure.Message, MaxText);
+        if (method is null)
+        {
+            ConnectRetried(_logger, endpoint, attempt, failure.Code, Of(pause), text, null);
+        }
+        else
+        {
+            CallRetried(_logger, method, endpoint, attempt, failure.Code, Of(pause), text, null);
+        }
+    });
 
     private static double Of(TimeSpan time) => Math.Round(time.TotalMilliseconds, 3);
 

@@ -9,7 +9,9 @@ namespace ProtoRpc.Client;
 /// <param name="inner">The channel.</param>
 /// <param name="endpoint">For errors.</param>
 /// <param name="retries">How often; 0 for never.</param>
-internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, int retries) : IRpcChannel
+/// <param name="log">Gets the attempts that are followed by another one; null for none.</param>
+internal sealed class RetryingChannel(
+    IRpcChannel inner, RpcEndpoint endpoint, int retries, ClientLog? log = null) : IRpcChannel
 {
     public RpcCallContext Context
     {
@@ -141,8 +143,15 @@ internal sealed class RetryingChannel(IRpcChannel inner, RpcEndpoint endpoint, i
 
     private CallRetries Retries(CallSpec call, CancellationToken cancellation) =>
         new(endpoint, retries, call.Options is { WaitForReady: true }, call.Clock.For(cancellation),
-            call.Options?.Response);
+            call.Options?.Response)
+        {
+            Log = log,
+            Method = call.Method.FullName,
+        };
 
     private CallRetries Connecting(CancellationToken cancellation) =>
-        new(endpoint, retries, waits: false, CallClock.Start(Timeout.InfiniteTimeSpan, cancellation));
+        new(endpoint, retries, waits: false, CallClock.Start(Timeout.InfiniteTimeSpan, cancellation))
+        {
+            Log = log,
+        };
 }

@@ -17,7 +17,9 @@ internal static class RpcChannels
     /// <param name="options">How the client behaves.</param>
     public static IRpcChannel Create(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
-        new RetryingChannel(CreateSingle(endpoint, service, options), endpoint, options.RetryCount);
+        new RetryingChannel(
+            CreateSingle(endpoint, service, options), endpoint, options.RetryCount,
+            ClientLog.Of<RpcClient>(options));
 
     /// <summary>Makes a channel over several servers of the same kind.</summary>
     /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
@@ -34,7 +36,8 @@ internal static class RpcChannels
             policy,
             new AddressResolver(endpoints, TcpTransport.Resolve),
             resolved => CreateSingle(resolved.Endpoint, service, ForHost(options, resolved)));
-        return new RetryingChannel(channel, endpoints[0], options.RetryCount);
+        return new RetryingChannel(
+            channel, endpoints[0], options.RetryCount, ClientLog.Of<RpcClient>(options));
     }
 
     private static IRpcChannel CreateSingle(

@@ -141,7 +141,11 @@ public sealed partial class RpcClient
         bool isBound = options is { Timeout: not null } or { Deadline: not null };
         CallClock clock = CallDeadline.Of(options, _limits.CallTimeout, Endpoint).For(cancellation);
         return new(
-            new CallRetries(Endpoint, _options.RetryCount, options is { WaitForReady: true }, clock),
+            new CallRetries(Endpoint, _options.RetryCount, options is { WaitForReady: true }, clock)
+            {
+                Log = _log,
+                Method = "Reading the schema",
+            },
             isBound ? clock.Timeout : null);
     }
 

@@ -61,7 +61,8 @@ public sealed record RpcClientOptions
 
     /// <summary>Makes the logger of the client, in the category <c>ProtoRpc.RpcClient</c> or
     /// <c>ProtoRpc.RpcRawClient</c>. It logs as a warning what a server does against its protocol and the
-    /// client tolerates, as information calls and connections that failed, and for debugging every call with
+    /// client tolerates, and each attempt that is made again, with its number, status and the pause; as
+    /// information calls and connections that failed, and for debugging every call with
     /// its time and its sizes. Null for no log.</summary>
     public ILoggerFactory? LoggerFactory { get; set; }
 

@@ -98,6 +98,9 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
             new CallRetries(
                 endpoint, options.RetryCount, waits: false,
                 CallClock.Start(Timeout.InfiniteTimeSpan, cancellationToken))
+            {
+                Log = client._log,
+            }
                 .Run(() =>
                 {
                     client._client.Reach(options.Limits.ConnectTimeout, cancellationToken);
@@ -169,7 +172,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     {
         CallClock clock = Begin(options, cancellationToken);
         RpcResponseInfo? info = InfoOf(options);
-        CallRetries retries = new(Endpoint, _retries, options.WaitForReady, clock, info);
+        CallRetries retries = RetriesOf(options, clock, info);
         ClientTelemetry? telemetry = Observe(info);
         RpcException? failure = null;
         RpcStatusCode status = RpcStatusCode.Unknown;
@@ -223,7 +226,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     {
         CallClock clock = Begin(options, cancellationToken);
         RpcResponseInfo? info = InfoOf(options);
-        CallRetries retries = new(Endpoint, _retries, options.WaitForReady, clock, info);
+        CallRetries retries = RetriesOf(options, clock, info);
         ClientTelemetry? telemetry = Observe(info);
         RpcException? failure = null;
         RpcStatusCode status = RpcStatusCode.Unknown;
@@ -328,6 +331,13 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     // What is logged of a call has its sizes.
     private RpcResponseInfo? InfoOf(RpcCallOptions options) =>
         options.Response ?? (_log is { LogsCalls: true } ? new RpcResponseInfo() : null);
+
+    private CallRetries RetriesOf(RpcCallOptions options, CallClock clock, RpcResponseInfo? info) =>
+        new(Endpoint, _retries, options.WaitForReady, clock, info)
+        {
+            Log = _log,
+            Method = _name,
+        };
 
     private ClientTelemetry? Observe(RpcResponseInfo? info) =>
         ClientTelemetry.Begin("dcerpc", _name, Endpoint, _log, info);

@@ -61,6 +61,51 @@ public static class ClientLogTests
     }
 
     [Fact]
+    public static void Each_attempt_that_is_made_again_is_logged_with_number_status_and_pause()
+    {
+        ListLogger log = new() { Least = LogLevel.Warning };
+        RpcEndpoint nobody = EchoServer.NewEndpoint(RpcTransport.Local);
+        RpcClientOptions options = new() { LoggerFactory = log, Service = "calls.Echo", RetryCount = 2 };
+
+        Assert.Throws<RpcException>(() => RpcClient.Connect(nobody, EchoServer.Schema, options));
+        using RpcClient client = RpcClient.Connect(nobody, EchoServer.Schema, options with { Lazy = true });
+        Assert.Throws<RpcException>(() => client.Invoke<EchoReply>("Say", Hello));
+
+        string[] lines = [.. log.Entries.Select(entry => entry.Text)];
+        Assert.Equal(4, lines.Length);
+        for (int i = 0; i < lines.Length; i++)
+        {
+            string what = i < 2 ? "Connecting to" : "calls.Echo/Say on";
+            Assert.Matches(
+                $@"^{what} .+: attempt {(i % 2) + 1} failed with status Unavailable, the next begins in "
+                + @"[\d.]+ ms: .+",
+                lines[i]);
+        }
+
+        Assert.All(log.Entries, entry => Assert.Equal("ProtoRpc.RpcClient", entry.Category));
+    }
+
+    [Fact]
+    public static async Task Attempts_of_the_raw_layer_are_logged_and_nothing_of_calls_that_succeed()
+    {
+        ListLogger log = new() { Least = LogLevel.Warning };
+        RpcEndpoint endpoint = EchoServer.NewEndpoint(RpcTransport.Local);
+        using RpcRawClient client = RpcRawClient.Connect(
+            endpoint, Interface, new RpcClientOptions { LoggerFactory = log, Lazy = true, RetryCount = 1 });
+
+        await Assert.ThrowsAsync<RpcException>(() => client.ExecuteAsync(new byte[] { 1 }));
+        Assert.Matches($"^{Interface} on .+: attempt 1 failed", Assert.Single(log.Entries).Text);
+        log.Entries.Clear();
+        using RpcRawServer server = RpcRawServer.Create(Interface)
+            .OnExecute((RpcRawContext _, byte[] bytes) => bytes)
+            .AddEndpoint(endpoint)
+            .StartListening();
+        await client.ExecuteAsync(new byte[] { 1 });
+
+        Assert.Empty(log.Entries);
+    }
+
+    [Fact]
     public static void A_logger_that_throws_changes_no_reply()
     {
         using RpcServer server = EchoServer.Start(RpcTransport.Local);
