@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using System.Security;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
@@ -77,6 +78,7 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(PrincipalCompleter))]
     public override string? ServicePrincipalName
     {
         get => base.ServicePrincipalName;
@@ -100,6 +102,7 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
     public override RpcCertificateSource? ClientCertificate
     {
         get => base.ClientCertificate;
@@ -108,6 +111,7 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HostCompleter))]
     public override string? ServerName
     {
         get => base.ServerName;

@@ -3,6 +3,7 @@ using System.Management.Automation;
 using System.Reflection;
 using System.Security;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.Security;
@@ -44,6 +45,7 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
 
     [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(PrincipalCompleter))]
     public virtual string? ServicePrincipalName { get; set; }
 
     [Parameter]
@@ -55,10 +57,12 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
 
     [Parameter]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
     public virtual RpcCertificateSource? ClientCertificate { get; set; }
 
     [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HostCompleter))]
     public virtual string? ServerName { get; set; }
 
     [Parameter]
@@ -66,6 +70,7 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
 
     [Parameter]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(HeaderCompleter))]
     public virtual IDictionary? Header { get; set; }
 
     /// <summary>The parameters of this class that were given.</summary>

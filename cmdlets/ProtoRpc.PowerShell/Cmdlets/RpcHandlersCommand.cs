@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Handlers;
 
 namespace ProtoRpc;
@@ -15,6 +16,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
 
     [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(ModuleCompleter))]
     public string[] Module { get; set; } = [];
 
     [Parameter]

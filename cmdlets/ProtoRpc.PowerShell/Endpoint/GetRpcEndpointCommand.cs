@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
 
@@ -16,6 +17,7 @@ public sealed class GetRpcEndpointCommand : RpcCmdlet
     [Parameter]
     [ValidateNotNullOrEmpty]
     [SupportsWildcards]
+    [ArgumentCompleter(typeof(TagCompleter))]
     public string? Tag { get; set; }
 
     protected override void Process()

@@ -18,6 +18,7 @@ public sealed partial class MeasureRpcEndpointCommand
 
     [Parameter]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(HeaderCompleter))]
     public override IDictionary? Header
     {
         get => base.Header;

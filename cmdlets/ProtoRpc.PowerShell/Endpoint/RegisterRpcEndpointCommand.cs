@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
@@ -9,6 +10,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 {
     [Parameter(Mandatory = true, Position = 0, ValueFromPipelineByPropertyName = true)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(EndpointNameCompleter))]
     public string Name { get; set; } = "";
 
     [Parameter(Mandatory = true, Position = 1, ValueFromPipelineByPropertyName = true)]
@@ -30,6 +32,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(TagCompleter))]
     public string[] Tag { get; set; } = [];
 
     [Parameter]
@@ -40,10 +43,12 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [SecretReference]
+    [ArgumentCompleter(typeof(SecretCompleter))]
     public string? Credential { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [SecretReference]
+    [ArgumentCompleter(typeof(SecretCompleter))]
     public string? Token { get; set; }
 
     [Parameter]
@@ -55,6 +60,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(PrincipalCompleter))]
     public string? ServicePrincipalName { get; set; }
 
     [Parameter]
@@ -66,10 +72,12 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
     public string? ClientCertificate { get; set; }
 
     [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HostCompleter))]
     public string? ServerName { get; set; }
 
     [Parameter]

@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Security;
+using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
 
@@ -54,6 +55,7 @@ public abstract partial class RpcEndpointCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     [Parameter(ParameterSetName = ByListener)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(PrincipalCompleter))]
     public override string? ServicePrincipalName
     {
         get => base.ServicePrincipalName;
@@ -80,6 +82,7 @@ public abstract partial class RpcEndpointCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     [Parameter(ParameterSetName = ByListener)]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
     public override RpcCertificateSource? ClientCertificate
     {
         get => base.ClientCertificate;
@@ -89,6 +92,7 @@ public abstract partial class RpcEndpointCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     [Parameter(ParameterSetName = ByListener)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HostCompleter))]
     public override string? ServerName
     {
         get => base.ServerName;
@@ -106,6 +110,7 @@ public abstract partial class RpcEndpointCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     [Parameter(ParameterSetName = ByListener)]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(HeaderCompleter))]
     public override IDictionary? Header
     {
         get => base.Header;

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Objects;
 using static System.FormattableString;
 
@@ -17,6 +18,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
 
     [Parameter]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(PingMessageCompleter))]
     public object? Message { get; set; }
 
     [Parameter]

@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Handlers;
 
 namespace ProtoRpc;
@@ -19,6 +20,7 @@ public sealed partial class StartRpcListenerCommand
     [Parameter(ParameterSetName = ByHandler)]
     [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(FieldNameCompleter))]
     public string[] Mask { get; set; } = [];
 
     // Outermost, so that it also sees the calls that authorization and filters refuse.

@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Security;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
@@ -42,10 +43,12 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HeaderNameCompleter))]
     public string[] ForwardHeader { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HeaderNameCompleter))]
     public string[] BlockHeader { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]
@@ -89,6 +92,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     [Parameter]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(PrincipalCompleter))]
     public string? ServicePrincipalName { get; set; }
 
     [Parameter]
@@ -100,6 +104,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     [Parameter]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
     public RpcCertificateSource? Certificate { get; set; }
 
     [Parameter]
@@ -111,10 +116,12 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(OriginCompleter))]
     public string[] AllowedOrigin { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(AllowedHostCompleter))]
     public string[] AllowedHost { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]

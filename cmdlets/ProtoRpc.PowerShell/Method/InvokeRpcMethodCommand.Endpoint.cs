@@ -22,6 +22,7 @@ public sealed partial class InvokeRpcMethodCommand
     [Parameter(ParameterSetName = ByInput)]
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
+    [ArgumentCompleter(typeof(HeaderCompleter))]
     public override IDictionary? Header
     {
         get => base.Header;

@@ -123,6 +123,7 @@ internal static class ServiceScript
                     [timespan] $Deadline,
 
                     [ValidateNotNull()]
+                    [ArgumentCompleter([ProtoRpc.HeaderCompleter])]
                     [System.Collections.IDictionary] $Header,
 
                     [switch] $AsHashtable,
