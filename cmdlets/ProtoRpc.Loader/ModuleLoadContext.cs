@@ -19,7 +19,9 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
     private static readonly Assembly Own = typeof(ModuleLoadContext).Assembly;
     private static readonly Assembly Shared = typeof(RpcEndpoint).Assembly;
 
-    private readonly string _folder;
+    // The folder of this assembly, which the packed module has for common platforms with what is compiled
+    // ahead of time for them; and its parent with all the rest, for all platforms.
+    private readonly string[] _folders;
     private volatile string? _aspNetCore;
     private int _imports;
     private Type? _accelerators;
@@ -27,8 +29,12 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
     private ModuleLoadContext()
         : base(nameof(ProtoRpc), isCollectible: false)
     {
-        _folder = Path.GetDirectoryName(Own.Location)
+        string own = Path.GetDirectoryName(Own.Location)
             ?? throw new InvalidOperationException("ProtoRpc.Loader.dll must be loaded from a file.");
+        string? parent = Path.GetDirectoryName(own);
+        _folders = parent is not null && File.Exists(Path.Combine(parent, Path.GetFileName(Own.Location)))
+            ? [own, parent]
+            : [own];
     }
 
     /// <summary>Loads the assembly of cmdlets, once.</summary>
@@ -38,7 +44,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         {
             s_instance ??= new ModuleLoadContext();
             return s_instance.LoadFromAssemblyPath(
-                Path.Combine(s_instance._folder, "ProtoRpc.PowerShell.dll"));
+                Path.Combine(s_instance._folders[0], "ProtoRpc.PowerShell.dll"));
         }
     }
 
@@ -71,7 +77,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
             }
         }
 
-        LoadCmdlets().GetType("ProtoRpc.PowerShell.Views.ModuleImport")!
+        LoadCmdlets().GetType("ProtoRpc.PowerShell.Import.ModuleImport")!
             .GetMethod("Begin", BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public)!
             .Invoke(null, [shell, removed]);
     }
@@ -130,8 +136,16 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
             }
         }
 
-        string path = Path.Combine(_folder, $"{assemblyName.Name}.dll");
-        return File.Exists(path) ? LoadFromAssemblyPath(path) : null;
+        foreach (string folder in _folders)
+        {
+            string path = Path.Combine(folder, $"{assemblyName.Name}.dll");
+            if (File.Exists(path))
+            {
+                return LoadFromAssemblyPath(path);
+            }
+        }
+
+        return null;
     }
 
     // A script that called it for each type would take longer than all the rest of the import.

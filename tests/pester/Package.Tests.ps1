@@ -5,7 +5,10 @@ BeforeAll {
     $Script:packed = $env:PROTORPC_PACKAGES
     if (-not $packed) {
         $Script:packed = Join-Path $TestDrive packed
-        $output = dotnet run --project (Join-Path $RepositoryRoot tests run) -- pack --out $packed --archive none 2>&1
+        $platform = "$($IsWindows ? 'win' : $IsMacOS ? 'osx' : 'linux')-$(
+            "$([Runtime.InteropServices.RuntimeInformation]::ProcessArchitecture)".ToLowerInvariant())"
+        $output = dotnet run --project (Join-Path $RepositoryRoot tests run) -- pack --out $packed --archive none `
+            --module $platform 2>&1
         $LASTEXITCODE | Should -Be 0 -Because "$output"
     }
 
@@ -372,6 +375,43 @@ Stop-RpcListener `$listener
         'en-US/ProtoRpc.PowerShell.dll-Help.xml'
     ) {
         Join-Path $folder $_ | Should -Exist
+    }
+
+    It 'has the assemblies for this platform compiled ahead of time, and loads these' {
+        $native = Join-Path $folder bin "$($IsWindows ? 'win' : $IsMacOS ? 'osx' : 'linux')-$(
+            "$([Runtime.InteropServices.RuntimeInformation]::ProcessArchitecture)".ToLowerInvariant())"
+        foreach ($name in 'ProtoRpc.Shared', 'ProtoRpc.Loader', 'ProtoRpc', 'ProtoRpc.PowerShell', 'Google.Protobuf') {
+            $file = [IO.File]::OpenRead((Join-Path $native "$name.dll"))
+            $reader = [Reflection.PortableExecutable.PEReader]::new($file)
+            try {
+                $reader.PEHeaders.CorHeader.ManagedNativeHeaderDirectory.Size | Should -BeGreaterThan 0 -Because $name
+            }
+            finally {
+                $reader.Dispose()
+            }
+        }
+
+        $result = Invoke-Pwsh @"
+Import-Module '$folder/ProtoRpc.psd1'
+`$null = ConvertTo-RpcMessage demo.HelloRequest @{ name = 'x' } -Schema '$TestDrive/greeter.proto'
+[AppDomain]::CurrentDomain.GetAssemblies().Where{ `$_.GetName().Name -like '*Proto*' }.Location
+"@
+        $result.Error | Should -BeNullOrEmpty
+        $loaded = $result.Output.Trim() -split '\r?\n'
+        $loaded | Should -HaveCount 5
+        $loaded | ForEach-Object { Split-Path $_ | Should -Be $native }
+    }
+
+    It 'works on a platform for which nothing is compiled ahead of time' {
+        $other = Join-Path $TestDrive other ProtoRpc $manifest.ModuleVersion
+        $null = New-Item -ItemType Directory (Split-Path $other)
+        Copy-Item $moduleFolder $other -Recurse
+        Get-ChildItem (Join-Path $other bin) -Directory | Where-Object Name -Match '^(linux|win|osx)-' |
+            Remove-Item -Recurse
+
+        $result = Invoke-Pwsh $session.Replace("$folder", "$other")
+        $result.Error | Should -BeNullOrEmpty
+        $result.Output.Trim() -split '\r?\n' | Should -Be 'Hello packed', $other
     }
 
     It 'has no debug symbols and nothing of the tests' {

@@ -34,9 +34,10 @@ internal sealed class PackSuite(string root) : ITestSuite
             string one = await CopyAsync(Path.Combine(folder.FullName, "one"));
             string two = await CopyAsync(Path.Combine(folder.FullName, "another-folder", "two"));
             string again = Path.Combine(folder.FullName, "again");
-            await PackAsync(one, new PackOptions(
-                kept, [PackOptions.ThisPlatform, .. await WindowsArchive.PlatformsAsync(root)], Tag: null));
-            await PackAsync(two, new PackOptions(again, [], Tag: null));
+string[] own = [PackOptions.ThisPlatform];
+            string[] archives = [.. own, .. await WindowsArchive.PlatformsAsync(root)];
+            await PackAsync(one, new PackOptions(kept, archives, Tag: null) { ModulePlatforms = own });
+            await PackAsync(two, new PackOptions(again, [], Tag: null) { ModulePlatforms = own });
 
             Environment.SetEnvironmentVariable(PackagesVariable, kept);
             Environment.SetEnvironmentVariable(

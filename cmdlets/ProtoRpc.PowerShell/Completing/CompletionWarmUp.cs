@@ -2,15 +2,18 @@ using System.Management.Automation;
 using System.Management.Automation.Runspaces;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.PowerShell.Completing;
 
 /// <summary>Completes a line before somebody presses Tab, so that all that the first Tab needs is compiled
 /// and read from disk.</summary>
-/// <remarks>The module is one for all systems, so its assemblies are not compiled ahead of time. Without the
-/// warm-up, three quarters of the time of the first Tab are the just-in-time compiler's.</remarks>
+/// <remarks>The shell's own completion is compiled with its first Tab, and so is the module's where it was not
+/// compiled ahead of time. That is most of the time of a first Tab.</remarks>
 internal static class CompletionWarmUp
 {
+    private const string LineEditor = "Microsoft.PowerShell.PSReadLine";
+
     private static readonly Lazy<Thread> Begun = new(() =>
     {
         Thread thread = new(Run)
@@ -23,6 +26,18 @@ internal static class CompletionWarmUp
         return thread;
     });
 
+    /// <summary>Begins where somebody types: PSReadLine is loaded before a profile or a prompt imports the
+    /// module, and never by a script.</summary>
+    public static void BeginAtPrompt()
+    {
+        if (Array.Exists(
+            AppDomain.CurrentDomain.GetAssemblies(),
+            assembly => assembly.FullName?.StartsWith(LineEditor, StringComparison.Ordinal) == true))
+        {
+            Begin();
+        }
+    }
+
     /// <summary>Begins once in the process, on a thread that stands back behind all others.</summary>
     public static void Begin() => _ = Begun.Value;
 
@@ -30,22 +45,22 @@ internal static class CompletionWarmUp
     {
         try
         {
-            string folder = Path.GetDirectoryName(typeof(CompletionWarmUp).Assembly.Location) ?? "";
-            string file = Path.Combine(folder, "protos", "grpc", "health", "v1", "health.proto");
+            RpcMethodInfo method = PingProtocol.Info;
 
             // A separate runspace, because that of the user runs the user's commands meanwhile.
             InitialSessionState state = InitialSessionState.CreateDefault2();
             state.Commands.Add(
                 new SessionStateCmdletEntry("Invoke-RpcMethod", typeof(InvokeRpcMethodCommand), null));
+            state.Variables.Add(new SessionStateVariableEntry("schema", method.Service.Schema, null));
             using Runspace runspace = RunspaceFactory.CreateRunspace(state);
             runspace.Open();
             Runspace.DefaultRunspace = runspace;
-            string call = $"Invoke-RpcMethod -Endpoint inproc://x -Schema {ScriptLiteral.Argument(file)} ";
-            Complete($"{call}-Method C");
-            Complete($"{call}-Method Check -Message @{{ ");
-            Complete($"{call}-Method Check -Message ");
-            LinePrediction.Of($"{call}-Method C", RunspaceStore.Current);
-            LinePrediction.Of("Invoke-RpcMethod Check @{ s", RunspaceStore.Current);
+            const string Call = "Invoke-RpcMethod -Endpoint inproc://x -Schema $schema ";
+            Complete($"{Call}-Method p");
+            Complete($"{Call}-Method {method.Name} -Message @{{ ");
+            Complete($"{Call}-Method {method.Name} -Message ");
+            LinePrediction.Of($"{Call}-Method p", RunspaceStore.Current);
+            LinePrediction.Of($"Invoke-RpcMethod {method.Name} @{{ s", RunspaceStore.Current);
             Runspace.DefaultRunspace = null;
         }
         catch (Exception)

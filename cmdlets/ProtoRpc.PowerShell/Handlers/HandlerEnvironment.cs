@@ -1,6 +1,7 @@
 using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Management.Automation.Runspaces;
+using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
@@ -171,8 +172,8 @@ internal sealed class HandlerEnvironment
         }
     }
 
-    private static string OwnManifest => Path.GetFullPath(Path.Combine(
-        Path.GetDirectoryName(typeof(HandlerEnvironment).Assembly.Location)!, "..", "ProtoRpc.psd1"));
+    private static string OwnManifest =>
+        Path.GetFullPath(Path.Combine(ProtocLocator.AssemblyFolder, "..", "ProtoRpc.psd1"));
 
     private void TakeOverDefinition(string name)
     {

@@ -15,6 +15,9 @@ internal sealed class PackBuild(string root, DateTimeOffset time)
 
     private readonly string _folder = Path.Combine(root, "artifacts", "pack");
 
+    /// <summary>The folder of all that is built.</summary>
+    public string Folder => _folder;
+
     /// <summary>The folder of the built module.</summary>
     public string ModuleBinaries => Path.Combine(_folder, "module");
 

@@ -10,8 +10,12 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
 {
     public const string Verb = "pack";
 
+    /// <summary>The platforms for which the module is compiled ahead of time as well.</summary>
+    public IReadOnlyList<string> ModulePlatforms { get; init; } = AllPlatforms;
+
     private const string Usage =
-        "dotnet run --project tests/run -- pack [--out FOLDER] [--archive PLATFORM|none]... [--tag vVERSION]";
+        "dotnet run --project tests/run -- pack [--out FOLDER] [--archive PLATFORM|none]... "
+        + "[--module PLATFORM|none]... [--tag vVERSION]";
 
     private const string None = "none";
 
@@ -31,6 +35,7 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
         string? output = null;
         string? tag = null;
         List<string> platforms = [];
+        List<string> modules = [];
         for (int i = 0; i < arguments.Count; i += 2)
         {
             string value = i + 1 < arguments.Count && arguments[i + 1].Length > 0
@@ -47,18 +52,21 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
                 case "--archive" when value == None || AllPlatforms.Contains(value):
                     platforms.Add(value);
                     break;
-                case "--archive":
+                case "--module" when value == None || AllPlatforms.Contains(value):
+                    modules.Add(value);
+                    break;
+                case "--archive" or "--module":
                     throw new ArgumentException(
-                        $"There is no archive for '{value}'. "
+                        $"There is no {arguments[i][2..]} for '{value}'. "
                         + $"Use {string.Join(", ", AllPlatforms)} or {None}.");
                 default:
                     throw new ArgumentException($"'{arguments[i]}' is not understood. Usage: {Usage}");
             }
         }
 
-        return new PackOptions(
-            output,
-            platforms.Count == 0 ? AllPlatforms : [.. platforms.Where(p => p != None).Distinct()],
-            tag);
+        return new PackOptions(output, PlatformsOf(platforms), tag) { ModulePlatforms = PlatformsOf(modules) };
     }
+
+    private static IReadOnlyList<string> PlatformsOf(List<string> given) =>
+        given.Count == 0 ? AllPlatforms : [.. given.Where(p => p != None).Distinct()];
 }

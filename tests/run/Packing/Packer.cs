@@ -35,6 +35,15 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
             PublicDocumentation.Keep(build.FileOf(library, ".xml"), build.FileOf(library, ".dll"));
         }
 
+        foreach (string platform in options.ModulePlatforms)
+        {
+            log.WriteLine($"Compiling the module for {platform} ...");
+            if (await NativeBinaries.AddAsync(build, platform) is { } missing)
+            {
+                log.WriteLine($"SKIPPED: the module starts more slowly on {platform}: {missing}");
+            }
+        }
+
         log.WriteLine("Packing the module ...");
         string folder = Path.Combine(_output, "ProtoRpc", manifest.ModuleVersion);
         ModuleFolder.Make(root, build.ModuleBinaries, folder);

@@ -54,6 +54,7 @@ internal static class HousePlan
         ["cmdlets/Completion"] = Parameters,
         ["cmdlets/Cmdlets"] = Completion,
         ["cmdlets/Completing"] = [.. Cmdlets, "cmdlets/Method"],
+        ["cmdlets/Import"] = [.. Cmdlets, "cmdlets/Completing", "cmdlets/Views"],
         ["cmdlets/Schema"] = Cmdlets,
         ["cmdlets/Endpoint"] = [.. Cmdlets, "cmdlets/Method"],
         ["cmdlets/Listener"] = Cmdlets,

@@ -12,6 +12,7 @@ public static class PackOptionsTests
         Assert.Null(options.Output);
         Assert.Null(options.Tag);
         Assert.Equal(["linux-x64", "linux-arm64", "win-x64", "osx-arm64"], options.Platforms);
+        Assert.Equal(options.Platforms, options.ModulePlatforms);
     }
 
     [Fact]
@@ -29,10 +30,21 @@ public static class PackOptionsTests
     public static void None_makes_no_archive() =>
         Assert.Empty(PackOptions.Parse(["--archive", "none"]).Platforms);
 
+    [Fact]
+    public static void The_module_is_compiled_for_the_platforms_that_are_said()
+    {
+        PackOptions options = PackOptions.Parse(["--module", "win-x64", "--archive", "linux-x64"]);
+
+        Assert.Equal(["win-x64"], options.ModulePlatforms);
+        Assert.Equal(["linux-x64"], options.Platforms);
+        Assert.Empty(PackOptions.Parse(["--module", "none"]).ModulePlatforms);
+    }
+
     [Theory]
     [InlineData("--out")]
     [InlineData("--out", "")]
     [InlineData("--archive", "amiga")]
+    [InlineData("--module", "amiga")]
     [InlineData("--bogus", "x")]
     public static void Refuses_what_it_does_not_understand(params string[] arguments) =>
         Assert.Throws<ArgumentException>(() => PackOptions.Parse(arguments));

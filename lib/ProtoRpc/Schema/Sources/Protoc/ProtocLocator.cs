@@ -13,24 +13,19 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 internal static partial class ProtocLocator
 {
     private const string Variable = "PROTOC";
+    private const string Protos = "protos";
 
     // X_OK of access(2).
     private const int ExecuteAccess = 1;
 
-    /// <summary>The folder of this assembly;
-    /// the program's if the assembly is part of a single file.</summary>
-    [UnconditionalSuppressMessage(
-        "SingleFile", "IL3000",
-        Justification = "The location is empty in a single file, for which the program's folder is used.")]
-    public static string AssemblyFolder =>
-        Path.GetDirectoryName(typeof(ProtocLocator).Assembly.Location) is { Length: > 0 } folder
-            ? folder
-            : AppContext.BaseDirectory;
+    /// <summary>The folder of this assembly, or the one above it, where the packed module has the files that
+    /// are for all platforms; the program's if the assembly is part of a single file.</summary>
+    public static string AssemblyFolder { get; } = FindFolder();
 
     /// <summary>The folders in which imports are found without being asked for.</summary>
     public static IReadOnlyList<string> IncludeFolders =>
     [
-        .. new[] { Path.Combine(AssemblyFolder, "protoc", "include"), Path.Combine(AssemblyFolder, "protos") }
+        .. new[] { Path.Combine(AssemblyFolder, "protoc", "include"), Path.Combine(AssemblyFolder, Protos) }
             .Where(Directory.Exists),
     ];
 
@@ -72,6 +67,23 @@ internal static partial class ProtocLocator
 
     internal static RpcException Missing(string message, Exception? cause = null) =>
         new(RpcStatusCode.FailedPrecondition, message, cause) { ErrorId = RpcErrorIds.ProtocNotFound };
+
+    [UnconditionalSuppressMessage(
+        "SingleFile", "IL3000",
+        Justification = "The location is empty in a single file, for which the program's folder is used.")]
+    private static string FindFolder()
+    {
+        if (Path.GetDirectoryName(typeof(ProtocLocator).Assembly.Location) is not { Length: > 0 } folder)
+        {
+            return AppContext.BaseDirectory;
+        }
+
+        string? above = Path.GetDirectoryName(folder);
+        return above is not null && !Directory.Exists(Path.Combine(folder, Protos))
+            && Directory.Exists(Path.Combine(above, Protos)) && File.Exists(Path.Combine(above, "ProtoRpc.dll"))
+            ? above
+            : folder;
+    }
 
     private static string PlatformFolder =>
         OperatingSystem.IsWindows() ? "win-x64"

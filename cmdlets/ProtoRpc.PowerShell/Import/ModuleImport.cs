@@ -1,6 +1,8 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Completing;
+using ProtoRpc.PowerShell.Views;
 
-namespace ProtoRpc.PowerShell.Views;
+namespace ProtoRpc.PowerShell.Import;
 
 /// <summary>What an import of the module does in its runspace.</summary>
 internal static class ModuleImport
@@ -13,5 +15,6 @@ internal static class ModuleImport
         ViewState.Current.Shell = shell;
         MessageTypeData.Add(shell);
         shell.SessionState.Module.OnRemove = removed;
+        CompletionWarmUp.BeginAtPrompt();
     }
 }
