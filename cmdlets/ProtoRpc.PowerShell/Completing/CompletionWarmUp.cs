@@ -8,8 +8,8 @@ namespace ProtoRpc.PowerShell.Completing;
 
 /// <summary>Completes a line before somebody presses Tab, so that all that the first Tab needs is compiled
 /// and read from disk.</summary>
-/// <remarks>The shell's own completion is compiled with its first Tab, and so is the module's where it was not
-/// compiled ahead of time. That is most of the time of a first Tab.</remarks>
+/// <remarks>The shell's own completion is compiled with its first Tab, and so is the module's where it was
+/// not compiled ahead of time. That is most of the time of a first Tab.</remarks>
 internal static class CompletionWarmUp
 {
     private const string LineEditor = "Microsoft.PowerShell.PSReadLine";

@@ -5,7 +5,8 @@ using System.Security.Cryptography.X509Certificates;
 namespace ProtoRpc.PowerShell.Completion;
 
 /// <summary>Offers the thumbprints of certificates with a private key in the stores of the user and the
-/// machine, found by their subjects as well. Where none begins like the word, the shell offers files.</summary>
+/// machine, found by their subjects as well. Where none begins like the word, the shell offers
+/// files.</summary>
 internal sealed class CertificateCompleter : RpcCompleter
 {
     private static readonly StoreLocation[] Locations =

@@ -68,7 +68,8 @@ internal sealed class HeaderShape(IReadOnlyList<TableKey> named) : TableShape
 
     // No standard says where a schema names its headers. Options whose names speak of headers or metadata
     // are taken at their word: (acme.required_headers) = "x-tenant".
-    private static IEnumerable<TableKey> InOptions(string owner, IReadOnlyDictionary<string, object?> options) =>
+    private static IEnumerable<TableKey> InOptions(
+        string owner, IReadOnlyDictionary<string, object?> options) =>
         from option in options
         where option.Key.Contains("header", StringComparison.OrdinalIgnoreCase)
             || option.Key.Contains("metadata", StringComparison.OrdinalIgnoreCase)

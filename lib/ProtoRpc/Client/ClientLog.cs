@@ -36,7 +36,8 @@ internal sealed class ClientLog
     private static readonly Action<ILogger, string, Exception?> Tolerated = LoggerMessage.Define<string>(
         LogLevel.Warning, new EventId(24, nameof(Tolerated)), "{Text}");
 
-    private static readonly Action<ILogger, string, RpcEndpoint, int, RpcStatusCode, double, string, Exception?>
+    private static readonly Action<
+        ILogger, string, RpcEndpoint, int, RpcStatusCode, double, string, Exception?>
         CallRetried = LoggerMessage.Define<string, RpcEndpoint, int, RpcStatusCode, double, string>(
             LogLevel.Warning,
             new EventId(CallRetriedId, nameof(CallRetried)),

@@ -7,9 +7,9 @@ namespace ProtoRpc;
 // Changes of a server that listens.
 public sealed partial class RpcServer
 {
-    /// <summary>Replaces handlers, interceptors, endpoints and the certificate while the server listens: all that is given, or
-    /// nothing if one of it cannot be used. Calls that run end with what they began with; calls that begin
-    /// later get what is new.</summary>
+    /// <summary>Replaces handlers, interceptors, endpoints and the certificate while the server listens: all
+    /// that is given, or nothing if one of it cannot be used. Calls that run end with what they began with;
+    /// calls that begin later get what is new.</summary>
     /// <param name="change">What is replaced.</param>
     /// <returns>Ends when the endpoints that go are closed.</returns>
     /// <exception cref="RpcException">NotFound: a handler of no method; InvalidArgument: a handler does not

@@ -31,7 +31,7 @@ internal static class NativeBinaries
                 Directory.CreateDirectory(folder);
                 foreach (string name in Names)
                 {
-                    File.Copy(Path.Combine(published.FullName, name), Path.Combine(folder, name), overwrite: true);
+                    File.Copy(Path.Combine(published.FullName, name), Path.Combine(folder, name));
                 }
             }
 

@@ -64,7 +64,10 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
             }
         }
 
-        return new PackOptions(output, PlatformsOf(platforms), tag) { ModulePlatforms = PlatformsOf(modules) };
+        return new PackOptions(output, PlatformsOf(platforms), tag)
+        {
+            ModulePlatforms = PlatformsOf(modules),
+        };
     }
 
     private static IReadOnlyList<string> PlatformsOf(List<string> given) =>

@@ -27,7 +27,6 @@ internal sealed class NativeListener : IAsyncDisposable
     private readonly ConcurrentDictionary<Guid, ServedInterface> _interfaces = new();
     private readonly ConcurrentDictionary<ServerConnection, bool> _connections = new();
     private readonly CancellationTokenSource _stopAccepting = new();
-    // Null where no TLS is spoken.
     private volatile SslStreamCertificateContext? _shown;
     private readonly ConnectionWatch _watch;
     private readonly Task _accepting;
@@ -119,15 +118,9 @@ internal sealed class NativeListener : IAsyncDisposable
         }
     }
 
-    /// <summary>Shows another certificate to the connections that come from now on, to those of all
-    /// interfaces; without TLS there is none to show.</summary>
-    public void Show(SslStreamCertificateContext certificate)
-    {
-        lock (TableGate)
-        {
-            _shown = _shown is null ? null : certificate;
-        }
-    }
+    /// <summary>Shows another certificate to new connections, if it speaks TLS.</summary>
+    public void Show(SslStreamCertificateContext certificate) =>
+        _shown = _shown is null ? null : certificate;
 
     /// <summary>Stops serving an interface: new calls are rejected immediately, running calls may end within
     /// the drain time and are then cancelled. The endpoint is closed with its last interface, when the calls

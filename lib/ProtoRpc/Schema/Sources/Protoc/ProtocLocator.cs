@@ -80,7 +80,8 @@ internal static partial class ProtocLocator
 
         string? above = Path.GetDirectoryName(folder);
         return above is not null && !Directory.Exists(Path.Combine(folder, Protos))
-            && Directory.Exists(Path.Combine(above, Protos)) && File.Exists(Path.Combine(above, "ProtoRpc.dll"))
+            && Directory.Exists(Path.Combine(above, Protos))
+            && File.Exists(Path.Combine(above, "ProtoRpc.dll"))
             ? above
             : folder;
     }
