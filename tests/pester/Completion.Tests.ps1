@@ -6,6 +6,16 @@ Describe 'Completion' {
         $env:PROTORPC_ENDPOINTS = Join-Path $TestDrive names endpoints.json
         Register-RpcEndpoint shop grpc://127.0.0.1:1 -Tag "`e]0;title`a`u{9b}2J`u{202e}", '$(New-Item pwned)'
 
+        $key = [Security.Cryptography.ECDsa]::Create(
+            [Security.Cryptography.ECCurve]::CreateFromFriendlyName('nistP256'))
+        $signed = [Security.Cryptography.X509Certificates.CertificateRequest]::new(
+            "CN=`"`e]0;title`a'; New-Item pwned; `$(New-Item pwned)`"", $key, 'SHA256').CreateSelfSigned(
+            [datetimeoffset]::Now.AddDays(-1), [datetimeoffset]::Now.AddDays(1))
+        $certificate = [Security.Cryptography.X509Certificates.X509CertificateLoader]::LoadPkcs12(
+            $signed.Export('Pkcs12'), $null, 'Exportable, PersistKeySet')
+        $store = [Security.Cryptography.X509Certificates.X509Store]::new('My', 'CurrentUser', 'ReadWrite')
+        $store.Add($certificate)
+
         # Everything that PowerShell gives a meaning to, and that a descriptor can carry as the default of a field.
         $texts = @(
             "x$([char] 0x2019); zz = (New-Item pwned); yy = $([char] 0x2018)y"
@@ -114,6 +124,8 @@ service Others {
 
     AfterAll {
         $env:PROTORPC_ENDPOINTS = $endpointsBefore
+        $store.Remove($certificate)
+        $store.Dispose()
         Clear-Test
         Remove-Item -LiteralPath $sockets -Recurse -ErrorAction Ignore
         Remove-Variable completionSchema -Scope Global -ErrorAction Ignore
@@ -134,6 +146,8 @@ service Others {
         if ($given.ContainsKey('Method') -and $Parameter -ne 'Method') { $line += ' -Method hostile.Things/exit' }
         if ($Parameter -eq 'Extension') { $line = $line.Replace('$completionSchema', (Join-Path $TestProtos extended.proto)) }
         if ($Command -like 'ConvertTo-*' -and $Parameter -eq 'InputObject') { $line += ' -Type hostile.Request' }
+
+        if ($Parameter -eq 'ServerName') { $line += ' -Endpoint https://shop.example.com:1/' }
 
         $offered = Complete "$line -$Parameter "
 
