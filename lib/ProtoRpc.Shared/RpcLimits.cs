@@ -45,8 +45,19 @@ public sealed record RpcLimits
     /// ENHANCE_YOUR_CALM.</summary>
     public TimeSpan MinPingInterval { get; set; } = TimeSpan.FromSeconds(1);
 
-    /// <summary>Calls that may wait for a handler before the next is refused as too busy: 1,000.</summary>
+    /// <summary>Calls that handlers of a listener run at the same time, on all its endpoints together:
+    /// 1,000. Streams count until they end. Further calls wait; pings, health checks and reflection do
+    /// not.</summary>
+    public int MaxConcurrentCalls { get; set; } = 1000;
+
+    /// <summary>Calls of a listener that may wait for others to end, or for a worker: 1,000. Clients take
+    /// turns. At the limit, a call is refused as too busy, or displaces the last call of a client that has at
+    /// least twice as many there.</summary>
     public int MaxQueuedCalls { get; set; } = 1000;
+
+    /// <summary>Time that a call may wait for others to end, or for a worker: 5 seconds. A call that would
+    /// wait for longer is refused as too busy when it comes. InfiniteTimeSpan for no bound.</summary>
+    public TimeSpan MaxQueueTime { get; set; } = TimeSpan.FromSeconds(5);
 
     /// <summary>Workers of a listener that are replaced although their handlers, stopped, still run .NET
     /// code that the shell cannot stop: 32.</summary>

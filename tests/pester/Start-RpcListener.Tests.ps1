@@ -364,6 +364,61 @@ Import-Module '$ModuleManifest'
 
             $ids | Where-Object { $_ -eq 'ResourceExhausted' } | Should -HaveCount 1
             $ids | Where-Object { $_ -eq 'DeadlineExceeded' } | Should -HaveCount 2
+            $listener.Refused | Should -Be 1
+        }
+
+        It 'runs no more calls than MaxConcurrentCalls, and counts those that wait and those that are refused' {
+            $gate = [Threading.ManualResetEventSlim]::new()
+            $wait = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }
+            $listener = Start-TestListener @{ SayHello = $wait } -With @{
+                ThrottleLimit = 4
+                Limits = @{ MaxConcurrentCalls = 1; MaxQueuedCalls = 1; MaxQueueTime = '00:00:20' }
+            }
+            try {
+                $rpc = Connect-Test $listener
+                $jobs = 1..2 | ForEach-Object {
+                    Invoke-RpcMethod SayHello -Connection $rpc -AsJob
+                    $count = $_
+                    Wait-Until { $listener.InFlight -eq $count } | Should -BeTrue
+                }
+                Wait-Until { $listener.Queued -eq 1 } | Should -BeTrue
+
+                $null = Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+                $errors[0].Exception.Code | Should -Be 'ResourceExhausted'
+                $listener.Refused | Should -Be 1
+                $listener.Workers | Should -Be 1
+                $gate.Set()
+                ($jobs | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'done', 'done'
+                $listener.Queued | Should -Be 0
+            }
+            finally {
+                $gate.Set()
+            }
+        }
+
+        It 'refuses a call that would wait for a worker longer than MaxQueueTime' {
+            $gate = [Threading.ManualResetEventSlim]::new()
+            $wait = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }
+            $listener = Start-TestListener @{ SayHello = $wait } -With @{
+                ThrottleLimit = 1
+                Limits = @{ MaxQueueTime = '00:00:00.3' }
+            }
+            try {
+                $rpc = Connect-Test $listener
+                $job = Invoke-RpcMethod SayHello -Connection $rpc -AsJob
+                Wait-Until { $listener.InFlight -eq 1 } | Should -BeTrue
+
+                $null = Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
+
+                $errors[0].Exception.Code | Should -Be 'ResourceExhausted'
+                $listener.Queued | Should -Be 0
+                $gate.Set()
+                ($job | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'done'
+            }
+            finally {
+                $gate.Set()
+            }
         }
     }
 

@@ -1,3 +1,5 @@
+using ProtoRpc.Server.Admission;
+
 namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>One call on its way from a connection's thread to a worker and back.</summary>
@@ -8,6 +10,9 @@ internal abstract class HandlerCall(RpcPeerContext context, ScriptSource script)
 
     /// <summary>What handles it.</summary>
     public ScriptSource Script { get; } = script;
+
+    /// <summary>Where it waits for a worker; null before.</summary>
+    public CallQueue<HandlerCall>.Place? Place { get; set; }
 
     /// <summary>Whether its time is over, or its caller gave it up.</summary>
     public bool IsOver =>

@@ -35,11 +35,7 @@ internal sealed partial class HandlerPool
             worker.Lend(Thread.CurrentThread);
         }
 
-        if (Volatile.Read(ref _watching) == 0 && Interlocked.Exchange(ref _watching, 1) == 0)
-        {
-            _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
-        }
-
+        Watch();
         return worker;
     }
 
@@ -66,10 +62,9 @@ internal sealed partial class HandlerPool
             _memory.NoteUse();
             if (!_closed && !worker.IsEnding)
             {
-                if (_queue.First is { } first)
+                if (_queue.TryTake(out HandlerCall? next))
                 {
-                    _queue.RemoveFirst();
-                    worker.Begin(first.Value);
+                    worker.Begin(next);
                 }
                 else if (_retired)
                 {
@@ -87,23 +82,5 @@ internal sealed partial class HandlerPool
 
         // To the next call, or to the end of its pipeline.
         worker.Wake();
-    }
-
-    private void GiveUpLate()
-    {
-        List<HandlerCall> late = [];
-        lock (_gate)
-        {
-            List<HandlerWorker> lent = _workers.FindAll(worker => worker.IsLent);
-            late.AddRange(lent.Where(worker => !worker.IsEnding).Select(worker => worker.Call!)
-                .Where(call => call.IsOver));
-            Volatile.Write(ref _watching, lent.Count > 0 ? 1 : 0);
-            if (lent.Count > 0 && !_closed)
-            {
-                _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
-            }
-        }
-
-        late.ForEach(GiveUp);
     }
 }

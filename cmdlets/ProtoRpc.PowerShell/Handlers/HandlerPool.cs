@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
+using ProtoRpc.Server.Admission;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
@@ -16,10 +17,9 @@ internal sealed partial class HandlerPool : IDisposable
     private readonly List<HandlerWorker> _workers = [];
     private readonly Stack<HandlerWorker> _idle = [];
     private readonly HashSet<HandlerWorker> _stuck = [];
-    private readonly LinkedList<HandlerCall> _queue = [];
+    private readonly CallQueue<HandlerCall> _queue;
     private readonly IdleMemory _memory = new();
     private readonly int _maxWorkers;
-    private readonly int _maxQueued;
     private readonly int _maxStuck;
     private bool _closed;
     private bool _retired;
@@ -31,7 +31,7 @@ internal sealed partial class HandlerPool : IDisposable
         Streams = streams;
         _maxWorkers = maxWorkers;
         Limits = limits;
-        _maxQueued = limits.MaxQueuedCalls;
+        _queue = new CallQueue<HandlerCall>(limits.MaxQueuedCalls, limits.MaxQueueTime);
         _maxStuck = limits.MaxStuckWorkers;
         _watch = new Timer(static pool => ((HandlerPool)pool!).GiveUpLate(), this, -1, -1);
     }
@@ -167,11 +167,10 @@ internal sealed partial class HandlerPool : IDisposable
                 return null;
             }
 
-            if (_queue.First is { } first)
+            if (_queue.TryTake(out HandlerCall? next))
             {
-                _queue.RemoveFirst();
-                worker.Begin(first.Value);
-                return first.Value;
+                worker.Begin(next);
+                return next;
             }
 
             if (_retired)
@@ -201,8 +200,7 @@ internal sealed partial class HandlerPool : IDisposable
 
             if (_workers.Remove(worker) && _workers.Count == 0)
             {
-                queued = [.. _queue];
-                _queue.Clear();
+                queued = _queue.Clear();
             }
         }
 
@@ -217,8 +215,7 @@ internal sealed partial class HandlerPool : IDisposable
         {
             _closed = true;
             workers = [.. _workers];
-            queued = [.. _queue];
-            _queue.Clear();
+            queued = _queue.Clear();
             _idle.Clear();
         }
 
@@ -263,55 +260,6 @@ internal sealed partial class HandlerPool : IDisposable
         return blocking ? new ValueTask<TReply>(call.Wait(GiveUp)) : call.WaitAsync(GiveUp);
     }
 
-    private void Post(HandlerCall call)
-    {
-        HandlerWorker? worker = null;
-        lock (_gate)
-        {
-            if (_closed)
-            {
-                throw Stopped();
-            }
-
-            if (_idle.TryPop(out worker))
-            {
-                worker.Begin(call);
-            }
-            else
-            {
-                if (WorkersAllowed == 0)
-                {
-                    throw AllStuck();
-                }
-
-                Enqueue(call);
-                if (_workers.Count < WorkersAllowed)
-                {
-                    // Outside of the lock it would be too late to count it.
-                    StartWorker();
-                    return;
-                }
-            }
-        }
-
-        worker?.Wake();
-    }
-
-    private void Enqueue(HandlerCall call)
-    {
-        if (_queue.Count >= _maxQueued)
-        {
-            throw new RpcException(
-                RpcStatusCode.ResourceExhausted,
-                $"The server is too busy: {_queue.Count} calls already wait for its {_maxWorkers} workers.")
-            {
-                ErrorId = RpcErrorIds.ServerBusy,
-            };
-        }
-
-        _queue.AddLast(call);
-    }
-
     private HandlerWorker AddWorker()
     {
         lock (_gate)
@@ -334,7 +282,7 @@ internal sealed partial class HandlerPool : IDisposable
         HandlerWorker? running;
         lock (_gate)
         {
-            _queue.Remove(call);
+            _queue.Remove(call.Place);
             running = _workers.Find(worker => worker.IsRunning(call));
             running?.BeginStop();
         }
@@ -363,8 +311,7 @@ internal sealed partial class HandlerPool : IDisposable
             worker.WriteOff();
             if (WorkersAllowed == 0)
             {
-                refused = [.. _queue];
-                _queue.Clear();
+                refused = _queue.Clear();
             }
             else if (_queue.Count > 0 && _workers.Count < WorkersAllowed)
             {

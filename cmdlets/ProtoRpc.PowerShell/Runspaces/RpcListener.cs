@@ -71,8 +71,14 @@ public class RpcListener
     /// <summary>Calls that failed.</summary>
     public long Errors => _server.Counters.Errors;
 
-    /// <summary>Calls that run or wait for a worker.</summary>
+    /// <summary>Calls that run or wait.</summary>
     public int InFlight => _server.Counters.InFlight;
+
+    /// <summary>Calls of <see cref="InFlight"/> that wait for others to end, or for a worker.</summary>
+    public int Queued => _server.Counters.Queued + Pools.Sum(pool => pool.QueuedCount);
+
+    /// <summary>Calls of <see cref="Errors"/> that were refused because the listener was too busy.</summary>
+    public long Refused => _server.Counters.Refused;
 
     /// <summary>Workers that run handlers; made when they are needed.</summary>
     public int Workers => Pools.Sum(pool => pool.WorkerCount);

@@ -41,6 +41,10 @@ internal sealed class GrpcServerCall(
     protected override ServerMethod? Routed => method;
 
     /// <inheritdoc/>
+    internal override object? SharedConnection =>
+        HttpProtocol.IsHttp2(http.Request.Protocol) ? http.Connection.Id : null;
+
+    /// <inheritdoc/>
     protected override long BytesIn => _stream?.BytesReceived ?? 0;
 
     /// <inheritdoc/>

@@ -23,8 +23,14 @@ internal sealed class HealthService
         _services = [.. services.Select(s => s.Info.FullName), Info.FullName, ""];
         MessageParser<HealthCheckRequest> parser = new(() => new HealthCheckRequest());
         Service = new ServerService(Info, Guid.Empty);
-        Service.Add(new ServerMethod(Info.FindMethod("Check")!, CheckAsync, parser));
-        Service.Add(new ServerMethod(Info.FindMethod("Watch")!, WatchAsync, parser));
+        Service.Add(new ServerMethod(Info.FindMethod("Check")!, CheckAsync, parser)
+        {
+            IsAlwaysAdmitted = true,
+        });
+        Service.Add(new ServerMethod(Info.FindMethod("Watch")!, WatchAsync, parser)
+        {
+            IsAlwaysAdmitted = true,
+        });
     }
 
     public ServerService Service { get; }

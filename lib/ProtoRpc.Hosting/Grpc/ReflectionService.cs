@@ -24,7 +24,10 @@ internal sealed class ReflectionService
         _services = [.. services.Select(s => s.Info.FullName), Service.Info.FullName, AlphaName];
         Service.Add(new ServerMethod(
             Service.Info.Methods[0], AnswerAsync,
-            new MessageParser<ServerReflectionRequest>(() => new ServerReflectionRequest())));
+            new MessageParser<ServerReflectionRequest>(() => new ServerReflectionRequest()))
+        {
+            IsAlwaysAdmitted = true,
+        });
     }
 
     /// <summary>The path of version v1alpha, whose messages have the same bytes.</summary>

@@ -36,6 +36,10 @@ internal sealed class HttpServerCall(
     protected override ServerMethod? Routed => method;
 
     /// <inheritdoc/>
+    internal override object? SharedConnection =>
+        HttpProtocol.IsHttp2(http.Request.Protocol) ? http.Connection.Id : null;
+
+    /// <inheritdoc/>
     protected override long BytesIn => _bytesIn > 0 ? _bytesIn : http.Request.ContentLength ?? 0;
 
     /// <inheritdoc/>

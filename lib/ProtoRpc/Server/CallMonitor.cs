@@ -13,11 +13,19 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     private long _begun;
     private long _ended;
     private long _failed;
+    private long _refused;
+    private int _queued;
 
     /// <summary>Calls that ended, failed ones included.</summary>
     public long Ended => Volatile.Read(ref _ended);
 
     public long Failed => Volatile.Read(ref _failed);
+
+    /// <summary>Calls that were refused because the server was too busy.</summary>
+    public long Refused => Volatile.Read(ref _refused);
+
+    /// <summary>Calls that wait for others to end.</summary>
+    public int Queued => Volatile.Read(ref _queued);
 
     // Each call changes two counters and not three: all processors share them, which takes time.
     public int Running
@@ -61,6 +69,18 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         }
 
         Interlocked.Increment(ref _ended);
+    }
+
+    /// <summary>Marks that a call was refused because the server was too busy.</summary>
+    public void CountRefusal() => Interlocked.Increment(ref _refused);
+
+    /// <summary>Marks that more calls wait, or fewer.</summary>
+    public void AddQueued(int change)
+    {
+        if (change != 0)
+        {
+            Interlocked.Add(ref _queued, change);
+        }
     }
 
     /// <summary>Notes a call that was refused before it began.</summary>

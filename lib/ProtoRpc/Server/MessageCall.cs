@@ -8,6 +8,8 @@ namespace ProtoRpc.Server;
 internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerIdentity peer)
     : CallLife(host.Monitor)
 {
+    private bool _isAdmitted;
+
     protected ServerHost Host => host;
 
     /// <summary>The call as its handler sees it; null until its header is read.</summary>
@@ -55,19 +57,30 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
             HeaderSource = head.Headers,
             ReceivedExtensions = head.Extensions,
             Services = head.Services,
+            Call = this,
         };
         Context = context;
         StartActivity();
+        if (!method.IsAlwaysAdmitted)
+        {
+            host.Admission.RequireRoom(context);
+        }
+
         if (await OpenStreamAsync(method, context).ConfigureAwait(false) is { } stream)
         {
+            await EnterAsync(method, context).ConfigureAwait(false);
             await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
+            Leave();
             await CloseAsync().ConfigureAwait(false);
             await CompleteAsync(context).ConfigureAwait(false);
             return RpcStatusCode.OK;
         }
 
+        // A caller who sends or reads slowly keeps no other from a handler.
         IMessage request = await ReadAsync(method, context).ConfigureAwait(false);
+        await EnterAsync(method, context).ConfigureAwait(false);
         IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
+        Leave();
         context.RunsHandler = false;
         method.CheckReply(reply, context);
         await ReplyAsync(context, reply).ConfigureAwait(false);
@@ -77,6 +90,7 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
     /// <inheritdoc/>
     protected sealed override async ValueTask<RpcStatusCode> FailAsync(Exception error)
     {
+        Leave();
         CallFailure failure = RefusalOf(error) ?? host.Fail(Context, peer, Sendable(error));
         await FailAsync(failure).ConfigureAwait(false);
         return failure.Code;
@@ -111,6 +125,46 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
         }
     }
 
+    /// <summary>The connection of a call that shares it with other calls at the same time: its calls wait in
+    /// a line of their own. Null where a connection has one call at a time.</summary>
+    internal virtual object? SharedConnection => null;
+
     /// <inheritdoc/>
-    protected override void Release() => Context?.End();
+    protected override void Release()
+    {
+        Leave();
+        Context?.End();
+    }
+
+    private ValueTask EnterAsync(ServerMethod method, RpcServerCallContext context)
+    {
+        if (method.IsAlwaysAdmitted)
+        {
+            return default;
+        }
+
+        ValueTask entering = host.Admission.EnterAsync(context);
+        if (!entering.IsCompletedSuccessfully)
+        {
+            return WaitAsync(entering);
+        }
+
+        _isAdmitted = true;
+        return default;
+    }
+
+    private async ValueTask WaitAsync(ValueTask entering)
+    {
+        await entering.ConfigureAwait(false);
+        _isAdmitted = true;
+    }
+
+    private void Leave()
+    {
+        if (_isAdmitted)
+        {
+            _isAdmitted = false;
+            host.Admission.Leave();
+        }
+    }
 }

@@ -52,6 +52,12 @@ public abstract class RpcPeerContext
     /// <summary>When and why the call ends before its handler does.</summary>
     internal abstract HandlerClock Clock { get; }
 
+    /// <summary>Whose call it is, where the calls of clients take turns. Compared by
+    /// <see cref="object.Equals(object)"/>.</summary>
+    internal virtual object Client => IsLocal && ProcessId != 0
+        ? ProcessId
+        : ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))];
+
     /// <summary>What is called, for messages.</summary>
     internal abstract string What { get; }
 

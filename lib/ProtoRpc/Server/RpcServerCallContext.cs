@@ -176,6 +176,13 @@ public sealed class RpcServerCallContext : RpcPeerContext
         }
     }
 
+    /// <summary>The call on its face; null in tests of handlers.</summary>
+    internal MessageCall? Call { get; init; }
+
+    /// <inheritdoc/>
+    internal override object Client =>
+        Call?.SharedConnection ?? (IsLocal && ProcessId != 0 ? (object)ProcessId : ShareHolder);
+
     internal override string What => Method.FullName;
 
     /// <summary>The existing session of the caller, or null; no session is made.</summary>

@@ -7,4 +7,11 @@ namespace ProtoRpc;
 /// <param name="Errors">Calls that failed.</param>
 /// <param name="InFlight">Calls now running.</param>
 public readonly record struct RpcServerCounters(
-    int Connections, long Accepted, long Calls, long Errors, int InFlight);
+    int Connections, long Accepted, long Calls, long Errors, int InFlight)
+{
+    /// <summary>Calls of <see cref="InFlight"/> that wait for others to end.</summary>
+    public int Queued { get; init; }
+
+    /// <summary>Calls of <see cref="Errors"/> that were refused because the server was too busy.</summary>
+    public long Refused { get; init; }
+}

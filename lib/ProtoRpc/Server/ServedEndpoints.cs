@@ -204,7 +204,11 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         Interlocked.Read(ref _acceptedBefore) + _served.Sum(s => s.Accepted),
         calls.Ended,
         calls.Failed,
-        calls.Running);
+        calls.Running)
+    {
+        Queued = calls.Queued,
+        Refused = calls.Refused,
+    };
 
     private async Task StopAllAsync(TimeSpan drain)
     {

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server.Admission;
 using ProtoRpc.Server.Native;
 using ProtoRpc.Server.Sessions;
 
@@ -25,6 +26,7 @@ internal sealed class ServerHost
         Interceptors = options.Interceptors;
         Monitor = monitor ?? new CallMonitor();
         Memory = new RequestMemory(options.Limits.MaxMemoryBytes);
+        Admission = new CallAdmission(options.Limits, Monitor);
         Transfers = new TransferTable(options.Limits, Memory);
         _sessions = options.EnableSessions ? new SessionTable(options.Limits) : null;
     }
@@ -34,6 +36,9 @@ internal sealed class ServerHost
 
     /// <summary>The requests that are received and handled.</summary>
     public RequestMemory Memory { get; }
+
+    /// <summary>Lets calls into handlers.</summary>
+    public CallAdmission Admission { get; }
 
     public IReadOnlyList<ServerService> Services { get; }
 
@@ -125,6 +130,11 @@ internal sealed class ServerHost
     public CallFailure Fail(RpcServerCallContext? context, PeerIdentity peer, Exception error)
     {
         error = context?.Clock.Explain(error) ?? error;
+        if (error is RpcException { ErrorId: RpcErrorIds.ServerBusy, IsByProtoRpc: true, IsForwarded: false })
+        {
+            Monitor.CountRefusal();
+        }
+
         if (error is OperationCanceledException
             && context is { Clock.Aborted.IsCancellationRequested: true })
         {

@@ -84,6 +84,10 @@ internal sealed class ServerMethod : IIntercepted
     /// <summary>Whether it is ProtoRpc's own, and no handler.</summary>
     public bool IsBuiltIn { get; init; }
 
+    /// <summary>Whether its calls neither wait nor are refused while the server is too busy: they say how the
+    /// server is.</summary>
+    public bool IsAlwaysAdmitted { get; init; }
+
     /// <summary>Whether the handler reads the request's bytes itself,
     /// from <see cref="RpcServerCallContext.Body"/>.</summary>
     public bool TakesStream { get; init; }

@@ -20,6 +20,7 @@ internal static class ServerPing
             (context, request) => PingHandlers.ReplyAsync(host, context, request))
         {
             IsBuiltIn = isBuiltIn,
+            IsAlwaysAdmitted = true,
         };
     }
 

@@ -9,11 +9,16 @@ internal sealed class FaultRelay : IDisposable
     private readonly Socket _listener = NewSocket();
     private readonly CancellationTokenSource _end = new();
     private readonly int _serverPort;
+    private readonly IPAddress _source;
     private readonly long[] _most = new long[2];
 
-    public FaultRelay(int serverPort)
+    /// <param name="serverPort">The server's port.</param>
+    /// <param name="source">The address from which the server sees the connections; null for
+    /// 127.0.0.1.</param>
+    public FaultRelay(int serverPort, IPAddress? source = null)
     {
         _serverPort = serverPort;
+        _source = source ?? IPAddress.Loopback;
         _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         _listener.Listen();
         _ = AcceptAsync();
@@ -61,6 +66,7 @@ internal sealed class FaultRelay : IDisposable
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(_end.Token);
         try
         {
+            server.Bind(new IPEndPoint(_source, 0));
             await server.ConnectAsync(IPAddress.Loopback, _serverPort, end.Token);
             Task[] both =
             [

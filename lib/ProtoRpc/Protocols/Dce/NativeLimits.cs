@@ -20,14 +20,22 @@ internal static class NativeLimits
         Range(nameof(RpcLimits.MaxBlockingConnections), limits.MaxBlockingConnections, 0, int.MaxValue);
         Range(nameof(RpcLimits.MaxClientConnections), limits.MaxClientConnections, 1, int.MaxValue);
         Range(nameof(RpcLimits.MaxStreamsPerConnection), limits.MaxStreamsPerConnection, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxConcurrentCalls), limits.MaxConcurrentCalls, 1, int.MaxValue);
+        Range(nameof(RpcLimits.MaxQueuedCalls), limits.MaxQueuedCalls, 0, int.MaxValue);
         Range(nameof(RpcLimits.MaxHeaderBytes), limits.MaxHeaderBytes, 1, int.MaxValue);
         Range(nameof(RpcLimits.MaxHeaders), limits.MaxHeaders, 1, int.MaxValue);
         Range(nameof(RpcLimits.MaxSessionBytes), limits.MaxSessionBytes, 1, int.MaxValue);
-        if (limits.HandlerTimeout <= TimeSpan.Zero && limits.HandlerTimeout != Timeout.InfiniteTimeSpan)
+        Time(nameof(RpcLimits.HandlerTimeout), limits.HandlerTimeout);
+        Time(nameof(RpcLimits.MaxQueueTime), limits.MaxQueueTime);
+    }
+
+    private static void Time(string name, TimeSpan value)
+    {
+        if (value <= TimeSpan.Zero && value != Timeout.InfiniteTimeSpan)
         {
             throw Invalid(
-                $"{nameof(RpcLimits)}.{nameof(RpcLimits.HandlerTimeout)} is {limits.HandlerTimeout}; it "
-                + "must be more than zero, or InfiniteTimeSpan for none.");
+                $"{nameof(RpcLimits)}.{name} is {value}; it must be more than zero, or InfiniteTimeSpan for "
+                + "none.");
         }
     }
 

@@ -183,7 +183,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
                 await _calls.WaitAsync(call.Aborted).ConfigureAwait(false);
                 try
                 {
-                    using InProcessServerCall served = new(listener, call);
+                    using InProcessServerCall served = new(listener, this, call);
                     await served.RunAsync().ConfigureAwait(false);
                 }
                 finally
@@ -206,7 +206,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
 }
 
 /// <summary>A call from a client of the same process.</summary>
-internal sealed class InProcessServerCall(InProcessListener listener, InProcessCall call)
+internal sealed class InProcessServerCall(InProcessListener listener, object connection, InProcessCall call)
     : HeaderCall(listener.Host, listener.Endpoint, listener.Peer), IDisposable
 {
     private readonly CancellationTokenSource _aborted =
@@ -230,6 +230,9 @@ internal sealed class InProcessServerCall(InProcessListener listener, InProcessC
 
     /// <inheritdoc/>
     protected override bool IsAbandoned => call.Aborted.IsCancellationRequested;
+
+    /// <inheritdoc/>
+    internal override object SharedConnection => connection;
 
     public void Dispose() => _aborted.Dispose();
 

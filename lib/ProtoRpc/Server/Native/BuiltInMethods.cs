@@ -44,6 +44,7 @@ internal sealed class BuiltInMethods
             new MessageParser<TRequest>(() => new TRequest()))
         {
             IsBuiltIn = true,
+            IsAlwaysAdmitted = true,
         });
 
     // The method that the parts are for is found before the first of them is kept,
@@ -65,12 +66,26 @@ internal sealed class BuiltInMethods
 
         RpcMethodInfo multi = context.Method;
         context.Method = method.Info;
-        IMessage reply = await _host.InvokeAsync(method, context, method.ReadRequest(whole.Body, context))
-            .ConfigureAwait(false);
+        IMessage reply = await InvokeAsync(method, context, whole).ConfigureAwait(false);
         context.Method = multi;
         context.RunsHandler = false;
         method.CheckReply(reply, context);
         using EncodedMessage body = EncodedMessage.Of(reply, _host.Options.Limits.MaxMessageBytes, "reply");
         return new RpcMultiPartResponse { ResponseBytes = UnsafeByteOperations.UnsafeWrap(body.ToArray()) };
+    }
+
+    private async ValueTask<IMessage> InvokeAsync(
+        ServerMethod method, RpcServerCallContext context, Transfer whole)
+    {
+        await _host.Admission.EnterAsync(context).ConfigureAwait(false);
+        try
+        {
+            return await _host.InvokeAsync(method, context, method.ReadRequest(whole.Body, context))
+                .ConfigureAwait(false);
+        }
+        finally
+        {
+            _host.Admission.Leave();
+        }
     }
 }

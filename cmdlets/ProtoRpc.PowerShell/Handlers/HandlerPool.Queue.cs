@@ -1,0 +1,102 @@
+using ProtoRpc.Server.Admission;
+
+namespace ProtoRpc.PowerShell.Handlers;
+
+// Calls for which no worker has time yet.
+internal sealed partial class HandlerPool
+{
+    /// <summary>Calls that wait for a worker.</summary>
+    public int QueuedCount
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _queue.Count;
+            }
+        }
+    }
+
+    private void Post(HandlerCall call)
+    {
+        HandlerWorker? worker;
+        HandlerCall? displaced = null;
+        lock (_gate)
+        {
+            if (_closed)
+            {
+                throw Stopped();
+            }
+
+            if (_idle.TryPop(out worker))
+            {
+                worker.Begin(call);
+            }
+            else
+            {
+                if (WorkersAllowed == 0)
+                {
+                    throw AllStuck();
+                }
+
+                displaced = Enqueue(call);
+                if (_workers.Count < WorkersAllowed)
+                {
+                    // Outside of the lock it would be too late to count it.
+                    StartWorker();
+                }
+            }
+        }
+
+        worker?.Wake();
+        displaced?.Fail(ServerBusy.GivenUp());
+    }
+
+    // Returns the call that gives way to it, or null.
+    private HandlerCall? Enqueue(HandlerCall call)
+    {
+        TimeSpan? left = call.Context.Clock.Deadline is { } deadline
+            ? deadline - DateTimeOffset.UtcNow
+            : null;
+        call.Place = _queue.TryAdd(call.Context.Client, call, left, out HandlerCall? displaced)
+            ?? throw ServerBusy.Full(_maxWorkers, _queue.Count, "workers");
+        Watch();
+        return displaced;
+    }
+
+    // Calls that wait and those that run on the threads of their connections have nobody else who looks at
+    // the clock.
+    private void Watch()
+    {
+        if (Volatile.Read(ref _watching) == 0 && Interlocked.Exchange(ref _watching, 1) == 0)
+        {
+            _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    private void GiveUpLate()
+    {
+        List<HandlerCall> late = [];
+        List<HandlerCall> unserved = [];
+        lock (_gate)
+        {
+            List<HandlerWorker> lent = _workers.FindAll(worker => worker.IsLent);
+            late.AddRange(lent.Where(worker => !worker.IsEnding).Select(worker => worker.Call!)
+                .Where(call => call.IsOver));
+            while (_queue.TryTakeLate(out HandlerCall? waiting))
+            {
+                unserved.Add(waiting);
+            }
+
+            bool goesOn = lent.Count > 0 || _queue.Count > 0;
+            Volatile.Write(ref _watching, goesOn ? 1 : 0);
+            if (goesOn && !_closed)
+            {
+                _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
+            }
+        }
+
+        late.ForEach(GiveUp);
+        unserved.ForEach(call => call.Fail(ServerBusy.GivenUp()));
+    }
+}

@@ -1,0 +1,142 @@
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
+using ProtoRpc.Fuzz;
+
+namespace ProtoRpc.Http.Tests.Overload;
+
+/// <summary>Ten thousand connections that do nothing, or as many as the handles of the process allow: both
+/// ends are in this one. With PROTORPC_RECORD=1 the figures are written into docs/reliability.md.</summary>
+[Collection("Measurements")]
+public static class IdleConnectionTests
+{
+    private const int Wanted = 10_000;
+    private const int OtherHandles = 1500;
+
+    // Far over what is measured: what a connection must never cost.
+    private const long MostBytes = 48 * 1024;
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
+    private static readonly SortedDictionary<int, string> Rows = [];
+    private static readonly string[] Measured = ["tcp", "http", "grpc", "inproc"];
+
+    public static TheoryData<string> Faces => [.. Measured];
+
+    [Theory]
+    [MemberData(nameof(Faces))]
+    public static async Task Idle_connections_cost_little_and_calls_go_on_beside_them(string face)
+    {
+        int count = face == "inproc" ? Wanted : Math.Min(Wanted, (MaxHandles() - OtherHandles) / 2);
+        RpcLimits limits = new()
+        {
+            MaxConnections = 2 * Wanted,
+            MaxConnectionsPerAddress = 2 * Wanted,
+            BindTimeout = TimeSpan.FromMinutes(10),
+        };
+        using BusyServer server = new(face, limits);
+        using RpcClient client = server.Connect();
+        Assert.NotNull(await BusyServer.CallAsync(client, "before"));
+        Func<Task<IDisposable>> open = await OpenerAsync(face, server);
+        List<IDisposable> idle = [await open()];
+        int before = server.Counters.Connections;
+        (long managed, long all) = (GC.GetTotalMemory(forceFullCollection: true), Environment.WorkingSet);
+        try
+        {
+            for (int i = 0; i < count; i++)
+            {
+                idle.Add(await open());
+            }
+
+            await BusyServer.UntilAsync(
+                () => server.Counters.Connections - before >= count, "all connections are open");
+            long bytes = (GC.GetTotalMemory(forceFullCollection: true) - managed) / count;
+            long resident = (Environment.WorkingSet - all) / count;
+            Assert.NotNull(await BusyServer.CallAsync(client, "beside").WaitAsync(Patience));
+            using RpcClient another = server.Connect();
+            Assert.NotNull(await BusyServer.CallAsync(another, "another").WaitAsync(Patience));
+            Assert.InRange(bytes, 0, MostBytes);
+            Record(face, count, bytes, resident);
+        }
+        finally
+        {
+            idle.ForEach(connection => connection.Dispose());
+        }
+
+        await BusyServer.UntilAsync(() => server.Counters.Connections <= before + 1, "all are closed");
+    }
+
+    private static async Task<Func<Task<IDisposable>>> OpenerAsync(string face, BusyServer server)
+    {
+        if (face == "inproc")
+        {
+            return () => Task.FromResult<IDisposable>(server.Connect());
+        }
+
+        byte[] hello = face switch
+        {
+            "tcp" => await BindAsync(),
+            "http" => Encoding.ASCII.GetBytes(
+                "GET /ProtoService.SearchService/Search?query=x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
+            _ => [.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, 0, 0, 0, 4, 0, 0, 0, 0, 0],
+        };
+        return async () =>
+        {
+            Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+            await socket.ConnectAsync(IPAddress.Loopback, server.Endpoint.Port);
+            await socket.SendAsync(hello);
+            byte[] answer = new byte[1];
+            Assert.Equal(1, await socket.ReceiveAsync(answer));
+            return socket;
+        };
+    }
+
+    // The first bytes of a client.
+    private static async Task<byte[]> BindAsync()
+    {
+        using TcpListener listener = new(IPAddress.Loopback, 0);
+        listener.Start();
+        Task connecting = Task.Run(() =>
+        {
+            using RpcClient client = RpcClient.Connect(
+                $"ncacn_ip_tcp:127.0.0.1[{((IPEndPoint)listener.LocalEndpoint).Port}]", SearchServer.Schema,
+                new RpcClientOptions { RetryCount = 0 });
+        });
+        using Socket socket = await listener.AcceptSocketAsync();
+        byte[] buffer = new byte[4096];
+        int count = await socket.ReceiveAsync(buffer);
+        socket.Close();
+        await Assert.ThrowsAsync<RpcException>(() => connecting);
+        return buffer[..count];
+    }
+
+    private static int MaxHandles()
+    {
+        const string Limits = "/proc/self/limits";
+        string? row = File.Exists(Limits)
+            ? File.ReadLines(Limits).FirstOrDefault(line => line.StartsWith("Max open files"))
+            : null;
+        return row is not null && int.TryParse(
+            row[26..].Trim().Split(' ')[0], CultureInfo.InvariantCulture, out int soft)
+            ? soft
+            : (2 * 1000) + OtherHandles;
+    }
+
+    private static void Record(string face, int count, long bytes, long resident)
+    {
+        if (Environment.GetEnvironmentVariable("PROTORPC_RECORD") != "1")
+        {
+            return;
+        }
+
+        Rows[Array.IndexOf(Measured, face)] = string.Create(
+            CultureInfo.InvariantCulture, $"| {face} | {count:N0} | {bytes:N0} | {resident:N0} |");
+        if (Rows.Count == Measured.Length)
+        {
+            ReliabilityPage.Open().Write("idle", string.Join('\n', [
+                "| endpoint | connections | managed bytes of one | resident bytes of one |",
+                "| --- | ---: | ---: | ---: |",
+                .. Rows.Values,
+            ]));
+        }
+    }
+}
