@@ -1,7 +1,5 @@
 using System.Diagnostics;
 using System.Net;
-using System.Net.Sockets;
-using System.Text;
 using ProtoRpc.Http.Tests.Faults;
 
 namespace ProtoRpc.Http.Tests.Overload;
