@@ -34,7 +34,7 @@ internal sealed class PackSuite(string root) : ITestSuite
             string one = await CopyAsync(Path.Combine(folder.FullName, "one"));
             string two = await CopyAsync(Path.Combine(folder.FullName, "another-folder", "two"));
             string again = Path.Combine(folder.FullName, "again");
-string[] own = [PackOptions.ThisPlatform];
+            string[] own = [PackOptions.ThisPlatform];
             string[] archives = [.. own, .. await WindowsArchive.PlatformsAsync(root)];
             await PackAsync(one, new PackOptions(kept, archives, Tag: null) { ModulePlatforms = own });
             await PackAsync(two, new PackOptions(again, [], Tag: null) { ModulePlatforms = own });

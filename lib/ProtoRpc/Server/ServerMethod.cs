@@ -96,13 +96,19 @@ internal sealed class ServerMethod : IIntercepted
     /// in <see cref="RpcServerCallContext.Body"/>, and its message is empty.</summary>
     public bool TakesBytes { get; init; }
 
+    /// <summary>Reads requests of a handler that does not keep them, without copying what is large; its
+    /// result is null for bytes that it leaves to the parser. Null for none.</summary>
+    public Func<ReadOnlyMemory<byte>, IMessage?>? ReadInPlace { get; init; }
+
     /// <summary>Whether replies of the handler may be opaque.</summary>
     public bool GivesBytes { get; init; }
 
     /// <summary>Reads a request that stays where it is until the call ends.</summary>
     /// <inheritdoc cref="ReadRequest(ReadOnlySpan{byte}, RpcServerCallContext)"/>
     public IMessage ReadRequest(ReadOnlyMemory<byte> body, RpcServerCallContext context) =>
-        IsOpaque ? new OpaqueMessage(Info.RequestType, body) : ReadRequest(body.Span, context);
+        IsOpaque ? new OpaqueMessage(Info.RequestType, body)
+        : !_isSeen && ReadInPlace?.Invoke(body) is { } request ? request
+        : ReadRequest(body.Span, context);
 
     /// <summary>Reads a request as the type that the handler was registered with.</summary>
     /// <exception cref="RpcException">InvalidArgument when the bytes are not such a message.</exception>
@@ -221,7 +227,7 @@ internal sealed class ServerMethod : IIntercepted
     /// <summary>Whether the handler takes a generated type of request.</summary>
     public bool IsTyped => _requestParser is not null;
 
-    // Interceptors read the messages that they see.
+    // Interceptors read the messages that they see, and may keep them.
     private bool IsOpaque => TakesBytes && !_isSeen;
 
     private async ValueTask<IMessage> ReadReplyAsync(RpcServerCallContext context, IMessage request)

@@ -42,9 +42,9 @@ internal sealed class ClientSlot : IDisposable
     /// <summary>Forgets the call.</summary>
     public void Reset()
     {
-        Request.Reset();
         _blocking?.Release();
         _async?.Release();
+        Request.Reset();
     }
 
     /// <inheritdoc/>

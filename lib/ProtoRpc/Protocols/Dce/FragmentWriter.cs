@@ -4,8 +4,9 @@ namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>The output of an association: a single PDU, or a message, which is cut into fragments
 /// and returned in chunks that are worth a system call.</summary>
-/// <remarks>A message of one fragment is given out as it lies, with its header written before it.
-/// Not thread-safe.</remarks>
+/// <remarks>A message of one fragment is given out as it lies, with its header written before it. So are
+/// fragments that are large: the header is written over the end of the fragment before, which is put back
+/// with the next call, because a message may be sent again. Not thread-safe.</remarks>
 internal sealed class FragmentWriter : IDisposable
 {
     // Stub parts but the last are multiples of 8 by C706; 16 is what authenticated fragments need as well.
@@ -19,6 +20,8 @@ internal sealed class FragmentWriter : IDisposable
     private int _maxFragment;
     private int _position;
     private byte[] _chunk = [];
+    private byte[] _covered = [];
+    private int _coveredAt;
 
     /// <summary>Signs or seals each fragment; null for none.</summary>
     public PduProtection? Protection { get; set; }
@@ -50,6 +53,7 @@ internal sealed class FragmentWriter : IDisposable
     /// <returns>False when there is nothing more.</returns>
     public bool TryNext(out ReadOnlyMemory<byte> bytes)
     {
+        Uncover();
         if (Control.Length > 0)
         {
             bytes = Control;
@@ -74,13 +78,16 @@ internal sealed class FragmentWriter : IDisposable
             return true;
         }
 
-        bytes = FillChunk(stubLength);
+        bytes = Protection is null && 2 * _maxFragment > ChunkSize
+            ? CutInPlace(stubLength)
+            : FillChunk(stubLength);
         return true;
     }
 
     /// <summary>Forgets what was not given out of the message.</summary>
     public void Release()
     {
+        Uncover();
         _message = default;
         _position = 0;
         byte[] chunk = _chunk;
@@ -94,6 +101,28 @@ internal sealed class FragmentWriter : IDisposable
     /// <inheritdoc/>
     public void Dispose() => Release();
 
+    // A chunk would hold no more than this fragment.
+    private ReadOnlyMemory<byte> CutInPlace(int stubLength)
+    {
+        int start = _position - PduHeader.CallSize;
+        if (start > 0)
+        {
+            _covered = _message.Span.Slice(start, PduHeader.CallSize).ToArray();
+            _coveredAt = start;
+        }
+
+        return _message.Slice(start, WriteFragment(_message.Span[start..], RoomOf(trailer: 0), stubLength));
+    }
+
+    private void Uncover()
+    {
+        if (_coveredAt > 0)
+        {
+            _covered.CopyTo(_message.Span[_coveredAt..]);
+            _coveredAt = 0;
+        }
+    }
+
     private ReadOnlyMemory<byte> FillChunk(int stubLength)
     {
         if (_chunk.Length == 0)
@@ -102,7 +131,7 @@ internal sealed class FragmentWriter : IDisposable
         }
 
         int trailer = Protection is { } protection ? AuthTrailer.Size + protection.SignatureLength : 0;
-        int room = (_maxFragment - PduHeader.CallSize - trailer) & ~(StubAlignment - 1);
+        int room = RoomOf(trailer);
         int written = 0;
         while (!AtEnd && written + _maxFragment <= _chunk.Length)
         {
@@ -112,6 +141,9 @@ internal sealed class FragmentWriter : IDisposable
         return _chunk.AsMemory(0, written);
     }
 
+    private int RoomOf(int trailer) => (_maxFragment - PduHeader.CallSize - trailer) & ~(StubAlignment - 1);
+
+    // The target may be the octets before the part in the message itself, which then stays where it is.
     private int WriteFragment(Span<byte> target, int room, int stubLength)
     {
         int remaining = _message.Length - _position;

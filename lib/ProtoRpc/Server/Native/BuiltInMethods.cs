@@ -27,7 +27,7 @@ internal sealed class BuiltInMethods
         });
         if (host.Options.EnableMultiPart)
         {
-            Add<RpcMultiPartRequest>(BuiltInNames.Multi, TakePartAsync);
+            Add<RpcMultiPartRequest>(BuiltInNames.Multi, TakePartAsync, PartInPlace.TryRead);
         }
 
         host.Intercept(_methods);
@@ -37,7 +37,9 @@ internal sealed class BuiltInMethods
     /// <exception cref="MissingMethodException">There is none.</exception>
     public ServerMethod Get(string name) => _methods.Get(name[1..]);
 
-    private void Add<TRequest>(string name, Func<RpcServerCallContext, TRequest, ValueTask<IMessage>> handler)
+    private void Add<TRequest>(
+        string name, Func<RpcServerCallContext, TRequest, ValueTask<IMessage>> handler,
+        Func<ReadOnlyMemory<byte>, IMessage?>? readInPlace = null)
         where TRequest : class, IMessage<TRequest>, new() => _methods.Add(new ServerMethod(
             BuiltInNames.Service.FindMethod(name[1..])!,
             (context, request) => handler(context, (TRequest)request),
@@ -45,6 +47,7 @@ internal sealed class BuiltInMethods
         {
             IsBuiltIn = true,
             IsAlwaysAdmitted = true,
+            ReadInPlace = readInPlace,
         });
 
     // The method that the parts are for is found before the first of them is kept,
