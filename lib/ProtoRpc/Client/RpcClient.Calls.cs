@@ -57,6 +57,7 @@ public sealed partial class RpcClient
             (spec, sent) => Task.FromResult(_channel.Invoke(Traced(spec), sent, read, cancellation)),
             RequestOf, read, cancellation));
 
+    // As above: one async method, because each takes memory of its own while a call waits.
     private async Task<TReply> CallAsync<TReply>(
         RpcMethodInfo method, object request, ReplyReader<TReply> read, RpcCallOptions? options,
         CancellationToken cancellation)
@@ -65,16 +66,43 @@ public sealed partial class RpcClient
         IMessage message = RequestOf(method, request);
         RequireOpen(cancellation);
         CallSpec call = SpecOf(method, options);
-        return await RunAsync(
-            call,
-            () => _interceptors is { } chain
-                ? chain.InvokeAsync(call, message, SendAsync, RequestOf, read, cancellation)
-                : SendAsync(call, message),
-            cancellation).ConfigureAwait(false);
-
-        Task<TReply> SendAsync(CallSpec spec, IMessage sent) =>
-            _channel.InvokeAsync(Traced(spec), sent, read, cancellation);
+        ClientTelemetry? telemetry = Observe(call);
+        RpcException? failure = null;
+        RpcStatusCode status = RpcStatusCode.Unknown;
+        try
+        {
+            TReply reply = await (_interceptors is { } chain
+                ? InterceptedAsync(chain, call, message, read, cancellation)
+                : _channel.InvokeAsync(Traced(call), message, read, cancellation)).ConfigureAwait(false);
+            status = RpcStatusCode.OK;
+            return reply;
+        }
+        catch (OperationCanceledException e) when (cancellation.IsCancellationRequested)
+        {
+            failure = CallErrors.Cancelled(Endpoint, sent: false, e);
+            status = RpcStatusCode.Cancelled;
+            throw Locate(failure, method);
+        }
+        catch (RpcException e)
+        {
+            status = e.Code;
+            failure = e;
+            throw Locate(e, method);
+        }
+        finally
+        {
+            telemetry?.End(status, failure);
+            CountCall();
+        }
     }
+
+    private Task<TReply> InterceptedAsync<TReply>(
+        ClientInterceptors chain, CallSpec call, IMessage message, ReplyReader<TReply> read,
+        CancellationToken cancellation)
+        where TReply : class, IMessage => chain.InvokeAsync(
+            call, message,
+            (spec, sent) => _channel.InvokeAsync(Traced(spec), sent, read, cancellation),
+            RequestOf, read, cancellation);
 
     private ReplyReader<DynamicMessage> DynamicReader(RpcMethodInfo method)
     {

@@ -36,24 +36,33 @@ internal sealed class DiagnosingHandler(
         }
     }
 
-    protected override async Task<HttpResponseMessage> SendAsync(
+    protected override Task<HttpResponseMessage> SendAsync(
         HttpRequestMessage request, CancellationToken cancellationToken)
     {
         Name(request);
+
+        // Without TLS there is nothing more to say of a server that has answered.
+        return _hasAnswered && !endpoint.IsTls
+            ? base.SendAsync(request, cancellationToken)
+            : SendWatchedAsync(request, cancellationToken);
+    }
+
+    private async Task<HttpResponseMessage> SendWatchedAsync(
+        HttpRequestMessage request, CancellationToken cancellation)
+    {
         try
         {
-            HttpResponseMessage response = await base.SendAsync(request, cancellationToken)
-                .ConfigureAwait(false);
+            HttpResponseMessage response = await base.SendAsync(request, cancellation).ConfigureAwait(false);
             if (IsSuspect(response))
             {
-                await RequireHttpAsync(response, cancellationToken).ConfigureAwait(false);
+                await RequireHttpAsync(response, cancellation).ConfigureAwait(false);
             }
 
             return response;
         }
         catch (HttpRequestException e) when (IsWorthAsking(e))
         {
-            throw await ExplainAsync(e, cancellationToken).ConfigureAwait(false);
+            throw await ExplainAsync(e, cancellation).ConfigureAwait(false);
         }
     }
 
