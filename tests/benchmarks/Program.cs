@@ -2,6 +2,7 @@ using ProtoRpc.Benchmarks;
 using ProtoRpc.Benchmarks.Codec;
 using ProtoRpc.Benchmarks.Gateway;
 using ProtoRpc.Benchmarks.Grpc;
+using ProtoRpc.Benchmarks.Guard;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Load;
 using ProtoRpc.Benchmarks.Report;
@@ -31,6 +32,9 @@ const string Usage = """
       --pode PATH                of shell: the module Pode
       --out docs/benchmarks      where the pages are written
 
+    guard [idle] [import]        measures what must not grow: the memory of idle connections, the time of the
+                                 module's import; ends with 1 where a figure exceeds its bound
+    guard calls                  the same of the memory of millions of calls, in some minutes
     transfer                     sends one message of a GiB in parts, and a GiB through a bare socket
     telemetry [options]          what logs, activities and measurements cost a call
     security                     compares authenticated callers with anonymous ones, and counts handshakes
@@ -79,6 +83,8 @@ try
         case "load":
             LoadBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
             return 0;
+        case "guard":
+            return GuardBenchmark.Run(args[1..]);
         case "transfer":
             return TransferBenchmark.Run();
         case "all":

@@ -1,4 +1,5 @@
 using ProtoRpc.Benchmarks.Bindings;
+using ProtoRpc.Benchmarks.Guard;
 using ProtoRpc.Benchmarks.Orders;
 using ProtoRpc.Benchmarks.Raw;
 using ProtoRpc.Benchmarks.Transport;
@@ -18,10 +19,14 @@ internal static class ExperimentRole
     /// <summary>Bytes over the raw layer.</summary>
     public const string Echo = "echo";
 
+    /// <summary>Connections that rest.</summary>
+    public const string Idle = "idle";
+
     /// <summary>Starts a server; null where the kind is no experiment's.</summary>
     public static IRpcServer? Serve(string kind, string address) => kind switch
     {
         Echo => EchoCaller.Serve(address),
+        Idle => IdleConnections.Serve(address),
         _ when Told(kind, Orders) is string name => OrderCaller.Serve(address, OrderFormat.Of(name)),
         _ when Told(kind, Binding) is string title => BindingCaller.Serve(BindingKind.Of(title)),
         _ => null,
@@ -31,6 +36,7 @@ internal static class ExperimentRole
     public static ICaller? Connect(string kind, string address, int size) => kind switch
     {
         Echo => new EchoCaller(address, size),
+        Idle => IdleConnections.Connect(address),
         _ when Told(kind, Orders) is string name => new OrderCaller(address, OrderFormat.Of(name), size),
         _ when Told(kind, Binding) is string title => new BindingCaller(address, BindingKind.Of(title)),
         _ => null,

@@ -37,6 +37,16 @@ internal sealed class Worker : IDisposable
     /// <summary>What it said when it was ready: a server's address.</summary>
     public string Told { get; }
 
+    /// <summary>The memory that it has, in bytes.</summary>
+    public long WorkingSet
+    {
+        get
+        {
+            _process.Refresh();
+            return _process.WorkingSet64;
+        }
+    }
+
     /// <summary>The processor time that it has used.</summary>
     public TimeSpan ProcessorTime
     {

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Globalization;
 using ProtoRpc.Benchmarks.Gateway;
 using ProtoRpc.Benchmarks.Grpc;
+using ProtoRpc.Benchmarks.Guard;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Security;
@@ -49,6 +50,11 @@ internal static class WorkerRole
         Console.WriteLine($"ready {address}");
         while (Console.ReadLine() is not null)
         {
+            if (kind == ExperimentRole.Idle)
+            {
+                IdleConnections.Collect();
+            }
+
             Console.WriteLine($"{Used} {ResourceUse.Now()}");
         }
 
