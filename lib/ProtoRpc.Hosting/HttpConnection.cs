@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
@@ -12,11 +13,13 @@ internal sealed class HttpConnection
 {
     private static readonly object Key = new();
     private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan LookAfter = TimeSpan.FromMilliseconds(100);
 
     private readonly Lock _gate = new();
     private readonly ConnectionContext _connection;
     private long _since = Environment.TickCount64;
     private int _running;
+    private HttpContext? _watched;
     private bool _hadRequest;
     private bool _isGivenUp;
 
@@ -48,14 +51,18 @@ internal sealed class HttpConnection
     }
 
     /// <summary>Marks the begin of a request.</summary>
+    /// <param name="watched">The request, where its handler can keep Kestrel from seeing that the client has
+    /// disconnected, and no other runs on the connection; else null.</param>
     /// <returns>False when the connection was given up in this moment,
     /// so that nothing may be executed.</returns>
-    public bool TryBegin()
+    public bool TryBegin(HttpContext? watched)
     {
         lock (_gate)
         {
             _hadRequest = true;
             _running++;
+            _watched = watched;
+            _since = Environment.TickCount64;
             return !_isGivenUp;
         }
     }
@@ -66,7 +73,23 @@ internal sealed class HttpConnection
         lock (_gate)
         {
             _running--;
+            _watched = null;
             _since = Environment.TickCount64;
+        }
+    }
+
+    /// <summary>Cancels a watched request whose client has disconnected. Kestrel does that itself, unless the
+    /// handler blocks the thread that reads from the connection.</summary>
+    /// <param name="now">Milliseconds of the system's uptime.</param>
+    public void LookForEnd(long now)
+    {
+        lock (_gate)
+        {
+            if (_watched is { } request && now - _since > LookAfter.TotalMilliseconds && HasEnded())
+            {
+                // Under the gate, so that no other request has begun.
+                request.Abort();
+            }
         }
     }
 
@@ -107,6 +130,20 @@ internal sealed class HttpConnection
 
         Abort("The listener needs room for other connections.");
         return true;
+    }
+
+    // Bytes that wait before the end may be another request; they are read first.
+    private bool HasEnded()
+    {
+        try
+        {
+            return _connection.Features.Get<IConnectionSocketFeature>() is { Socket: { } socket }
+                && socket.Poll(TimeSpan.Zero, SelectMode.SelectRead) && socket.Available == 0;
+        }
+        catch (Exception e) when (e is SocketException or ObjectDisposedException)
+        {
+            return true;
+        }
     }
 
     public void Abort(string why) => _connection.Abort(new ConnectionAbortedException(why));

@@ -29,7 +29,7 @@ internal sealed class HttpConnections : IDisposable
     {
         _limits = limits;
         _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
-        _watch = new ConnectionWatch(WatchPeriod, CloseSilent, () => _open.IsEmpty);
+        _watch = new ConnectionWatch(WatchPeriod, Look, () => _open.IsEmpty);
     }
 
     /// <summary>Connections now open.</summary>
@@ -111,13 +111,17 @@ internal sealed class HttpConnections : IDisposable
         }
     }
 
-    private void CloseSilent(long now)
+    private void Look(long now)
     {
         foreach ((HttpConnection entry, _) in _open)
         {
             if (entry.IsSilent(now, _limits.BindTimeout + KestrelDelay))
             {
                 entry.Abort("No request came.");
+            }
+            else
+            {
+                entry.LookForEnd(now);
             }
         }
     }

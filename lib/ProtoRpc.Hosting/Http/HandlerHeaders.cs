@@ -37,7 +37,12 @@ internal static class HandlerHeaders
     /// <exception cref="RpcException">Internal: one of them belongs to the protocol.</exception>
     public static void Write(HttpResponse response, RpcMetadata? headers)
     {
-        foreach ((string name, object value) in headers ?? [])
+        if (headers is null)
+        {
+            return;
+        }
+
+        foreach ((string name, object value) in headers)
         {
             if (Reserved.Contains(name))
             {
@@ -58,7 +63,12 @@ internal static class HandlerHeaders
     /// length, and nothing comes behind it. The Connect protocol has the same rule.</summary>
     public static void WriteTrailers(HttpResponse response, RpcMetadata? trailers)
     {
-        foreach ((string name, object value) in trailers ?? [])
+        if (trailers is null)
+        {
+            return;
+        }
+
+        foreach ((string name, object value) in trailers)
         {
             response.Headers.Append(
                 $"{HttpNames.TrailerPrefix}{name}", value as string ?? Convert.ToBase64String((byte[])value));

@@ -9,13 +9,17 @@ using ProtoRpc.Protocols.Http;
 namespace ProtoRpc.Hosting.Http;
 
 /// <summary>Writes the replies and the failures of an HTTP endpoint.</summary>
-internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
+/// <param name="limits">The bounds.</param>
+/// <param name="options">What is compressed.</param>
+/// <param name="isMapped">Whether the endpoint is one of an application, whose middleware may stand
+/// between.</param>
+internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, bool isMapped)
 {
     private const int BusyRetrySeconds = 1;
 
     private readonly int _maxBytes = limits.MaxMessageBytes;
     private readonly ReplyCompression _compression =
-        new(options.ReplyCompression, options.CompressionThreshold);
+        new(options.ReplyCompression, options.CompressionThreshold, isMapped);
 
     private FormatOptions _last = OptionsOf(limits);
 
@@ -46,7 +50,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options)
 
     /// <summary>Writes a message. All that can fail comes before its first byte.</summary>
     /// <returns>The bytes of the message, before they were compressed.</returns>
-    public async Task<int> WriteAsync(
+    public async ValueTask<int> WriteAsync(
         HttpContext http,
         int status,
         (MessageFormat Format, string MediaType) writer,

@@ -26,18 +26,18 @@ internal sealed class HttpService
         : this(
             host, options, new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name),
             new HttpAuthentication(options.Security, policy, endpoint),
-            new HostPolicy(options, endpoint), endpoint)
+            new HostPolicy(options, endpoint), endpoint, isMapped: false)
     {
     }
 
     public HttpService(
         ServerHost host, HttpServerOptions options, HttpRoutes routes,
-        HttpAuthentication authentication, HostPolicy hosts, RpcEndpoint endpoint)
+        HttpAuthentication authentication, HostPolicy hosts, RpcEndpoint endpoint, bool isMapped = true)
     {
         _routes = routes;
         _host = host;
         _endpoint = endpoint;
-        _replies = new HttpReplies(host.Options.Limits, options);
+        _replies = new HttpReplies(host.Options.Limits, options, isMapped);
         _page = new ServicePage(host.Services);
         _hosts = hosts;
         _browsers = new BrowserPolicy(options.AllowedOrigins);
@@ -104,7 +104,7 @@ internal sealed class HttpService
     }
 
     // Answers what is no call; a method that is called is the result.
-    private async Task<ServerMethod?> AnswerAsync(
+    private async ValueTask<ServerMethod?> AnswerAsync(
         HttpContext http, HttpRoute route, string basePath, PeerIdentity peer, CancellationToken aborted)
     {
         if (HttpMethods.IsPost(http.Request.Method) && GrpcWebService.IsGrpcWeb(http.Request))

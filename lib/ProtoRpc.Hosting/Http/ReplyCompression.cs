@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.IO.Compression;
 using System.Net;
 using Microsoft.AspNetCore.Http;
@@ -7,7 +8,7 @@ using ProtoRpc.Protocols.Http;
 namespace ProtoRpc.Hosting.Http;
 
 /// <summary>Writes replies, compressed where that pays.</summary>
-internal sealed class ReplyCompression(RpcReplyCompression when, int threshold)
+internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, bool isMapped)
 {
     /// <summary>Writes a reply as the body of an answer that has not begun.</summary>
     public Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body)
@@ -19,7 +20,17 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold)
         }
 
         http.Response.ContentLength = body.Length;
-        return http.Response.Body.WriteAsync(body, http.RequestAborted).AsTask();
+        return isMapped
+            ? http.Response.Body.WriteAsync(body, http.RequestAborted).AsTask()
+            : WriteForKestrelAsync(http.Response, body);
+    }
+
+    // Kestrel sends what was not flushed when the request has ended, and is counted and logged. The head goes
+    // first, so that the body is written where it is sent from.
+    private static async Task WriteForKestrelAsync(HttpResponse response, ReadOnlyMemory<byte> body)
+    {
+        await response.StartAsync().ConfigureAwait(false);
+        response.BodyWriter.Write(body.Span);
     }
 
     private static async Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body, string encoding)

@@ -106,12 +106,14 @@ internal sealed class RequestBody : IDisposable
                     $"The body cannot be read: {e.Message}");
             }
 
-            if (result.Buffer.Length > maxBytes)
+            if (result.Buffer.Length > maxBytes || !memory.TryHold(result.Buffer.Length))
             {
-                throw TooLarge(maxBytes);
+                // Kestrel receives the rest, so that a client that still sends gets the answer.
+                long length = result.Buffer.Length;
+                reader.AdvanceTo(result.Buffer.End);
+                throw length > maxBytes ? TooLarge(maxBytes) : memory.Full();
             }
 
-            memory.Hold(result.Buffer.Length);
             if (result.IsCompleted)
             {
                 return new RequestBody(result.Buffer, reader, inflated: null);

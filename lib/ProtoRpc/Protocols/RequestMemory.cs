@@ -57,9 +57,12 @@ internal sealed class RequestMemory(long maxBytes)
         {
             if (!TryHold(bytes))
             {
-                throw memory.Full();
+                throw Full();
             }
         }
+
+        /// <inheritdoc cref="RequestMemory.Full"/>
+        public RpcException Full() => memory.Full();
 
         /// <summary>Forgets the request.</summary>
         public void Release()
