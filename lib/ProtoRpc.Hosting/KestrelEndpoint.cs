@@ -62,8 +62,8 @@ internal sealed class KestrelEndpoint : IServedEndpoint
                 ? OwnerSocket.Bind(endpoint, path)
                 : SocketTransportOptions.CreateDefaultBoundListenSocket(place);
 
-            // A request is read, handled and answered by the thread that received it. Kestrel would pass it on
-            // twice, which takes longer than handling it.
+            // A request is read, handled and answered by the thread that received it. Kestrel would pass it
+            // on twice, which takes longer than handling it.
             sockets.UnsafePreferInlineScheduling = _isInline;
 
             // A buffer for each open connection, of 4 KiB, saves a system call for each request.

@@ -102,7 +102,8 @@ internal static class IdleConnections
                 int read = _socket.Receive(answer, count, answer.Length - count, SocketFlags.None);
                 count += read > 0
                     ? read
-                    : throw new IOException($"The server said '{Encoding.ASCII.GetString(answer, 0, count)}'.");
+                    : throw new IOException(
+                        $"The server said '{Encoding.ASCII.GetString(answer, 0, count)}'.");
             }
         }
 

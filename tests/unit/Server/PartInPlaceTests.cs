@@ -38,7 +38,8 @@ public static class PartInPlaceTests
         byte[] bytes = Part(10).ToByteArray();
 
         Assert.All(
-            Enumerable.Range(0, bytes.Length), length => Assert.Null(PartInPlace.TryRead(bytes.AsMemory(0, length))));
+            Enumerable.Range(0, bytes.Length),
+            length => Assert.Null(PartInPlace.TryRead(bytes.AsMemory(0, length))));
         Assert.Null(PartInPlace.TryRead((byte[])[.. bytes, 0x08, 0x01]));
     }
 

@@ -29,7 +29,8 @@ public static class FragmentWriterTests
             (PduHeader.Read(fragment).Check(Large), PduHeader.Read(fragment).FragmentLength)));
         Assert.Equal(
             (PduFlags.First, PduFlags.Last),
-            (PduHeader.Read(first[0]).Flags & PduFlags.First, PduHeader.Read(first[^1]).Flags & PduFlags.Last));
+            (PduHeader.Read(first[0]).Flags & PduFlags.First,
+                PduHeader.Read(first[^1]).Flags & PduFlags.Last));
     }
 
     [Theory]
