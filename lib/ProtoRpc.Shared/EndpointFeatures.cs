@@ -73,6 +73,10 @@ internal enum EndpointFeatures
     /// <summary>Extensions of the headers of <c>rpc_messages.proto</c>.</summary>
     HeaderExtensions = 1 << 21,
 
+    /// <summary>The operating system carries whole requests and replies, and there is no byte
+    /// stream.</summary>
+    WholeMessages = 1 << 22,
+
     /// <summary>What the native protocol brings.</summary>
     OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts | HeaderExtensions,
 

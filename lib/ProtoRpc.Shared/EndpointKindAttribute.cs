@@ -24,6 +24,10 @@ internal sealed class EndpointKindAttribute(
     /// <summary>The protocol sequence of its string bindings; empty for a kind that has only URIs.</summary>
     public string Sequence { get; init; } = "";
 
+    /// <summary>What follows the endpoint of a string binding after a comma, where kinds share a protocol
+    /// sequence; empty for nothing.</summary>
+    public string Option { get; init; } = "";
+
     /// <summary>The port where none is written; -1 when one must be.</summary>
     public int DefaultPort { get; init; } = NoPort;
 
@@ -81,7 +85,7 @@ internal sealed class EndpointKindAttribute(
         {
             AddressForm.HostAndPort => $"{Sequence}:{host}[{Text(port)}]",
             AddressForm.HostAndName => $@"{Sequence}:{host}[\pipe\{name}]",
-            _ => $"{Sequence}:[{name}]",
+            _ => $"{Sequence}:[{name}{(Option.Length == 0 ? "" : $",{Option}")}]",
         };
 
     /// <summary>An example of an address, as a string binding if the kind has one.</summary>

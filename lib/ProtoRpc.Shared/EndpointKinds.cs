@@ -14,10 +14,14 @@ internal static class EndpointKinds
     public static EndpointKindAttribute? OfScheme(string scheme) =>
         All.FirstOrDefault(kind => kind.Scheme.Equals(scheme, StringComparison.OrdinalIgnoreCase));
 
-    /// <summary>The kind whose string bindings have a protocol sequence; null for an unknown one.</summary>
-    public static EndpointKindAttribute? OfSequence(string sequence) => sequence.Length == 0
-        ? null
-        : All.FirstOrDefault(kind => kind.Sequence.Equals(sequence, StringComparison.OrdinalIgnoreCase));
+    /// <summary>The kind whose string bindings have a protocol sequence, and an option if one is given; null
+    /// for an unknown one.</summary>
+    public static EndpointKindAttribute? OfSequence(string sequence, string option = "") =>
+        sequence.Length == 0
+            ? null
+            : All.FirstOrDefault(kind =>
+                kind.Sequence.Equals(sequence, StringComparison.OrdinalIgnoreCase)
+                && kind.Option.Equals(option, StringComparison.OrdinalIgnoreCase));
 
     /// <summary>The schemes of the kinds that have any of some features, as texts name them.</summary>
     /// <param name="any">The features.</param>

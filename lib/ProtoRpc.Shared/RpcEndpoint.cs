@@ -67,6 +67,10 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>A local endpoint.</summary>
     public static RpcEndpoint Local(string name) => Create(RpcTransport.Local, "", 0, name);
 
+    /// <summary>A local endpoint that Windows' own RPC runtime carries (LRPC). It works on Windows
+    /// only.</summary>
+    public static RpcEndpoint Lrpc(string name) => Create(RpcTransport.Lrpc, "", 0, name);
+
     /// <summary>Whether the endpoint has any of some features.</summary>
     internal bool Has(EndpointFeatures any) => Kind.Has(any);
 

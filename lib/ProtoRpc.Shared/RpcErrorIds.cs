@@ -35,6 +35,7 @@ public static class RpcErrorIds
     public const string RemotePipeNotSupported = nameof(RemotePipeNotSupported);
     public const string ServiceManagerUnreachable = nameof(ServiceManagerUnreachable);
     public const string SocketDirectoryNotSafe = nameof(SocketDirectoryNotSafe);
+    public const string TransportNotSupported = nameof(TransportNotSupported);
     public const string WrongConnection = nameof(WrongConnection);
     public const string WrongProtocol = nameof(WrongProtocol);
 

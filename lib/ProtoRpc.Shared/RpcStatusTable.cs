@@ -27,12 +27,24 @@ public static class RpcStatusTable
     ];
 
     // Faults and return codes of peers, with what they mean (C706 appendix E,
-    // [MS-RPCE] 2.2.2.11, [MS-ERREF] 2.2).
+    // [MS-RPCE] 2.2.2.11, [MS-ERREF] 2.2). Small numbers are codes of Win32.
     private static readonly Dictionary<uint, (RpcStatusCode Code, string Meaning)> Faults = new()
     {
         [0x00000005] = (RpcStatusCode.PermissionDenied, "access denied"),
+        [0x0000000E] = (RpcStatusCode.ResourceExhausted, "out of memory"),
+        [0x0000046A] = (RpcStatusCode.ResourceExhausted, "the reply is larger than the server's limit"),
         [0x000006B3] = (RpcStatusCode.Unavailable, "the server is not listening for this interface"),
+        [0x000006B5] = (RpcStatusCode.Unimplemented, "the interface is not served"),
+        [0x000006BA] = (RpcStatusCode.Unavailable, "the server is not available"),
+        [0x000006BB] =
+            (RpcStatusCode.ResourceExhausted, "the server is too busy, or the request is over its limit"),
+        [0x000006BE] = (RpcStatusCode.Unknown, "the call failed"),
+        [0x000006BF] = (RpcStatusCode.Unavailable, "the call failed and did not run"),
+        [0x000006D1] = (RpcStatusCode.Unimplemented, "the interface has no such operation"),
         [0x000006F7] = (RpcStatusCode.InvalidArgument, "bad stub data"),
+        [0x0000071A] = (RpcStatusCode.Cancelled, "the call was cancelled"),
+        [0x0000071D] =
+            (RpcStatusCode.Unauthenticated, "the protection level is too low, or not supported"),
         [0x1C010002] = (RpcStatusCode.Unimplemented, "the interface has no such operation"),
         [0x1C010003] = (RpcStatusCode.Unimplemented, "the interface is not served"),
         [0x1C01000B] = (RpcStatusCode.Internal, "protocol error"),

@@ -62,4 +62,14 @@ public enum RpcTransport
         | Reflection | HeaderExtensions,
         Hint = "In this process, without a socket")]
     InProcess,
+
+    /// <summary>LRPC, the local RPC of Windows
+    /// (<c>ncalrpc:[NAME,transport=lrpc]</c>, <c>lrpc://</c>).</summary>
+    [EndpointKind(
+        "lrpc", Native, NameAlone,
+        LocalOnly | KnowsCaller | OwnAccount | Interfaces | ExceptionTypes | Parts | HeaderExtensions
+        | WholeMessages,
+        Sequence = "ncalrpc", Option = "transport=lrpc",
+        Hint = "LRPC: the local RPC of Windows, for programs that use rpcrt4")]
+    Lrpc,
 }

@@ -1,7 +1,7 @@
 namespace ProtoRpc;
 
 /// <summary>Reads DCE string bindings:
-/// <c>[object-uuid@]protseq:host[endpoint]</c> (C706 section 3.1).</summary>
+/// <c>[object-uuid@]protseq:host[endpoint,option]</c> (C706 section 3.1).</summary>
 internal static class StringBindingSyntax
 {
     private const string PipePrefix = @"\pipe\";
@@ -23,14 +23,27 @@ internal static class StringBindingSyntax
             return null;
         }
 
-        if (EndpointKinds.OfSequence(sequence) is not { } kind)
+        if (EndpointKinds.OfSequence(sequence) is null)
         {
             problem = $"protocol sequence '{sequence}' is not known";
             return null;
         }
 
-        problem = FindPartsProblem(text[(colon + 1)..], out string host, out string endpoint);
-        return problem is null ? Read(kind, host, endpoint, out problem) : null;
+        problem = FindPartsProblem(
+            text[(colon + 1)..], out string host, out string endpoint, out string option);
+        if (problem is not null)
+        {
+            return null;
+        }
+
+        // An option that has no effect would be silently ignored: report it instead.
+        if (EndpointKinds.OfSequence(sequence, option) is not { } kind)
+        {
+            problem = FindOptionProblem(sequence);
+            return null;
+        }
+
+        return Read(kind, host, endpoint, out problem);
     }
 
     private static RpcEndpoint? Read(
@@ -56,20 +69,38 @@ internal static class StringBindingSyntax
         };
     }
 
-    private static string? FindPartsProblem(string rest, out string host, out string endpoint)
+    private static string FindOptionProblem(string sequence)
     {
-        (host, endpoint) = ("", "");
+        string[] known =
+        [
+            .. EndpointKinds.All.Where(kind => kind.Sequence == sequence && kind.Option.Length > 0)
+                .Select(kind => $"'{kind.Option}'"),
+        ];
+        return known.Length == 0
+            ? $"options after the endpoint are not supported by {sequence}"
+            : $"of the options after the endpoint, {sequence} supports only {string.Join(", ", known)}";
+    }
+
+    private static string? FindPartsProblem(
+        string rest, out string host, out string endpoint, out string option)
+    {
+        (host, endpoint, option) = ("", "", "");
         int open = rest.LastIndexOf('[');
         if (open < 0 || !rest.EndsWith(']'))
         {
             return "the endpoint in square brackets is missing";
         }
 
-        // Options after a comma ([8080,Security=...]) would be silently ignored: say so instead.
         string inside = rest[(open + 1)..^1];
-        if (inside.Contains(','))
+        int comma = inside.IndexOf(',');
+        if (comma >= 0)
         {
-            return "options after the endpoint are not supported";
+            option = inside[(comma + 1)..].Trim();
+            inside = inside[..comma];
+            if (option.Length == 0)
+            {
+                return "the option after the comma is missing";
+            }
         }
 
         // No host means this machine; a blank one is a mistake.

@@ -13,7 +13,7 @@ internal sealed class WineSuite(string root, TimeSpan limit) : ITestSuite
     [
         "Protocols.Dce", "Protocols.Http",
         "Protocols.Grpc.GrpcFramingTests", "Protocols.Grpc.GrpcHeaderTests",
-        "Endpoints.EndpointFileWindowsTests",
+        "Endpoints.EndpointFileWindowsTests", "Transports.Lrpc", "Transports.Messages",
         "Shared.RpcEndpointTests", "Shared.RpcStatusTableTests", "Shared.TerminalTextTests", "Tool",
     ];
 

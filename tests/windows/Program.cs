@@ -1,5 +1,12 @@
 using System.Reflection;
+using ProtoRpc.Tests.Transports.Lrpc;
 using ProtoRpc.WindowsTests;
+
+if (args is [LrpcProgram.Verb, string name])
+{
+    LrpcProgram.Run(name);
+    return;
+}
 
 // Runs unit tests in this process, where there is no SDK and so no 'dotnet test':
 //   WindowsTests REPORT PART-OF-NAME NAMESPACE...

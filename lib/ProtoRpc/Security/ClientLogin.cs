@@ -50,6 +50,11 @@ internal sealed class ClientLogin
             return null;
         }
 
+        if (endpoint.Has(EndpointFeatures.WholeMessages))
+        {
+            throw ClientSecurityErrors.OnlyKernelKnows(endpoint);
+        }
+
         return OperatingSystem.IsWindows() && SspiChoice.OfClient(security, isWindows: true) is { } package
             ? ByWindows(endpoint, security, package)
             : ByTable(endpoint, security);

@@ -71,6 +71,15 @@ internal static class ClientSecurityErrors
         Endpoint = endpoint,
     };
 
+    public static RpcException OnlyKernelKnows(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented,
+        $"'{endpoint}' identifies callers by the operating system alone. Leave out the credential; to call "
+        + "as another account, run the program as that account, or use a pipe or TCP endpoint.")
+    {
+        ErrorId = RpcErrorIds.AuthenticationNotSupported,
+        Endpoint = endpoint,
+    };
+
     public static RpcException NotOverHttp(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
         $"'{endpoint}' does not support Kerberos alone, because HTTP has no scheme for it. "

@@ -99,6 +99,26 @@ internal static class CallErrors
         Endpoint = endpoint,
     };
 
+    public static RpcException AllStuck(RpcEndpoint endpoint, int calls) => new(
+        RpcStatusCode.ResourceExhausted,
+        $"{calls} calls to '{endpoint}' were given up, and the server has not answered one of them; the "
+        + "system has no way to end them. Check what the server does, or raise "
+        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.")
+    {
+        ErrorId = RpcErrorIds.ClientConnectionsExhausted,
+        Endpoint = endpoint,
+    };
+
+    public static RpcException ReplyTooLarge(RpcEndpoint endpoint, int maxBytes) => new(
+        RpcStatusCode.ResourceExhausted,
+        $"The reply of '{endpoint}' is larger than {maxBytes:N0} bytes. Request less per call, or raise "
+        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} of the client.")
+    {
+        ErrorId = RpcErrorIds.MessageTooLarge,
+        Endpoint = endpoint,
+        MayHaveExecuted = true,
+    };
+
     public static RpcException Closed(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition, $"The client of '{endpoint}' is closed. Connect again.")
     {

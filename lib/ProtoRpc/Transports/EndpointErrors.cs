@@ -41,6 +41,17 @@ internal static class EndpointErrors
         Endpoint = endpoint,
     };
 
+    /// <summary>This system does not have the transport.</summary>
+    public static RpcException NeedsWindows(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented,
+        $"'{endpoint}' works on Windows only: LRPC is the local RPC of Windows, and other programs on it. "
+        + $"Use '{RpcEndpoint.Local(endpoint.Name)}' within this machine, or a TCP endpoint for a service on "
+        + "Windows.")
+    {
+        ErrorId = RpcErrorIds.TransportNotSupported,
+        Endpoint = endpoint,
+    };
+
     /// <summary>An endpoint speaks TLS with one certificate, or none.</summary>
     public static RpcException OtherCertificate(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition,

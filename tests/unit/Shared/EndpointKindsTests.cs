@@ -46,7 +46,10 @@ public static class EndpointKindsTests
     {
         string[] schemes = [.. EndpointKinds.All.Select(kind => kind.Scheme)];
         string[] sequences =
-            [.. EndpointKinds.All.Select(kind => kind.Sequence).Where(text => text.Length > 0)];
+        [
+            .. EndpointKinds.All.Where(kind => kind.Sequence.Length > 0)
+                .Select(kind => $"{kind.Sequence},{kind.Option}"),
+        ];
 
         Assert.Equal(schemes.Length, schemes.Distinct().Count());
         Assert.Equal(sequences.Length, sequences.Distinct().Count());

@@ -4,8 +4,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>One connection of a client, bound to its interface: one call at a time.</summary>
-internal sealed class ClientConnection : IDisposable
+/// <summary>A connection over a byte stream, bound to its interface.</summary>
+internal sealed class ClientConnection : NativeConnection
 {
     private readonly Lock _gate = new();
     private readonly NativeClient _client;
@@ -36,14 +36,14 @@ internal sealed class ClientConnection : IDisposable
             static state => ((ClientConnection)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
     }
 
-    /// <summary>The reply's payload, until the next call.</summary>
-    public ReadOnlyMemory<byte> Reply => _association.Reply;
+    /// <inheritdoc/>
+    public override ReadOnlyMemory<byte> Reply => _association.Reply;
 
-    /// <summary>The group that the server put this connection in.</summary>
-    public uint AssociationGroup => _association.AssociationGroup;
+    /// <inheritdoc/>
+    public override uint AssociationGroup => _association.AssociationGroup;
 
     /// <summary>Connects and binds.</summary>
-    public static async ValueTask<ClientConnection> OpenAsync<TWait>(
+    public static async ValueTask<NativeConnection> BindAsync<TWait>(
         NativeClient client, CallClock clock)
         where TWait : struct, IWaitMode
     {
@@ -68,9 +68,8 @@ internal sealed class ClientConnection : IDisposable
         }
     }
 
-    /// <summary>Whether the connection still stands after a rest;
-    /// a server that was restarted shows here.</summary>
-    public bool IsUsable()
+    /// <inheritdoc/>
+    public override bool IsUsable()
     {
         // Between the calls of a busy caller nothing is asked, for it costs a system call.
         const long RestMilliseconds = 1;
@@ -79,12 +78,24 @@ internal sealed class ClientConnection : IDisposable
             && (Environment.TickCount64 - _lastUse <= RestMilliseconds || _transport.Peek(one) < 0);
     }
 
-    /// <summary>Sends a request and waits for its answer.</summary>
-    /// <returns>The return code; null when the connection broke before the server can have the
-    /// request.</returns>
-    /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
-    public async ValueTask<uint?> ExecuteAsync<TWait>(
-        PooledMessageBytes request, CallClock clock)
+    /// <inheritdoc/>
+    public override void Release() => _association.EndCall();
+
+    /// <inheritdoc/>
+    public override void Dispose()
+    {
+        _timer.Dispose();
+        _transport.Dispose();
+        _association.Dispose();
+    }
+
+    protected override ValueTask<uint?> Execute(PooledMessageBytes request, CallClock clock) =>
+        CallAsync<BlockingWait>(request, clock);
+
+    protected override ValueTask<uint?> ExecuteAsync(PooledMessageBytes request, CallClock clock) =>
+        CallAsync<AsyncWait>(request, clock);
+
+    private async ValueTask<uint?> CallAsync<TWait>(PooledMessageBytes request, CallClock clock)
         where TWait : struct, IWaitMode
     {
         try
@@ -112,17 +123,6 @@ internal sealed class ClientConnection : IDisposable
             _mustClose = true;
             throw;
         }
-    }
-
-    /// <summary>Forgets the reply, so that its memory is free.</summary>
-    public void Release() => _association.EndCall();
-
-    /// <inheritdoc/>
-    public void Dispose()
-    {
-        _timer.Dispose();
-        _transport.Dispose();
-        _association.Dispose();
     }
 
     private static ClientConnection Dial(NativeClient client, CallClock clock)

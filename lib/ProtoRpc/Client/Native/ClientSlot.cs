@@ -9,8 +9,8 @@ namespace ProtoRpc.Client.Native;
 internal sealed class ClientSlot : IDisposable
 {
     private readonly NativeClient _client;
-    private ClientConnection? _blocking;
-    private ClientConnection? _async;
+    private NativeConnection? _blocking;
+    private NativeConnection? _async;
 
     public ClientSlot(NativeClient client)
     {
@@ -26,7 +26,7 @@ internal sealed class ClientSlot : IDisposable
     /// <summary>The connection of calls that wait so.</summary>
     /// <param name="clock">For connecting.</param>
     /// <param name="bound">How long connecting may take; null for as long as the clock says.</param>
-    public ValueTask<(ClientConnection Connection, bool IsFresh)> GetAsync<TWait>(
+    public ValueTask<(NativeConnection Connection, bool IsFresh)> GetAsync<TWait>(
         CallClock clock, TimeSpan? bound = null)
         where TWait : struct, IWaitMode =>
         KeepUsable(ref Kept<TWait>()) is { } kept
@@ -34,7 +34,7 @@ internal sealed class ClientSlot : IDisposable
             : OpenAsync<TWait>(bound is { } time ? clock.Within(time) : clock);
 
     /// <summary>Closes a connection that must not be used again.</summary>
-    public void Drop(ClientConnection connection)
+    public void Drop(NativeConnection connection)
     {
         Close(ref connection == _blocking ? ref _blocking : ref _async);
     }
@@ -55,20 +55,20 @@ internal sealed class ClientSlot : IDisposable
         Request.Dispose();
     }
 
-    private async ValueTask<(ClientConnection Connection, bool IsFresh)> OpenAsync<TWait>(CallClock clock)
+    private async ValueTask<(NativeConnection Connection, bool IsFresh)> OpenAsync<TWait>(CallClock clock)
         where TWait : struct, IWaitMode
     {
-        ClientConnection fresh = _client.Adopt(
-            await ClientConnection.OpenAsync<TWait>(_client, clock).ConfigureAwait(false));
+        NativeConnection fresh = _client.Adopt(
+            await NativeConnection.OpenAsync<TWait>(_client, clock).ConfigureAwait(false));
         return (Kept<TWait>() = fresh, true);
     }
 
     // A socket that was once used asynchronously is slow for blocking calls ever after.
-    private ref ClientConnection? Kept<TWait>()
+    private ref NativeConnection? Kept<TWait>()
         where TWait : struct, IWaitMode =>
         ref typeof(TWait) == typeof(BlockingWait) ? ref _blocking : ref _async;
 
-    private ClientConnection? KeepUsable(ref ClientConnection? connection)
+    private NativeConnection? KeepUsable(ref NativeConnection? connection)
     {
         if (connection is { } known && !known.IsUsable())
         {
@@ -78,7 +78,7 @@ internal sealed class ClientSlot : IDisposable
         return connection;
     }
 
-    private void Close(ref ClientConnection? connection)
+    private void Close(ref NativeConnection? connection)
     {
         if (Interlocked.Exchange(ref connection, null) is { } open)
         {

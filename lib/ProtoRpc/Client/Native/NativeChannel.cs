@@ -46,6 +46,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     public static IRpcChannel Create(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options)
     {
+        MessageTransports.Find(endpoint);
         NativeChannel channel = new(endpoint, options);
         if (service is not null)
         {

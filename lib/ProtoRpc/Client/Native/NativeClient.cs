@@ -12,6 +12,7 @@ internal sealed class NativeClient : IDisposable
     private readonly Stack<ClientSlot> _idle = new();
     private readonly SemaphoreSlim _free;
     private int _connections;
+    private int _givenUp;
     private bool _isDisposed;
 
     private NativeClient(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, ClientLogin? login)
@@ -36,6 +37,9 @@ internal sealed class NativeClient : IDisposable
     internal ClientLogin? Login { get; }
 
     internal RpcTlsOptions? Tls { get; init; }
+
+    /// <summary>Carries the calls; null where they go over byte streams.</summary>
+    internal IMessageTransport? Messages { get; init; }
 
     /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
     internal string? InterfaceName { get; set; }
@@ -105,11 +109,17 @@ internal sealed class NativeClient : IDisposable
 
         return new NativeClient(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
         {
+            Messages = MessageTransports.Find(endpoint),
             Tls = tls,
             Log = log,
             Trace = trace,
         };
     }
+
+    /// <summary>A client over a transport of whole messages that connects with its first call.</summary>
+    internal static NativeClient Over(
+        IMessageTransport transport, RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits) =>
+        new(endpoint, interfaceId, limits, login: null) { Messages = transport };
 
     /// <summary>Connects and binds, unless a connection is there.</summary>
     /// <exception cref="RpcException">As
@@ -182,12 +192,22 @@ internal sealed class NativeClient : IDisposable
         throw CallErrors.Closed(Endpoint);
     }
 
-    internal ClientConnection Adopt(ClientConnection connection)
+    internal NativeConnection Adopt(NativeConnection connection)
     {
         Interlocked.Increment(ref _connections);
         AssociationGroup = connection.AssociationGroup;
         return connection;
     }
+
+    /// <summary>Counts a call that was given up while its thread waits for the server.</summary>
+    internal void BeginGivenUp() => Interlocked.Increment(ref _givenUp);
+
+    /// <summary>Counts one less.</summary>
+    internal void EndGivenUp() => Interlocked.Decrement(ref _givenUp);
+
+    /// <summary>Whether so many threads wait in calls that were given up that there may be no
+    /// more.</summary>
+    internal bool IsStuck => Volatile.Read(ref _givenUp) >= Limits.MaxClientConnections;
 
     internal void Forget() => Interlocked.Decrement(ref _connections);
 

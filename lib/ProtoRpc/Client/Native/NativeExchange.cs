@@ -9,7 +9,7 @@ internal sealed class NativeExchange : IDisposable
 {
     private readonly NativeClient _client;
     private ClientSlot? _slot;
-    private ClientConnection? _used;
+    private NativeConnection? _used;
     private bool _isExecuted;
 
     internal NativeExchange(NativeClient client, ClientSlot slot)
@@ -57,7 +57,7 @@ internal sealed class NativeExchange : IDisposable
         ClientSlot slot = BeginExecution(clock);
         while (true)
         {
-            (ClientConnection connection, bool isFresh) = await slot
+            (NativeConnection connection, bool isFresh) = await slot
                 .GetAsync<TWait>(clock, _client.Limits.ConnectTimeout).ConfigureAwait(false);
             try
             {
@@ -103,7 +103,7 @@ internal sealed class NativeExchange : IDisposable
         return slot;
     }
 
-    private void GiveUpIfFresh(ClientSlot slot, ClientConnection connection, bool isFresh)
+    private void GiveUpIfFresh(ClientSlot slot, NativeConnection connection, bool isFresh)
     {
         slot.Drop(connection);
 

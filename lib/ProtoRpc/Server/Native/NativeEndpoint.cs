@@ -3,7 +3,7 @@ using System.Net.Security;
 namespace ProtoRpc.Server.Native;
 
 /// <summary>A bound native endpoint with the interfaces that one server has on it.</summary>
-internal sealed class NativeEndpoint(NativeListener listener, IReadOnlyList<Guid> interfaces)
+internal sealed class NativeEndpoint(INativeListener listener, IReadOnlyList<Guid> interfaces)
     : IServedEndpoint
 {
     public RpcEndpoint Endpoint => listener.Endpoint;

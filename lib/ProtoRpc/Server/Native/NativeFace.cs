@@ -13,7 +13,7 @@ internal sealed class NativeFace : IServerFace
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {
-        NativeListener? listener = null;
+        INativeListener? listener = null;
         List<Guid> served = [];
         try
         {
@@ -38,7 +38,7 @@ internal sealed class NativeFace : IServerFace
         return new NativeEndpoint(listener!, served);
     }
 
-    private static NativeListener Serve(RpcEndpoint endpoint, ServerService service, ServerHost host)
+    private static INativeListener Serve(RpcEndpoint endpoint, ServerService service, ServerHost host)
     {
         BuiltInMethods builtIns = new(host, service);
         ExecInterface exec = new(
@@ -50,7 +50,7 @@ internal sealed class NativeFace : IServerFace
             Name = service.Info.FullName,
             Memory = host.Memory,
         };
-        return NativeListener.Serve(
+        return INativeListener.Serve(
             endpoint,
             exec,
             host.Options.Limits,

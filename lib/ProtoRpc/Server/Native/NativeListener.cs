@@ -9,8 +9,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Server.Native;
 
-/// <summary>A bound native endpoint; any number of interfaces of this process share it.</summary>
-internal sealed class NativeListener : IAsyncDisposable
+/// <summary>A bound native endpoint of connections.</summary>
+internal sealed class NativeListener : INativeListener, IAsyncDisposable
 {
     private const int MaxRefusals = 64;
     private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(100);
@@ -54,13 +54,13 @@ internal sealed class NativeListener : IAsyncDisposable
         _accepting = Task.Run(AcceptAsync);
     }
 
-    /// <summary>The endpoint as bound, with the port that the system picked.</summary>
+    /// <inheritdoc/>
     public RpcEndpoint Endpoint => _transport.Endpoint;
 
-    /// <summary>Connections now open.</summary>
+    /// <inheritdoc/>
     public int ConnectionCount => Volatile.Read(ref _serving);
 
-    /// <summary>Connections accepted since it was bound.</summary>
+    /// <inheritdoc/>
     public long AcceptedCount => Interlocked.Read(ref _accepted);
 
     internal RpcLimits Limits { get; }
@@ -258,7 +258,7 @@ internal sealed class NativeListener : IAsyncDisposable
     private Task<bool> RunningCallsEndAsync(ServedInterface served, TimeSpan patience) =>
         EndsAsync(() => !_connections.Keys.Any(connection => connection.IsRunning(served)), patience);
 
-    private static async Task<bool> EndsAsync(Func<bool> condition, TimeSpan patience)
+    internal static async Task<bool> EndsAsync(Func<bool> condition, TimeSpan patience)
     {
         long start = Environment.TickCount64;
         while (!condition())

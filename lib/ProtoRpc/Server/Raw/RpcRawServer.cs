@@ -149,7 +149,7 @@ public sealed class RpcRawServer : IRpcServer
             MaxRequestBytes = _options.MaxRequestBytes,
         };
         return endpoint => new NativeEndpoint(
-            NativeListener.Serve(
+            INativeListener.Serve(
                 endpoint,
                 service,
                 _options.Limits,

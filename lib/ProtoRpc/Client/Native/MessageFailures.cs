@@ -1,0 +1,52 @@
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client.Native;
+
+/// <summary>Makes exceptions of what a transport of whole messages reports.</summary>
+internal static class MessageFailures
+{
+    /// <summary>The server was not reached, or does not accept the client.</summary>
+    public static Exception NotReached(NativeClient client, MessageWork work)
+    {
+        RpcEndpoint endpoint = client.Endpoint;
+        return work.Failure ?? work.Status switch
+        {
+            WindowsStatus.ServerUnavailable or WindowsStatus.EndpointNotRegistered =>
+                EndpointErrors.NoSuchName(endpoint, "this machine"),
+            WindowsStatus.UnknownInterface => BindRefusal.OfContext(
+                endpoint, client.InterfaceId, client.InterfaceName,
+                ContextResult.Refused(ContextResult.InterfaceNotSupported)),
+            WindowsStatus.AccessDenied => new RpcException(
+                RpcStatusCode.PermissionDenied,
+                $"This account may not connect to '{endpoint}': it is for the account that listens.")
+            {
+                Endpoint = endpoint,
+                NativeStatus = work.Status,
+            },
+            _ => NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: false),
+        };
+    }
+
+    /// <summary>A call failed.</summary>
+    /// <returns>Null if the server cannot have the request, so that it can be sent again.</returns>
+    public static Exception? OfCall(NativeClient client, MessageWork work)
+    {
+        RpcEndpoint endpoint = client.Endpoint;
+        if (work.Failure is { } failure)
+        {
+            return failure;
+        }
+
+        return work.IsReplyTooLarge
+            ? CallErrors.ReplyTooLarge(endpoint, client.Limits.MaxMessageBytes)
+            : work.Status switch
+            {
+                WindowsStatus.ServerUnavailable or WindowsStatus.CallFailedDidNotExecute => null,
+                WindowsStatus.UnknownInterface or WindowsStatus.AccessDenied => NotReached(client, work),
+                WindowsStatus.CallFailed when work.IsSent => CallErrors.ConnectionLost(
+                    endpoint, NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: true)),
+                _ => NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: work.IsSent),
+            };
+    }
+}

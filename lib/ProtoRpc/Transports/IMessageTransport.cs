@@ -1,0 +1,71 @@
+namespace ProtoRpc.Transports;
+
+/// <summary>A way to carry whole requests and replies of the native protocol, where the operating system has
+/// an RPC runtime and no byte stream.</summary>
+/// <remarks>Requests and replies are the stubs of <see cref="Protocols.Dce.ExecStub"/>.
+/// Statuses are those of <see cref="Protocols.Dce.WindowsStatus"/>.</remarks>
+internal interface IMessageTransport
+{
+    /// <summary>Whether this operating system has it.</summary>
+    bool IsOfThisSystem { get; }
+
+    /// <summary>Serves an interface on an endpoint until the result is disposed; calls that run may go
+    /// on.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="interfaceId">The interface, version 1.0.</param>
+    /// <param name="maxRequest">Octets of the largest request.</param>
+    /// <param name="handler">Gets the requests, on many threads in parallel.</param>
+    /// <exception cref="RpcException">AlreadyExists, PermissionDenied,
+    /// Unavailable, InvalidArgument.</exception>
+    IDisposable Listen(
+        RpcEndpoint endpoint, Guid interfaceId, int maxRequest, IncomingMessageHandler handler);
+
+    /// <summary>A connection to an interface, which is not reached yet.</summary>
+    /// <exception cref="RpcException">InvalidArgument, Unavailable.</exception>
+    IMessageConnection Open(RpcEndpoint endpoint, Guid interfaceId);
+}
+
+/// <summary>Answers a request before it returns.</summary>
+internal delegate void IncomingMessageHandler(IIncomingMessage message);
+
+/// <summary>A request that a server received; valid until the handler returns.</summary>
+internal interface IIncomingMessage
+{
+    /// <summary>The stub of the request.</summary>
+    ReadOnlySpan<byte> Stub { get; }
+
+    /// <summary>Its byte order.</summary>
+    bool IsLittleEndian { get; }
+
+    /// <summary>Asks the system who calls; only on the thread of the handler.</summary>
+    PeerIdentity ReadPeer();
+
+    /// <summary>Sets the stub of the reply.</summary>
+    void Reply(ReadOnlySpan<byte> stub);
+}
+
+/// <summary>A client's connection to one interface. One thread at a time uses it.</summary>
+internal interface IMessageConnection : IDisposable
+{
+    /// <summary>Blocks until the server answers that it is there.</summary>
+    /// <returns>0, or the status of the system.</returns>
+    uint Reach();
+
+    /// <summary>Blocks until a call has been answered or has failed.</summary>
+    /// <returns>0, or the status of the system.</returns>
+    uint Call(IOutgoingMessage message);
+}
+
+/// <summary>A request of a client, with room for its reply.</summary>
+internal interface IOutgoingMessage
+{
+    /// <summary>Octets of the request's stub.</summary>
+    int Length { get; }
+
+    /// <summary>Copies the request to where it is sent from.</summary>
+    /// <returns>False if the call was given up, and must not be sent.</returns>
+    bool TryWrite(Span<byte> stub);
+
+    /// <summary>Copies the stub of the reply.</summary>
+    void Take(ReadOnlySpan<byte> stub, bool isLittleEndian);
+}

@@ -1,0 +1,64 @@
+using System.Runtime.Versioning;
+using System.Security;
+using System.Security.Principal;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Transports.Lrpc;
+
+/// <summary>The caller of an LRPC call, as identified by the system.</summary>
+[SupportedOSPlatform("windows")]
+internal static unsafe class LrpcPeer
+{
+    // TRANSPORT_TYPE_LPC.
+    private const uint Local = 4;
+
+    /// <summary>Whether a call came by LRPC: the runtime serves an interface on every endpoint of the process,
+    /// and other code may have opened pipes.</summary>
+    public static bool IsLocal(nint binding)
+    {
+        uint type = 0;
+        return Rpcrt4.ReadTransportType(binding, &type) == 0 && type == Local;
+    }
+
+    /// <summary>Reads user and process of the caller, on the thread of the call.</summary>
+    public static PeerIdentity Read(nint binding)
+    {
+        IIdentity user = ReadUser(binding);
+        return new PeerIdentity(user, "", ReadProcess(binding), IsLocal: true)
+        {
+            ProtectionLevel = user.IsAuthenticated ? RpcProtectionLevel.Privacy : RpcProtectionLevel.None,
+        };
+    }
+
+    // Wine 8 does not implement RpcServerInqCallAttributes, which has it as well.
+    private static int ReadProcess(nint binding)
+    {
+        uint processId = 0;
+        return Rpcrt4.ReadClientProcess(binding, &processId) == 0 ? (int)processId : 0;
+    }
+
+    // A client may forbid to be identified; then it is anonymous.
+    private static IIdentity ReadUser(nint binding)
+    {
+        if (Rpcrt4.Impersonate(binding) != 0)
+        {
+            return new GenericIdentity("");
+        }
+
+        try
+        {
+            using WindowsIdentity? client = WindowsIdentity.GetCurrent(ifImpersonating: true);
+            return client is { IsAnonymous: false, Name: { Length: > 0 } name }
+                ? new GenericIdentity(name, UnixPeer.AuthenticationType)
+                : new GenericIdentity("");
+        }
+        catch (Exception e) when (e is SecurityException or UnauthorizedAccessException)
+        {
+            return new GenericIdentity("");
+        }
+        finally
+        {
+            Rpcrt4.RevertToSelf();
+        }
+    }
+}
