@@ -71,7 +71,11 @@ internal static class ToolCommand
                 ProcessTerminationTimeout =
                     AtOnce.Contains(parsed.CommandResult.Command.Name) ? ClientStopTime : StopTime,
             };
-            return await parsed.InvokeAsync(configuration, cancellation);
+            int code = await parsed.InvokeAsync(configuration, cancellation);
+
+            // System.CommandLine writes help and version without a flush.
+            ToolConsole.Guard(console.Output.Flush);
+            return code;
         }
         catch (CallFailedException e)
         {

@@ -87,6 +87,27 @@ public sealed class ToolProgramTests : IDisposable
         Assert.Equal("last", lines[^1]);
     }
 
+    [Theory]
+    [InlineData("--version", @"^\d+\.\d+\.\d+")]
+    [InlineData("--help", "Commands:")]
+    public async Task Version_and_help_go_through_a_pipe(string option, string wanted)
+    {
+        ProcessStartInfo start = new("dotnet")
+        {
+            RedirectStandardOutput = true,
+            ArgumentList =
+            {
+                "exec", Path.Combine(AppContext.BaseDirectory, "ProtoRpc.Tool.dll"), option,
+            },
+        };
+        using Process tool = Process.Start(start)!;
+        Task<string> output = tool.StandardOutput.ReadToEndAsync();
+        await EndAsync(tool);
+
+        Assert.Equal(0, tool.ExitCode);
+        Assert.Matches(wanted, await output);
+    }
+
     private Process Start()
     {
         ProcessStartInfo start = new("dotnet")
