@@ -2,7 +2,6 @@ using System.Runtime.Versioning;
 using System.Security.AccessControl;
 using System.Security.Principal;
 using ProtoRpc;
-using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Lrpc;
 

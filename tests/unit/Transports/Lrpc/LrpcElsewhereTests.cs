@@ -1,5 +1,3 @@
-using ProtoRpc.TestServers;
-
 namespace ProtoRpc.Tests.Transports.Lrpc;
 
 /// <summary>LRPC on systems that do not have it.</summary>

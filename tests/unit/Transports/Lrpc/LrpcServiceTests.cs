@@ -1,7 +1,7 @@
 using System.Net;
 using System.Runtime.Versioning;
 using System.Security.Principal;
-using ProtoRpc.TestServers;
+using System.Text;
 using ProtoRpc.Tests.Security.Sspi;
 using ProtoRpc.Tests.Transports.Messages;
 
@@ -67,14 +67,14 @@ public static class LrpcServiceTests
                     Interlocked.Increment(ref ended);
                 }
 
-                return new EchoReply();
+                return new EchoReply { Text = "never" };
             })
             .AddEndpoint(MessageServer.NewEndpoint())
             .StartListening();
         using RpcClient client = EchoServer.Connect(server);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
-            "Wait", new EchoRequest(), new RpcCallOptions { Timeout = Short }));
+            "Wait", new EchoRequest { Text = "x" }, new RpcCallOptions { Timeout = Short }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
         await Eventually.TrueAsync(() => ended == 1, "the handler is cancelled by the deadline");
@@ -163,7 +163,7 @@ public static class LrpcServiceTests
         }
 
         using RpcRawClient client = RpcRawClient.Connect(RpcEndpoint.Lrpc(name), LrpcProgram.InterfaceId);
-        string[] answer = System.Text.Encoding.UTF8.GetString(client.Execute("who"u8.ToArray())).Split('|');
+        string[] answer = Encoding.UTF8.GetString(client.Execute("who"u8.ToArray())).Split('|');
         using WindowsIdentity self = WindowsIdentity.GetCurrent();
         Assert.Equal(["who", self.Name, $"{Environment.ProcessId}"], answer);
 

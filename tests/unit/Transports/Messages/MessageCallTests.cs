@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Diagnostics;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Server.Native;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Transports.Messages;
 
@@ -221,8 +222,7 @@ public static class MessageCallTests
     public static void A_name_without_a_server_is_unavailable(string kind)
     {
         using NativeClient client = NativeClient.Over(
-            kind == "lrpc" ? ProtoRpc.Transports.MessageTransports.Of(MessageServer.NewEndpoint())
-                : new MemoryMessages(),
+            kind == "lrpc" ? MessageTransports.Of(MessageServer.NewEndpoint()) : new MemoryMessages(),
             MessageServer.NewEndpoint(), Guid.NewGuid(), RpcLimits.Default);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Reach(ClientCalls.Patience));
