@@ -133,9 +133,10 @@ public static class MessageConnectionTests
             return WindowsStatus.CallCancelled;
         });
         using NativeClient client = Client(transport);
+        client.Reach(ClientCalls.Patience);
 
         RpcException error = Assert.Throws<RpcException>(
-            () => client.Call("x"u8, TimeSpan.FromMilliseconds(50)));
+            () => client.Call("x"u8, TimeSpan.FromMilliseconds(500)));
         late.Set();
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
