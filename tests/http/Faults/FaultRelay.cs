@@ -6,24 +6,26 @@ namespace ProtoRpc.Http.Tests.Faults;
 /// <summary>Passes connections on to a server, each with the fault that is set when it comes.</summary>
 internal sealed class FaultRelay : IDisposable
 {
-    private readonly Socket _listener = NewSocket();
+    private readonly Socket _listener;
     private readonly CancellationTokenSource _end = new();
-    private readonly int _serverPort;
-    private readonly IPAddress _source;
+    private readonly EndPoint _server;
+    private readonly EndPoint? _source;
     private readonly long[] _most = new long[2];
 
-    /// <param name="serverPort">The server's port.</param>
-    /// <param name="source">The address from which the server sees the connections; null for
-    /// 127.0.0.1.</param>
-    public FaultRelay(int serverPort, IPAddress? source = null)
+    /// <param name="server">Where connections go.</param>
+    /// <param name="own">Where they come from; on TCP with the port 0.</param>
+    /// <param name="source">The address from which the server sees them; null for any.</param>
+    public FaultRelay(EndPoint server, EndPoint own, EndPoint? source = null)
     {
-        _serverPort = serverPort;
-        _source = source ?? IPAddress.Loopback;
-        _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        _listener.Listen();
+        _server = server;
+        _source = source;
+        _listener = NewSocket(own);
+        _listener.Bind(own);
+        _listener.Listen(16);
         _ = AcceptAsync();
     }
 
+    /// <summary>Its port, on TCP.</summary>
     public int Port => ((IPEndPoint)_listener.LocalEndPoint!).Port;
 
     /// <summary>What happens to connections from now on; null for nothing.</summary>
@@ -39,8 +41,18 @@ internal sealed class FaultRelay : IDisposable
         _end.Dispose();
     }
 
-    private static Socket NewSocket() =>
-        new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+    private static Socket NewSocket(EndPoint of)
+    {
+        bool isTcp = of is IPEndPoint;
+        Socket socket = new(
+            of.AddressFamily, SocketType.Stream, isTcp ? ProtocolType.Tcp : ProtocolType.Unspecified);
+        if (isTcp)
+        {
+            socket.NoDelay = true;
+        }
+
+        return socket;
+    }
 
     private async Task AcceptAsync()
     {
@@ -62,12 +74,16 @@ internal sealed class FaultRelay : IDisposable
     private async Task RelayAsync(Socket client, Fault? fault)
     {
         using Socket near = client;
-        using Socket server = NewSocket();
+        using Socket server = NewSocket(_server);
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(_end.Token);
         try
         {
-            server.Bind(new IPEndPoint(_source, 0));
-            await server.ConnectAsync(IPAddress.Loopback, _serverPort, end.Token);
+            if (_source is { } source)
+            {
+                server.Bind(source);
+            }
+
+            await server.ConnectAsync(_server, end.Token);
             Task[] both =
             [
                 CopyAsync(near, server, fault is { ToServer: true } ? fault : null, true, end.Token),

@@ -1,16 +1,8 @@
-using System.Collections.Concurrent;
-using System.Diagnostics;
-
 namespace ProtoRpc.Http.Tests.Faults;
 
-/// <summary>A network that harms a conversation at each of its octets: a call ends with one answer or one
-/// error, it runs once at most, and the listener goes on.</summary>
+/// <summary>A network that harms a conversation at each of its octets, where nothing protects it.</summary>
 public static class FaultTests
 {
-    // Of a call that waits for octets which do not come.
-    private static readonly TimeSpan Deadline = TimeSpan.FromMilliseconds(300);
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
-
     public static TheoryData<string, FaultKind, int> Faults
     {
         get
@@ -34,81 +26,59 @@ public static class FaultTests
         }
     }
 
+    public static TheoryData<string, FaultKind, int> LocalFaults
+    {
+        get
+        {
+            TheoryData<string, FaultKind, int> data = [];
+            foreach (string endpoint in OperatingSystem.IsWindows()
+                ? Array.Empty<string>()
+                : ["ncalrpc:[{name}]", @"ncacn_np:[\pipe\{name}]", "grpc+unix://{folder}/{name}"])
+            {
+                data.Add(endpoint, FaultKind.Cut, 5);
+                data.Add(endpoint, FaultKind.Flip, 7);
+                data.Add(endpoint, FaultKind.Drop, 31);
+                data.Add(endpoint, FaultKind.Duplicate, 11);
+                data.Add(endpoint, FaultKind.Stall, 101);
+                data.Add(endpoint, FaultKind.Drip, 1000);
+            }
+
+            return data;
+        }
+    }
+
     [Theory]
     [MemberData(nameof(Faults))]
     public static async Task A_call_has_one_end_and_runs_once(string endpoint, FaultKind kind, int step)
     {
-        ConcurrentDictionary<string, int> runs = new();
-        using RpcServer server = RpcServer.Create(
-            SearchServer.Schema, null, new RpcServerOptions().WithHttp())
-            .Handle("Search", (_, request) =>
-            {
-                string query = SearchServer.TextOf(request);
-                runs.AddOrUpdate(query, 1, (_, count) => count + 1);
-                return new(SearchServer.Found(query));
-            })
-            .AddEndpoint(endpoint)
-            .StartListening();
-        using FaultRelay relay = new(server.Endpoints[0].Port);
-        string through = server.Endpoints[0].Uri.Replace(
-            $":{server.Endpoints[0].Port}", $":{relay.Port}", StringComparison.Ordinal);
-        using RpcClient direct = RpcClient.Connect(server.Endpoints[0], SearchServer.Schema);
+        using FaultTrial trial = new(FaultSetup.Plain(endpoint));
 
-        // What is said without a fault.
-        Assert.Equal("q-whole", await CallAsync(through, "q-whole", Patience));
-        TimeSpan deadline = kind is FaultKind.Cut or FaultKind.Reset or FaultKind.Drip ? Patience : Deadline;
-        int tried = 0;
-        foreach (bool toServer in new[] { true, false })
-        {
-            long length = relay.MostOf(toServer);
-            Assert.InRange(length, 50, 5000);
-            for (long offset = 0; offset < length; offset += step)
-            {
-                relay.Fault = new Fault(kind, toServer, offset);
-                string query = $"q-{toServer}-{offset}";
-                string? answer = await CallAsync(through, query, deadline);
-                if (kind is FaultKind.Drip || (answer is not null && kind is not (
-                    FaultKind.Flip or FaultKind.Drop or FaultKind.Duplicate)))
-                {
-                    Assert.Equal(query, answer);
-                }
+        FaultCount count = await trial.RunAsync(kind, step);
 
-                tried++;
-            }
-
-            Assert.Equal("q-direct", await SearchAsync(direct, "q-direct", Patience));
-        }
-
-        runs.TryRemove("q-direct", out _);
-        Assert.InRange(tried, 2, 10_000);
-        Assert.All(runs, run => Assert.Equal(1, run.Value));
+        FaultReport.Add(endpoint.Split(':')[0], "none", count);
+        Assert.InRange(count.All, 2, 10_000);
     }
 
-    // Null for a call that failed.
-    private static async Task<string?> CallAsync(string endpoint, string query, TimeSpan deadline)
+    [Theory]
+    [MemberData(nameof(LocalFaults))]
+    public static async Task So_it_is_on_local_sockets(string pattern, FaultKind kind, int step)
     {
-        Stopwatch watch = Stopwatch.StartNew();
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
         try
         {
-            using RpcClient client = RpcClient.Connect(
-                endpoint, SearchServer.Schema, new RpcClientOptions { Lazy = true });
-            return await SearchAsync(client, query, deadline).WaitAsync(2 * Patience);
-        }
-        catch (RpcException e)
-        {
-            Assert.False(string.IsNullOrWhiteSpace(e.Message));
-            return null;
+            string endpoint = pattern
+                .Replace("{name}", $"t{Guid.NewGuid():N}"[..12], StringComparison.Ordinal)
+                .Replace("{folder}", folder.FullName, StringComparison.Ordinal);
+            using FaultTrial trial = new(FaultSetup.Plain(endpoint));
+
+            FaultCount count = await trial.RunAsync(kind, step);
+
+            FaultReport.Add(endpoint.Split(':')[0], "none", count);
+            Assert.InRange(count.All, 2, 10_000);
         }
         finally
         {
-            Assert.InRange(watch.Elapsed, TimeSpan.Zero, Patience / 2);
+            folder.Delete(recursive: true);
         }
-    }
-
-    private static async Task<string> SearchAsync(RpcClient client, string query, TimeSpan deadline)
-    {
-        DynamicMessage reply = await client.InvokeAsync(
-            "Search", new { query }, new RpcCallOptions { Timeout = deadline });
-        return reply.ToString().Split("url: \"", 2)[^1].Split('"')[0];
     }
 }

@@ -57,7 +57,10 @@ public static class AdmissionTests
         using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 2, MaxQueuedCalls = 8 });
         using RpcClient greedy = server.Connect();
         using FaultRelay? relay = face is "tcp" or "http"
-            ? new FaultRelay(server.Endpoint.Port, IPAddress.Parse("127.0.0.2"))
+            ? new FaultRelay(
+                new IPEndPoint(IPAddress.Loopback, server.Endpoint.Port),
+                new IPEndPoint(IPAddress.Loopback, 0),
+                new IPEndPoint(IPAddress.Parse("127.0.0.2"), 0))
             : null;
         using RpcClient small = server.Connect(relay is null
             ? null
