@@ -30,6 +30,12 @@ internal sealed class SocketListener : TransportListener
     public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
     {
         Socket socket = await _socket.AcceptAsync(cancellation).ConfigureAwait(false);
+        while (!SpareHandles.AreLeftBy(socket))
+        {
+            socket.Dispose();
+            socket = await _socket.AcceptAsync(cancellation).ConfigureAwait(false);
+        }
+
         try
         {
             return new SocketConnection(socket);
