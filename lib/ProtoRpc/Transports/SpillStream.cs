@@ -68,6 +68,9 @@ internal sealed class SpillStream(int memoryBytes) : Stream
             Mode = FileMode.CreateNew,
             Access = FileAccess.ReadWrite,
             Share = FileShare.None,
+
+            // A full disk fails the write, and not the close, which nobody expects to fail.
+            BufferSize = 0,
         };
         if (OperatingSystem.IsWindows())
         {
@@ -80,17 +83,27 @@ internal sealed class SpillStream(int memoryBytes) : Stream
 
         string path = Path.Combine(Path.GetTempPath(), $"protorpc-{Guid.NewGuid():N}.part");
         FileStream file = new(path, options);
-        if (!OperatingSystem.IsWindows())
+        long position = _inner.Position;
+        try
         {
-            // Windows deletes a file whose process is killed. Unix does not, but keeps one without a name
-            // until it is closed.
-            File.Delete(path);
+            if (!OperatingSystem.IsWindows())
+            {
+                // Windows deletes a file whose process is killed. Unix does not, but keeps one without a name
+                // until it is closed.
+                File.Delete(path);
+            }
+
+            _inner.Position = 0;
+            _inner.CopyTo(file);
+            file.Position = position;
+        }
+        catch
+        {
+            _inner.Position = position;
+            file.Dispose();
+            throw;
         }
 
-        long position = _inner.Position;
-        _inner.Position = 0;
-        _inner.CopyTo(file);
-        file.Position = position;
         _inner.Dispose();
         _inner = file;
     }

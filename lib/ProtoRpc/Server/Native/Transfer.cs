@@ -68,7 +68,8 @@ internal sealed class Transfer : IDisposable
     }
 
     /// <summary>Takes the next part.</summary>
-    /// <exception cref="RpcException">InvalidArgument for a part that does not follow.</exception>
+    /// <exception cref="RpcException">InvalidArgument for a part that does not follow; ResourceExhausted when
+    /// the disk is full.</exception>
     public void Append(RpcMultiPartRequest part)
     {
         lock (_gate)
@@ -91,17 +92,7 @@ internal sealed class Transfer : IDisposable
                     + $"and {TotalBytes - Body.Length} are left");
             }
 
-            if (!Body.IsOnDisk && !_memory.TryHold(Body.Length + payload.Length))
-            {
-                Body.MoveToDisk();
-            }
-
-            Body.Write(payload.Span);
-            if (Body.IsOnDisk)
-            {
-                _memory.Release();
-            }
-
+            Keep(payload);
             Volatile.Write(ref _received, Body.Length);
             if (payload.Length > 0)
             {
@@ -128,6 +119,33 @@ internal sealed class Transfer : IDisposable
         lock (_gate)
         {
             Body.Dispose();
+            _memory.Release();
+        }
+    }
+
+    private void Keep(ByteString payload)
+    {
+        try
+        {
+            if (!Body.IsOnDisk && !_memory.TryHold(Body.Length + payload.Length))
+            {
+                Body.MoveToDisk();
+            }
+
+            Body.Write(payload.Span);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            // The reason names a folder of the server, which is not the caller's business.
+            throw new RpcException(
+                RpcStatusCode.ResourceExhausted,
+                $"A message for {Method} is rejected: the server has no room to keep its parts, because the "
+                + "disk for its temporary files is full or cannot be written. Send the message again later.",
+                e);
+        }
+
+        if (Body.IsOnDisk)
+        {
             _memory.Release();
         }
     }
