@@ -15,8 +15,7 @@ internal abstract class HandlerCall(RpcPeerContext context, ScriptSource script)
     public CallQueue<HandlerCall>.Place? Place { get; set; }
 
     /// <summary>Whether its time is over, or its caller gave it up.</summary>
-    public bool IsOver =>
-        Context.Clock.Aborted.IsCancellationRequested || Context.Clock.Deadline <= DateTimeOffset.UtcNow;
+    public bool IsOver => Context.Clock.Aborted.IsCancellationRequested || Context.Clock.IsOver;
 
     /// <summary>What a call ends with that is given up.</summary>
     public RpcException GivenUp() => Context.Clock.Aborted.IsCancellationRequested

@@ -100,14 +100,7 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
     {
         try
         {
-            if (Context.Deadline is not { } deadline)
-            {
-                _ended!.Wait(Context.Clock.Aborted);
-                return true;
-            }
-
-            double left = (deadline - DateTimeOffset.UtcNow).TotalMilliseconds;
-            return _ended!.Wait((int)Math.Clamp(left, 0, int.MaxValue), Context.Clock.Aborted);
+            return _ended!.Wait(Context.Clock.Left, Context.Clock.Aborted);
         }
         catch (OperationCanceledException)
         {

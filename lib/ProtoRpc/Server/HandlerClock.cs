@@ -1,3 +1,5 @@
+using ProtoRpc.Transports;
+
 namespace ProtoRpc.Server;
 
 /// <summary>The time of a call: it ends with the caller's deadline, with the time that the server gives its
@@ -5,6 +7,9 @@ namespace ProtoRpc.Server;
 internal sealed class HandlerClock : IDisposable
 {
     private readonly TimeSpan _handlerTimeout;
+
+    // It runs on when the machine's clock is set, and the deadline does not.
+    private readonly CallClock _time;
     private readonly bool _isOfServer;
     private CancellationTokenSource? _source;
 
@@ -17,24 +22,30 @@ internal sealed class HandlerClock : IDisposable
         Deadline = Earlier(deadline, handlerTimeout);
         _isOfServer = Deadline != deadline;
         Aborted = aborted;
+        _time = CallClock.Start(Timeout.InfiniteTimeSpan, aborted, Deadline);
     }
 
-    /// <summary>When the time is over; null for no such moment.</summary>
+    /// <summary>When the time is over, by the clock of the machine as it was when the call came; null for no
+    /// such moment.</summary>
     public DateTimeOffset? Deadline { get; }
 
     /// <summary>Cancelled when the caller cancels or vanishes, or the server stops.</summary>
     public CancellationToken Aborted { get; }
 
+    /// <summary>What is left of the time; InfiniteTimeSpan for ever.</summary>
+    public TimeSpan Left => _time.Left;
+
+    /// <summary>Whether the time is over.</summary>
+    public bool IsOver => _time.IsOver;
+
     /// <summary>The same, and cancelled at the deadline.</summary>
-    public CancellationToken Token => Deadline is { } deadline
-        ? (_source ??= WithDeadline(deadline)).Token
-        : Aborted;
+    public CancellationToken Token => _time.IsEndless ? Aborted : (_source ??= WithDeadline()).Token;
 
     /// <summary>Refuses a call whose caller waits no longer.</summary>
     /// <exception cref="RpcException">DeadlineExceeded.</exception>
     public void RequireTime()
     {
-        if (Deadline <= DateTimeOffset.UtcNow)
+        if (IsOver)
         {
             throw new RpcException(
                 RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler began.");
@@ -72,15 +83,15 @@ internal sealed class HandlerClock : IDisposable
     }
 
     // Made only for handlers that look: a timer for every call would cost more than an empty call.
-    private CancellationTokenSource WithDeadline(DateTimeOffset deadline)
+    private CancellationTokenSource WithDeadline()
     {
         CancellationTokenSource source = CancellationTokenSource.CreateLinkedTokenSource(Aborted);
-        TimeSpan left = deadline - DateTimeOffset.UtcNow;
-        if (left <= TimeSpan.Zero)
+        TimeSpan left = Left;
+        if (left == TimeSpan.Zero)
         {
             source.Cancel();
         }
-        else if (left.TotalMilliseconds < int.MaxValue)
+        else
         {
             source.CancelAfter(left);
         }

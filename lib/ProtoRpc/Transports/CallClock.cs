@@ -72,6 +72,8 @@ internal readonly struct CallClock
             return new(timeout, start, long.MaxValue, caller);
         }
 
+        // A millisecond too late would be InfiniteTimeSpan.
+        left = left > TimeSpan.Zero ? left : TimeSpan.Zero;
         bool isEndless = timeout == System.Threading.Timeout.InfiniteTimeSpan;
         long until = start + (long)(left.TotalSeconds * Stopwatch.Frequency);
         return new(isEndless || left < timeout ? left : timeout, start, until, caller);
