@@ -47,4 +47,7 @@ public enum Peer
 
     /// <summary>A spelling checker with a dictionary of English.</summary>
     Hunspell,
+
+    /// <summary>A library that gives a process a clock of its own.</summary>
+    FakeTime,
 }

@@ -14,6 +14,13 @@ internal static class Peers
 
     private static readonly ConcurrentDictionary<Peer, string?> Reasons = new();
 
+    /// <summary>The library that gives a process a clock of its own; null where there is none.</summary>
+    public static string? FakeTimeLibrary { get; } = Directory.Exists("/usr/lib")
+        ? Directory.EnumerateDirectories("/usr/lib", "*-linux-gnu*")
+            .Select(folder => Path.Combine(folder, "faketime", "libfaketimeMT.so.1"))
+            .FirstOrDefault(File.Exists)
+        : null;
+
     /// <summary>Why tests with that peer cannot run; null when they can.</summary>
     public static string? WhyMissing(Peer peer) => Reasons.GetOrAdd(peer, static which => which switch
     {
@@ -56,6 +63,9 @@ internal static class Peers
             : "hunspell is not installed: apt-get install hunspell hunspell-en-us",
         Peer.Nginx => FindProgram("nginx") is null
             ? "nginx is not installed: apt-get install nginx-light"
+            : null,
+        Peer.FakeTime => FakeTimeLibrary is null
+            ? "libfaketime is not installed: apt-get install libfaketime"
             : null,
         Peer.PowerShell => FindProgram("pwsh") is null ? "PowerShell 7.6 is not on the PATH" : null,
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",

@@ -1,0 +1,189 @@
+using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
+
+namespace ProtoRpc.Http.Tests.Faults;
+
+/// <summary>A server on a system without room on the disk, file handles or threads.</summary>
+public static class ExhaustedSystemTests
+{
+    private const int Handles = 256;
+
+    // As the server keeps free, and a few that come and go.
+    private const int Spare = 40;
+    private static readonly TimeSpan Watched = TimeSpan.FromSeconds(1);
+    private static readonly string[] Empty = ["--reply", "{}"];
+
+    // A folder of its own that is soon full, for this process alone.
+    private const string SmallDisk =
+        "exec unshare --user --map-root-user --mount sh -c "
+        + "'mount -t tmpfs -o size=2m none \"$TMPDIR\" && exec \"$@\"' sh \"$@\"";
+
+    public static TheoryData<string> Endpoints =>
+        ["tcp://127.0.0.1:0", "http://127.0.0.1:0/", "grpc://127.0.0.1:0"];
+
+    [LinuxTheory]
+    [MemberData(nameof(Endpoints))]
+    public static async Task Calls_are_answered_while_access_log_and_recording_have_no_room(
+        string endpoint)
+    {
+        using ToolServer server = await ToolServer.StartAsync(
+            endpoint, [.. Empty, "--access-log", "/dev/full", "--record", "/dev/full"]);
+        using RpcClient client = server.Connect();
+        for (int i = 0; i < 20; i++)
+        {
+            await client.InvokeAsync("Say", new { text = "x" });
+        }
+
+        server.Signal("TERM");
+        await server.EndsAsync();
+        string[] warnings =
+            [.. (await server.Errors).Split('\n').Where(line => line.Contains("/dev/full"))];
+        Assert.InRange(warnings.Length, 1, 4);
+    }
+
+    [LinuxTheory]
+    [MemberData(nameof(Endpoints))]
+    public static async Task Without_file_handles_it_waits_idly_and_serves_when_there_are_some(
+        string endpoint)
+    {
+        using ToolServer server = await ToolServer.StartAsync(
+            endpoint, Empty, $"ulimit -n {Handles}; exec \"$@\"");
+        using RpcClient client = server.Connect();
+        await client.InvokeAsync("Say", new { text = "before" });
+        List<Socket> taken = [];
+        try
+        {
+            while (taken.Count < 2 * Handles)
+            {
+                Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+                taken.Add(socket);
+                await socket.ConnectAsync(IPAddress.Loopback, server.Endpoint.Port);
+            }
+
+            await ToolServer.UntilAsync(() => server.Handles >= Handles - Spare, "the last handle");
+            TimeSpan before = server.ProcessorTime;
+            await Task.Delay(Watched);
+            TimeSpan spent = server.ProcessorTime - before;
+            Assert.True(spent < Watched / 2, $"It took {spent.TotalMilliseconds} ms to wait for a second.");
+
+            // Connections that are open already are served.
+            await client.InvokeAsync("Say", new { text = "meanwhile" });
+        }
+        finally
+        {
+            taken.ForEach(socket => socket.Dispose());
+        }
+
+        await SoonAsync(async () =>
+        {
+            using RpcClient late = server.Connect();
+            await late.InvokeAsync("Say", new { text = "after" });
+        });
+    }
+
+    [LinuxTheory]
+    [MemberData(nameof(Endpoints))]
+    public static async Task With_few_threads_calls_that_hang_hold_up_no_other(string endpoint)
+    {
+        using Journal journal = new();
+        using ToolServer server = await ToolServer.StartAsync(
+            endpoint,
+            ["--exec-keep", $"Say=sh {journal.In("handler.sh")} {journal.In("journal")} {journal.In("wait")}",
+                "--exec-limit", "40", "--reply", "Join={\"text\":\"joined\"}"],
+            variables: ("DOTNET_ThreadPool_ForceMaxWorkerThreads", "2"));
+        journal.Hold();
+        TimeSpan deadline = TimeSpan.FromSeconds(4);
+        using RpcClient client = server.Connect();
+        Task<RpcException>[] hanging =
+        [
+            .. Enumerable.Range(0, 32).Select(i => Assert.ThrowsAsync<RpcException>(
+                () => client.InvokeAsync(
+                    "Say", new { text = $"call-0-{i}" }, new RpcCallOptions { Timeout = deadline }))),
+        ];
+        await ToolServer.UntilAsync(() => journal.Ran.Length >= 8, "the calls that hang");
+
+        using RpcClient other = server.Connect();
+        await other.PingAsync().WaitAsync(deadline);
+        RpcException[] errors = await Task.WhenAll(hanging).WaitAsync(ToolServer.Patience);
+        Assert.All(errors, error => Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code));
+        journal.Release();
+        DynamicMessage reply = await client.InvokeAsync("Say", new { text = "call-1-0" });
+        Assert.Equal("done", WordsServer.TextOf(reply));
+    }
+
+    [LinuxFact]
+    public static async Task A_message_in_parts_that_the_disk_cannot_keep_is_refused_and_the_next_is_taken()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
+        try
+        {
+            if (!CanMount(folder))
+            {
+                return;
+            }
+
+            // The name of the local endpoint would be on the small disk as well.
+            using ToolServer server = await ToolServer.StartAsync(
+                "tcp://127.0.0.1:0", Empty, SmallDisk, ("TMPDIR", folder.FullName));
+            using RpcClient client = server.Connect(new() { MultiPartThreshold = 2048 });
+            RpcException error = await Assert.ThrowsAsync<RpcException>(() => SendAsync(client, 3_000_000));
+            Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
+            Assert.Contains("disk", error.Message, StringComparison.Ordinal);
+            Assert.DoesNotContain(folder.FullName, error.Message, StringComparison.Ordinal);
+
+            // Small parts that are left half way are swept away later, also with a full disk.
+            string filler = $"/proc/{server.Id}/root{folder.FullName}/filler";
+            Fill(filler);
+            await Assert.ThrowsAsync<RpcException>(() => SendAsync(client, 1_100_000));
+            File.Delete(filler);
+            await SendAsync(client, 1_100_000);
+            await SendAsync(client, 10);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    private static Task SendAsync(RpcClient client, int size) =>
+        client.InvokeAsync("Say", WordsServer.Payload(size)).WaitAsync(ToolServer.Patience);
+
+    private static void Fill(string path)
+    {
+        try
+        {
+            File.WriteAllBytes(path, new byte[4 * 1024 * 1024]);
+        }
+        catch (IOException)
+        {
+            // That was the purpose.
+        }
+    }
+
+    private static bool CanMount(DirectoryInfo folder)
+    {
+        ProcessStartInfo start = new("sh", ["-c", SmallDisk, "sh", "true"]) { RedirectStandardError = true };
+        start.Environment["TMPDIR"] = folder.FullName;
+        using Process process = Process.Start(start)!;
+        process.WaitForExit();
+        return process.ExitCode == 0;
+    }
+
+    private static async Task SoonAsync(Func<Task> call)
+    {
+        long start = Stopwatch.GetTimestamp();
+        while (true)
+        {
+            try
+            {
+                await call();
+                return;
+            }
+            catch (RpcException) when (Stopwatch.GetElapsedTime(start) < ToolServer.Patience)
+            {
+                await Task.Delay(50);
+            }
+        }
+    }
+}
