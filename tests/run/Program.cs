@@ -19,7 +19,13 @@ ITestSuite[] suites =
     new PackedToolSuite(root, TimeSpan.FromMinutes(4)),
     new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj", TimeSpan.FromMinutes(5)),
     new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(10)),
-    new FuzzSuite(root, TimeSpan.FromMinutes(8)),
+    // Ninety seconds, beside half a minute for the growing inputs, or for the start and stop of listeners.
+    new ProgramSuite(
+        "fuzz", root, "tests/fuzz/ProtoRpc.Fuzz.csproj", ["--seconds", "90"], TimeSpan.FromMinutes(8),
+        "the input that ran is in artifacts/fuzz/*.running"),
+    new ProgramSuite(
+        "long-run", root, "tests/longrun/ProtoRpc.LongRun.csproj", ["--seconds", "90"],
+        TimeSpan.FromMinutes(8)),
     new TrimmedSuite(root, TimeSpan.FromMinutes(5)),
     new WineSuite(root, TimeSpan.FromMinutes(6)),
     new PesterSuite(root, TimeSpan.FromMinutes(10)),
