@@ -83,7 +83,8 @@ Describe '$RpcContext' {
                 @{ text = [Security.Principal.WindowsIdentity]::GetCurrent().ImpersonationLevel }
             })
 
-            (Invoke-RpcMethod SayHello -Connection $rpc).text | Should -Be 'Impersonation'
+            # A client of a pipe says who it is, and lends its account to nobody.
+            (Invoke-RpcMethod SayHello -Connection $rpc).text | Should -Be 'Identification'
         }
     }
 }

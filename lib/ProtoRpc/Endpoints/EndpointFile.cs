@@ -129,12 +129,31 @@ internal sealed class EndpointFile(string path)
                 stream.Flush(flushToDisk: true);
             }
 
-            File.Move(fresh, target, overwrite: true);
+            Move(fresh, target);
         }
         catch
         {
             File.Delete(fresh);
             throw;
+        }
+    }
+
+    // On Windows, a file that another process reads cannot be replaced at that moment.
+    private static void Move(string fresh, string target)
+    {
+        long end = Environment.TickCount64 + (long)Patience.TotalMilliseconds;
+        while (true)
+        {
+            try
+            {
+                File.Move(fresh, target, overwrite: true);
+                return;
+            }
+            catch (Exception e) when (OperatingSystem.IsWindows() && Environment.TickCount64 < end
+                && e is (IOException and not FileNotFoundException) or UnauthorizedAccessException)
+            {
+                Thread.Sleep(5);
+            }
         }
     }
 

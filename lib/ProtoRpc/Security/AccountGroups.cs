@@ -1,3 +1,4 @@
+using System.Runtime.Versioning;
 using System.Security.Principal;
 
 namespace ProtoRpc.Security;
@@ -13,11 +14,25 @@ internal static class AccountGroups
     {
         if (OperatingSystem.IsWindows())
         {
-            return user is WindowsIdentity identity && new WindowsPrincipal(identity).IsInRole(group);
+            return user is WindowsIdentity identity && IsInRole(identity, group);
         }
 
         return user is { IsAuthenticated: true, Name: { } name }
             && user.AuthenticationType == UnixPeer.AuthenticationType
             && UnixGroups.Of(name).Contains(group, StringComparer.Ordinal);
+    }
+
+    [SupportedOSPlatform("windows")]
+    private static bool IsInRole(WindowsIdentity identity, string group)
+    {
+        try
+        {
+            return new WindowsPrincipal(identity).IsInRole(group);
+        }
+        catch (Exception e) when (e is SystemException and not OutOfMemoryException)
+        {
+            // The system cannot look up the name, for example because the domain is not reachable.
+            return false;
+        }
     }
 }

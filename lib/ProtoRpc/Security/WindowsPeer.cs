@@ -28,14 +28,18 @@ internal static partial class WindowsPeer
             processId = told;
         }
 
-        string name = "";
+        IIdentity user = new GenericIdentity("");
         try
         {
-            // The identity is asked for while this thread acts as the client, and kept as a name only.
+            // The identity is asked for while this thread acts as the client.
             pipe.RunAsClient(() =>
             {
                 using WindowsIdentity? client = WindowsIdentity.GetCurrent(ifImpersonating: true);
-                name = client?.Name ?? "";
+                if (client is { IsAuthenticated: true, Name.Length: > 0 })
+                {
+                    // It keeps a token of its own, for groups and for handlers that act as the caller.
+                    user = new WindowsIdentity(client.Token, UnixPeer.AuthenticationType);
+                }
             });
         }
         catch (Exception e) when (e is IOException or SecurityException or UnauthorizedAccessException)
@@ -43,11 +47,11 @@ internal static partial class WindowsPeer
             // A client may forbid to be identified; then it is anonymous.
         }
 
-        GenericIdentity user = name.Length == 0 ? new("") : new(name, UnixPeer.AuthenticationType);
+        bool isKnown = user.IsAuthenticated;
         return new PeerIdentity(user, "", (int)processId, isLocal)
         {
             // The system does not report how it protects data from another machine.
-            ProtectionLevel = name.Length == 0 ? RpcProtectionLevel.None
+            ProtectionLevel = !isKnown ? RpcProtectionLevel.None
                 : isLocal ? RpcProtectionLevel.Privacy : RpcProtectionLevel.Connect,
         };
     }

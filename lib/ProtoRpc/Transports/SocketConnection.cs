@@ -10,6 +10,7 @@ internal sealed class SocketConnection : TransportConnection
     private readonly Socket _socket;
     private readonly ReceiveSpin _spin = new();
     private readonly bool _isUnix;
+    private volatile bool _stopped;
 
     public SocketConnection(Socket socket)
     {
@@ -48,7 +49,14 @@ internal sealed class SocketConnection : TransportConnection
             _socket.Poll(Timeout.InfiniteTimeSpan, SelectMode.SelectRead);
         }
 
-        return _socket.Receive(buffer.Span, SocketFlags.None);
+        try
+        {
+            return _socket.Receive(buffer.Span, SocketFlags.None);
+        }
+        catch (SocketException) when (_stopped)
+        {
+            return 0;
+        }
     }
 
     /// <inheritdoc/>
@@ -63,7 +71,9 @@ internal sealed class SocketConnection : TransportConnection
 
     /// <inheritdoc/>
     public override ValueTask<int> ReceiveAsync(Memory<byte> buffer, CancellationToken cancellation) =>
-        _socket.ReceiveAsync(buffer, SocketFlags.None, cancellation);
+        OperatingSystem.IsWindows()
+            ? ReceiveUntilStoppedAsync(buffer, cancellation)
+            : _socket.ReceiveAsync(buffer, SocketFlags.None, cancellation);
 
     /// <inheritdoc/>
     public override async ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation)
@@ -109,7 +119,11 @@ internal sealed class SocketConnection : TransportConnection
     public override void FinishSending() => ShutDown(SocketShutdown.Send);
 
     /// <inheritdoc/>
-    public override void StopReceiving() => ShutDown(SocketShutdown.Receive);
+    public override void StopReceiving()
+    {
+        _stopped = true;
+        ShutDown(SocketShutdown.Receive);
+    }
 
     /// <inheritdoc/>
     public override void Abort() => ShutDown(SocketShutdown.Both);
@@ -122,6 +136,20 @@ internal sealed class SocketConnection : TransportConnection
     /// <inheritdoc/>
     public override void Dispose() => _socket.Dispose();
 
+    // Windows reports a receive that was stopped as an error; other systems return 0.
+    private async ValueTask<int> ReceiveUntilStoppedAsync(
+        Memory<byte> buffer, CancellationToken cancellation)
+    {
+        try
+        {
+            return await _socket.ReceiveAsync(buffer, SocketFlags.None, cancellation).ConfigureAwait(false);
+        }
+        catch (SocketException) when (_stopped)
+        {
+            return 0;
+        }
+    }
+
     private void ShutDown(SocketShutdown how)
     {
         try
@@ -131,6 +159,11 @@ internal sealed class SocketConnection : TransportConnection
         catch (Exception e) when (IsBroken(e))
         {
             // The peer was first.
+        }
+
+        if (OperatingSystem.IsWindows() && how != SocketShutdown.Send)
+        {
+            WindowsSocket.CancelPending(_socket);
         }
     }
 }

@@ -40,7 +40,8 @@ internal abstract class TransportConnection : IDisposable
     /// <summary>Ends sending; receiving goes on.</summary>
     public abstract void FinishSending();
 
-    /// <summary>Lets the one who receives get 0, now and from now on; sending goes on.</summary>
+    /// <summary>Lets the one who receives get 0, now and from now on; later sends work. Not during a
+    /// send.</summary>
     public abstract void StopReceiving();
 
     /// <summary>Ends the connection; running receives and sends return 0 or throw.</summary>

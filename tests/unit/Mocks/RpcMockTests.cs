@@ -195,7 +195,7 @@ public static class RpcMockTests
 
         RpcRecordedCall call = mock.CallsOf("store.Store/Find").Single();
         Assert.Equal("t1", call.Headers.GetText("tenant"));
-        Assert.Equal(Environment.UserName, call.User.Split('\\')[^1]);
+        Assert.Equal(LocalUser.Name, call.User);
         Assert.Equal(RpcStatusCode.OK, call.Status);
         Assert.Single(call.Replies);
         Assert.InRange(call.Duration!.Value, TimeSpan.Zero, Patience);

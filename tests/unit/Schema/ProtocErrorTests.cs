@@ -65,7 +65,7 @@ public static class ProtocErrorTests
         RpcException e = Assert.Throws<RpcException>(
             () => RpcSchema.Load(["main.proto"], ["inc"], folder.Path));
 
-        string path = Path.Combine("inc", "lib/bad.proto");
+        string path = Path.Combine("inc", "lib", "bad.proto");
         Assert.Contains($"{path}:2:9: Expected message name.", e.Message, StringComparison.Ordinal);
     }
 
@@ -242,7 +242,7 @@ public static class ProtocErrorTests
         using TempFolder folder = new();
         string name = OperatingSystem.IsWindows() ? "protoc.exe" : "protoc";
         string named = folder.Write("named", "");
-        string onPath = folder.Write($"bin/{name}", "");
+        string onPath = folder.Write(Path.Combine("bin", name), "");
         string path = $"{folder.Path}{Path.PathSeparator}{Path.GetDirectoryName(onPath)}";
 
         Assert.Equal(named, ProtocLocator.Find(named, ProtocLocator.AssemblyFolder, path));

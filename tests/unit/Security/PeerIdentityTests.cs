@@ -1,4 +1,8 @@
+using System.Runtime.Versioning;
+using System.Security.Principal;
 using ProtoRpc.Client.Native;
+using ProtoRpc.Security;
+using ProtoRpc.Tests.Security.Sspi;
 using ProtoRpc.Tests.Transports;
 
 namespace ProtoRpc.Tests.Security;
@@ -15,9 +19,25 @@ public static class PeerIdentityTests
         Assert.True(peer.IsLocal);
         Assert.True(peer.User.IsAuthenticated);
         Assert.Equal("Kernel", peer.User.AuthenticationType);
-        Assert.EndsWith(Environment.UserName, peer.User.Name, StringComparison.Ordinal);
+        Assert.Equal(LocalUser.Name, peer.User.Name);
         Assert.Equal(Environment.ProcessId, peer.ProcessId);
         Assert.Equal("", peer.Address);
+    }
+
+    [WindowsFact]
+    public static async Task A_handler_acts_as_the_caller_of_a_pipe()
+    {
+        if (!OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        PeerIdentity peer = await PeerOfCallerAsync("pipe");
+
+        WindowsIdentity caller = Assert.IsType<WindowsIdentity>(peer.User);
+        string? acting = WindowsIdentity.RunImpersonated(caller.AccessToken, NameOfThread);
+        Assert.Equal(caller.Name, acting);
+        Assert.True(AccountGroups.Contains(caller, @"NT AUTHORITY\Authenticated Users"));
     }
 
     [Fact]
@@ -57,6 +77,13 @@ public static class PeerIdentityTests
         File.Delete(file);
         Assert.Null(UnixAccounts.OwnerOf(file));
         Assert.Equal(0u, UnixAccounts.OwnerOf("/"));
+    }
+
+    [SupportedOSPlatform("windows")]
+    private static string? NameOfThread()
+    {
+        using WindowsIdentity? current = WindowsIdentity.GetCurrent(ifImpersonating: true);
+        return current?.Name;
     }
 
     private static async Task<PeerIdentity> PeerOfCallerAsync(string kind)

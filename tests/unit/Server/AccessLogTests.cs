@@ -53,7 +53,7 @@ public sealed class AccessLogTests : IDisposable
             Assert.Equal(call.Transport, call.Endpoint.Transport);
             bool isTcp = call.Transport == RpcTransport.Tcp;
             Assert.StartsWith(isTcp ? "127.0.0.1:" : "pid:", call.Peer, StringComparison.Ordinal);
-            Assert.Equal(isTcp ? "" : Environment.UserName, call.User);
+            Assert.Equal(isTcp ? "" : LocalUser.Name, call.User);
         });
         Assert.True(calls[0].BytesOut >= Hello.CalculateSize(), $"{calls[0].BytesOut} bytes went");
         Assert.Empty(_warnings);

@@ -5,7 +5,7 @@ namespace ProtoRpc.Tests.Server;
 
 public static class RpcAuthorizationTests
 {
-    private static readonly string Me = Environment.UserName;
+    private static readonly string Me = LocalUser.Name;
 
     public static TheoryData<string, string[], bool> Rules => new()
     {

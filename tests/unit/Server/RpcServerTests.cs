@@ -17,7 +17,7 @@ public static class RpcServerTests
         EchoReply reply = client.Invoke<EchoReply>("Say", new EchoRequest { Text = "hello" });
 
         Assert.Equal("hello", reply.Text);
-        Assert.Equal(transport == RpcTransport.Tcp ? "" : Environment.UserName, reply.User.Split('\\')[^1]);
+        Assert.Equal(transport == RpcTransport.Tcp ? "" : LocalUser.Name, reply.User);
     }
 
     [Fact]

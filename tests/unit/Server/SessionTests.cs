@@ -24,7 +24,7 @@ public static class SessionTests
 
         Assert.Equal([null, 1], seen);
         Assert.Single(server.Sessions);
-        Assert.Equal($"Kernel:{Environment.UserName}", server.Sessions[0].Owner);
+        Assert.Equal($"Kernel:{LocalUser.Name}", server.Sessions[0].Owner);
     }
 
     [Fact]

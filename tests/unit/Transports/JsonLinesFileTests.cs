@@ -110,6 +110,12 @@ public sealed class JsonLinesFileTests : IDisposable
     [Fact]
     public void Goes_on_at_the_begin_of_a_file_that_was_truncated()
     {
+        // On Windows, nobody can write to a file that is open for writing.
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
         using (JsonLinesFile file = new(File))
         {
             Write(file, "before");

@@ -73,7 +73,8 @@ internal sealed class KeptSchemas(TimeProvider time)
 
         DateTime begin = DateTime.UtcNow;
         RpcSchema schema = load();
-        string[] folders = [.. paths.Where(path => SchemaLoader.IsFolder(path, "/"))];
+        string[] folders =
+            [.. paths.Where(path => SchemaLoader.IsFolder(path, Environment.CurrentDirectory))];
         if (!paths.Any(path => path.AsSpan().IndexOfAny('*', '?') >= 0)
             && SchemaStamp.Of(schema, begin, folders) is { } stamp)
         {

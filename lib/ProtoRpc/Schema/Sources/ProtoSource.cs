@@ -17,16 +17,8 @@ internal sealed class ProtoSource : SchemaSource
     /// protoc finds wrong.</exception>
     public static IReadOnlyList<SchemaPart> Compile(IReadOnlyList<KeyValuePair<string, string>> files)
     {
-        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
-        try
-        {
-            string first = ProtoFolder.Write(folder.FullName, files)[0];
-            return ProtocCompiler.Compile(
-                [new SourceFile(first, first)], [folder.FullName], folder.FullName);
-        }
-        finally
-        {
-            folder.Delete(recursive: true);
-        }
+        using WorkFolder folder = new();
+        string first = ProtoFolder.Write(folder.FullName, files)[0];
+        return ProtocCompiler.Compile([new SourceFile(first, first)], [folder.FullName], folder.FullName);
     }
 }

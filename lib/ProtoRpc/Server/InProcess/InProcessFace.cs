@@ -124,9 +124,16 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
         await _stopped.CancelAsync().ConfigureAwait(false);
     }
 
-    private static IIdentity IdentityOfProcess() => OperatingSystem.IsWindows()
-        ? WindowsIdentity.GetCurrent()
-        : new GenericIdentity(Environment.UserName, UnixPeer.AuthenticationType);
+    private static IIdentity IdentityOfProcess()
+    {
+        if (!OperatingSystem.IsWindows())
+        {
+            return new GenericIdentity(Environment.UserName, UnixPeer.AuthenticationType);
+        }
+
+        using WindowsIdentity process = WindowsIdentity.GetCurrent();
+        return new WindowsIdentity(process.Token, UnixPeer.AuthenticationType);
+    }
 
     private bool TryEnter()
     {

@@ -38,7 +38,7 @@ public static class InProcessTests
         client.Invoke<Words>("Say", new Words { Text = "who" });
 
         string[] caller = talk.Caller.Split('|');
-        Assert.Equal(Environment.UserName, caller[0].Split('\\')[^1]);
+        Assert.Equal(LocalUser.Name, caller[0]);
         Assert.NotEqual("", caller[1]);
         Assert.Equal([$"{Environment.ProcessId}", "True", "", $"{talk.Endpoint}", "Privacy"], caller[2..]);
     }

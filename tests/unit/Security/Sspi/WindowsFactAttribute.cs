@@ -9,6 +9,6 @@ public sealed class WindowsFactAttribute : FactAttribute
     {
         Skip = OperatingSystem.IsWindows()
             ? null
-            : "only Windows has SSPI; the windows suite runs it under Wine";
+            : "only Windows has this; the windows suite runs it under Wine";
     }
 }

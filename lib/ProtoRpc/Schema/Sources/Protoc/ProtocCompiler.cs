@@ -27,31 +27,24 @@ internal static class ProtocCompiler
     /// <summary>Runs protoc on the files of one plan.</summary>
     internal static SchemaPart Run(string protoc, ProtocPlan plan, TimeSpan timeout)
     {
-        DirectoryInfo work = Directory.CreateTempSubdirectory("protorpc-");
-        try
+        using WorkFolder work = new();
+        string output = Path.Combine(work.FullName, "out.pb");
+        ProtocOutput run = Start(protoc, plan, output, timeout);
+        ProtocDiagnostics diagnostics = ProtocDiagnostics.Read(run.Text, plan);
+        if (run.ExitCode != 0)
         {
-            string output = Path.Combine(work.FullName, "out.pb");
-            ProtocOutput run = Start(protoc, plan, output, timeout);
-            ProtocDiagnostics diagnostics = ProtocDiagnostics.Read(run.Text, plan);
-            if (run.ExitCode != 0)
-            {
-                ProtocVersion.RequireFor(protoc, run.Text, timeout);
-                throw WithOthers(protoc, plan, output, timeout, diagnostics).ToException(run.ExitCode);
-            }
+            ProtocVersion.RequireFor(protoc, run.Text, timeout);
+            throw WithOthers(protoc, plan, output, timeout, diagnostics).ToException(run.ExitCode);
+        }
 
-            string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.Value.Given}'"));
-            IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
-            plan.CheckImports(files.Select(f => f.Name));
-            return new SchemaPart(
-                files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label)
-            {
-                Paths = [.. files.Select(file => plan.FindFile(file.Name)).OfType<string>()],
-            };
-        }
-        finally
+        string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.Value.Given}'"));
+        IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
+        plan.CheckImports(files.Select(f => f.Name));
+        return new SchemaPart(
+            files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label)
         {
-            work.Delete(recursive: true);
-        }
+            Paths = [.. files.Select(file => plan.FindFile(file.Name)).OfType<string>()],
+        };
     }
 
     // protoc stops at the first file that has errors; the others may have some too.

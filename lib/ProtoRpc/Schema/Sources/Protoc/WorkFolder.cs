@@ -1,0 +1,42 @@
+namespace ProtoRpc.Schema.Sources.Protoc;
+
+/// <summary>A temporary folder for one run of protoc.</summary>
+internal sealed class WorkFolder : IDisposable
+{
+    private const int Tries = 8;
+
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-");
+
+    public string FullName => _folder.FullName;
+
+    /// <summary>Deletes the folder, or leaves it if that does not work: what was compiled is good
+    /// nevertheless.</summary>
+    public void Dispose() => TryDelete(() => _folder.Delete(recursive: true));
+
+    // On Windows, a virus scanner may have the files open for a moment, and so may protoc that has just ended.
+    // The pauses add up to a quarter of a second.
+    internal static bool TryDelete(Action delete)
+    {
+        for (int i = 0; i < Tries; i++)
+        {
+            try
+            {
+                delete();
+                return true;
+            }
+            catch (DirectoryNotFoundException)
+            {
+                return true;
+            }
+            catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+            {
+                if (i < Tries - 1)
+                {
+                    Thread.Sleep(TimeSpan.FromMilliseconds(2 << i));
+                }
+            }
+        }
+
+        return false;
+    }
+}
