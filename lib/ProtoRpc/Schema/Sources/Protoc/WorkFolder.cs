@@ -13,8 +13,8 @@ internal sealed class WorkFolder : IDisposable
     /// nevertheless.</summary>
     public void Dispose() => TryDelete(() => _folder.Delete(recursive: true));
 
-    // On Windows, a virus scanner may have the files open for a moment, and so may protoc that has just ended.
-    // The pauses add up to a quarter of a second.
+    // On Windows, a virus scanner may have the files open for a moment, and so may protoc that has just
+    // ended. The pauses add up to a quarter of a second.
     internal static bool TryDelete(Action delete)
     {
         for (int i = 0; i < Tries; i++)
