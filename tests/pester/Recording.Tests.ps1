@@ -37,6 +37,20 @@ Describe 'Recorded calls' {
         $calls[1].message | Should -Be nobody
     }
 
+    It 'are played back where clients asked the server for its schema, its health and a ping' {
+        $listener = Start-TestListener @{ SayHello = { @{ text = "hi $($Request.name)" } } } `
+            -Endpoint 'grpc://127.0.0.1:0', 'tcp://127.0.0.1:0' -With @{ Record = $file }
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[0]
+        $null = $rpc | Test-RpcEndpoint
+        $null = Test-RpcEndpoint $listener.Endpoint[1]
+        $null = $rpc | Invoke-RpcMethod demo.Greeter/SayHello @{ name = 'Ann' }
+        Stop-RpcListener $listener
+        (Read-Calls $file).method -notlike 'demo.*' | Should -Not -BeNullOrEmpty
+
+        $mock = New-RpcMock (Join-Path $TestProtos greeter.proto) -Service demo.Greeter -Replay $file
+        (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $mock.Connection).text | Should -Be 'hi Ann'
+    }
+
     It 'also have the calls that authorization refuses' {
         $listener = Start-TestListener { } -With @{ Record = $file; Authorization = @{ '*' = 'somebody' } }
         $null = Invoke-RpcMethod SayHello -Connection (Connect-Test $listener) -ErrorAction SilentlyContinue

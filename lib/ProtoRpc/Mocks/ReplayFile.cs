@@ -7,7 +7,8 @@ internal static class ReplayFile
 {
     private const long MaxBytes = 256 * 1024 * 1024;
 
-    /// <summary>The calls of a file, in its order; lines without text are passed over.</summary>
+    /// <summary>The calls of a file, in its order; lines without text are passed over, and so are questions
+    /// for the schema, the health and the ping of a server.</summary>
     /// <param name="path">The file.</param>
     /// <param name="methods">The methods that there are.</param>
     /// <exception cref="RpcException">It cannot be read, or a line is no recorded call: where, and
@@ -23,9 +24,10 @@ internal static class ReplayFile
             length = length < 0 ? content.Length - start : length;
             line++;
             ReadOnlyMemory<byte> text = content.AsMemory(start, length);
-            if (text.Span.Trim(" \t\r"u8).Length > 0)
+            if (text.Span.Trim(" \t\r"u8).Length > 0
+                && new ReplayLine(path, line, text, methods).Read() is { } call)
             {
-                calls.Add(new ReplayLine(path, line, text, methods).Read());
+                calls.Add(call);
             }
 
             start += length + 1;

@@ -13,9 +13,15 @@ internal sealed class ReplayLine(
 {
     private const int MaxJsonDepth = 512;
     private const int LongestBegin = 16;
+
+    // What clients and tools ask every server: schemas, health, and whether it is there.
+    private static readonly string[] OfServers = ["grpc.reflection.", "grpc.health.", "protorpc.BuiltIn/"];
+
     private readonly Dictionary<string, (int Start, int End)> _members = new(StringComparer.Ordinal);
 
-    public ReplayedCall Read()
+    /// <summary>The call; null for one that is no call of a service, but of the server.</summary>
+    /// <exception cref="RpcException">The line is no recorded call: where, and why.</exception>
+    public ReplayedCall? Read()
     {
         try
         {
@@ -27,10 +33,14 @@ internal sealed class ReplayLine(
         }
     }
 
-    private ReplayedCall ReadCall()
+    private ReplayedCall? ReadCall()
     {
         FindMembers();
-        RpcMethodInfo method = FindMethod();
+        if (FindMethod() is not { } method)
+        {
+            return null;
+        }
+
         if (_members.TryGetValue(RecordNames.Truncated, out (int Start, int End) truncated))
         {
             throw Bad(
@@ -90,14 +100,14 @@ internal sealed class ReplayLine(
         }
     }
 
-    private RpcMethodInfo FindMethod()
+    private RpcMethodInfo? FindMethod()
     {
         string name = ReadText(RecordNames.Method)
             ?? throw Bad(0, $"'{RecordNames.Method}' is missing.");
         return methods.FirstOrDefault(method => method.FullName == name)
-            ?? throw Bad(
+            ?? (OfServers.Any(prefix => name.StartsWith(prefix, StringComparison.Ordinal)) ? null : throw Bad(
                 _members[RecordNames.Method].Start,
-                SchemaError.NameNotFound("method", name, [.. methods.Select(m => m.FullName)]).Message);
+                SchemaError.NameNotFound("method", name, [.. methods.Select(m => m.FullName)]).Message));
     }
 
     private RpcException? ReadFailure(RpcMethodInfo method)
