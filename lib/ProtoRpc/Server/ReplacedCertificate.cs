@@ -60,7 +60,7 @@ internal static class ReplacedCertificate
         X509Certificate2 certificate, string why, string errorId) => new(
         RpcStatusCode.InvalidArgument,
         $"The certificate '{certificate.Subject}' cannot be used by a server: {why}.")
-    {
-        ErrorId = errorId,
-    };
+        {
+            ErrorId = errorId,
+        };
 }

@@ -53,7 +53,8 @@ internal sealed record FaultSetup(string Endpoint, string Name)
             {
                 Authentication = RpcClientAuthentication.User,
                 Credential = bob,
-            }) with { Name = $"{(mechanism == RpcMechanism.Ntlm ? "NTLM" : "SPNEGO with NTLM")}, {level}" };
+            }) with
+        { Name = $"{(mechanism == RpcMechanism.Ntlm ? "NTLM" : "SPNEGO with NTLM")}, {level}" };
     }
 
     public static FaultSetup Authenticated(

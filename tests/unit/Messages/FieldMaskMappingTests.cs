@@ -32,8 +32,9 @@ public static class FieldMaskMappingTests
     {
         string[] parts = ["", ",", " ", "a", "\t"];
         RpcMessageInfo type = WellKnown.FindField("field_mask")!.MessageType!;
-        foreach (string[] paths in from first in parts from second in parts.Append(null)
-            select second is null ? new[] { first } : [first, second])
+        foreach (string[] paths in from first in parts
+                                   from second in parts.Append(null)
+                                   select second is null ? new[] { first } : [first, second])
         {
             FieldMask mask = new() { Paths = { paths } };
             DynamicMessage message = new(WellKnown);

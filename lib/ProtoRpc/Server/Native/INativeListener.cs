@@ -1,3 +1,4 @@
+using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Server.Native;
@@ -22,6 +23,10 @@ internal interface INativeListener
         endpoint.Has(EndpointFeatures.WholeMessages)
             ? MessageListener.Serve(endpoint, service, limits)
             : NativeListener.Serve(endpoint, service, limits, certificate, chain);
+
+    /// <summary>Shows another certificate to clients that connect from now on; nothing where there is no
+    /// TLS.</summary>
+    void Show(SslStreamCertificateContext certificate);
 
     /// <summary>Stops serving an interface: new calls are rejected immediately, running calls may end within
     /// the drain time and are then cancelled.</summary>

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Net.Security;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Native;
@@ -67,6 +68,12 @@ internal sealed class MessageListener : INativeListener
             Table[endpoint] = listener;
             return listener;
         }
+    }
+
+    /// <inheritdoc/>
+    public void Show(SslStreamCertificateContext certificate)
+    {
+        // There is no TLS within a machine.
     }
 
     /// <inheritdoc/>
