@@ -66,6 +66,7 @@ public static class SecuredFaultTests
 
     [Theory]
     [InlineData(FaultKind.Cut, 23)]
+    [InlineData(FaultKind.Flip, 29)]
     [InlineData(FaultKind.Stall, 401)]
     public static async Task A_call_over_HTTP_that_proves_who_calls_has_one_end(FaultKind kind, int step) =>
         await TryAsync(

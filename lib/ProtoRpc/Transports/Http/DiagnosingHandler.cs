@@ -34,6 +34,10 @@ internal sealed class DiagnosingHandler(
         {
             throw ExplainAsync(e, cancellationToken).GetAwaiter().GetResult();
         }
+        catch (Exception e) when (IsOfChallenge(e))
+        {
+            throw Unreadable(e);
+        }
     }
 
     protected override Task<HttpResponseMessage> SendAsync(
@@ -64,10 +68,29 @@ internal sealed class DiagnosingHandler(
         {
             throw await ExplainAsync(e, cancellation).ConfigureAwait(false);
         }
+        catch (Exception e) when (IsOfChallenge(e))
+        {
+            throw Unreadable(e);
+        }
     }
 
     private static HttpRequestException Because(RpcException why, HttpRequestError error) =>
         new(error, why.Message, why);
+
+    // .NET's own NTLM reads a challenge without looking where its parts end, or whether it is base64.
+    private static bool IsOfChallenge(Exception e) =>
+        e is ArgumentException or FormatException or IndexOutOfRangeException or OverflowException;
+
+    private HttpRequestException Unreadable(Exception error) => Because(
+        new RpcException(
+            RpcStatusCode.Unauthenticated,
+            $"'{endpoint}' sends a challenge for authentication that cannot be read. The server, or what is "
+            + "between it and here, is broken or hostile.",
+            error)
+        {
+            Endpoint = endpoint,
+        },
+        HttpRequestError.UserAuthenticationError);
 
     // The HTTP client makes the handshake with the name in Host, whatever its options say.
     private void Name(HttpRequestMessage request) => request.Headers.Host ??= serverName;
