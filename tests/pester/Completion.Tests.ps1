@@ -94,32 +94,6 @@ service Others {
         $null = Invoke-RpcMethod hostile.Things/if -Connection $local
         $Global:completionSchema = $schema
         $mock = New-RpcMock -Schema $schema
-
-        # The syntax of values that do nothing; parentheses and handlers are what completers write around ids.
-        $inert = @('StringConstantExpressionAst', 'ConstantExpressionAst', 'HashtableAst', 'ArrayExpressionAst',
-            'ArrayLiteralAst', 'StatementBlockAst', 'PipelineAst', 'CommandExpressionAst')
-        function ShouldBeInert([string] $Text) {
-            $script = $Text -replace '^\((Get-Rpc(Connection|Listener)) (\d+)\)$', '$3' `
-                -replace '= \{ param\(\$Request\) @\{\} \}', '= 1'
-            $errors = $null
-            $ast = [System.Management.Automation.Language.Parser]::ParseInput(
-                "Name $script", [ref] $null, [ref] $errors)
-            $errors | Should -BeNullOrEmpty -Because $Text
-            $statements = $ast.EndBlock.Statements
-            $statements | Should -HaveCount 1 -Because $Text
-            $statements[0].PipelineElements | Should -HaveCount 1 -Because $Text
-            $statements[0].PipelineElements[0].CommandElements | Should -HaveCount 2 -Because $Text
-            $statements[0].PipelineElements[0].Redirections | Should -BeNullOrEmpty -Because $Text
-            $value = $statements[0].PipelineElements[0].CommandElements[1]
-            foreach ($node in $value.FindAll({ $true }, $true)) {
-                if ($node -is [System.Management.Automation.Language.VariableExpressionAst]) {
-                    $node.VariablePath.UserPath | Should -BeIn 'null', 'true', 'false' -Because $Text
-                } else {
-                    $node.GetType().Name | Should -BeIn $inert -Because $Text
-                }
-            }
-            $Text | Should -Not -Match '[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]'
-        }
     }
 
     AfterAll {
@@ -153,7 +127,7 @@ service Others {
 
         $offered | Should -Not -BeNullOrEmpty
         foreach ($one in $offered) {
-            ShouldBeInert $one.CompletionText
+            Find-LiveSyntax $one.CompletionText | Should -BeNullOrEmpty
             $one.ListItemText | Should -Not -Match '[\x00-\x1f\x7f-\x9f\u202e]'
             $one.ToolTip | Should -Not -Match '[\x00-\x1f\x7f-\x9f\u202e]'
         }
@@ -232,7 +206,8 @@ service Others {
         $offered | Should -Not -BeNullOrEmpty
         foreach ($one in $offered) {
             # Keys such as if and function stand before an equals sign.
-            ShouldBeInert ($one.ResultType -eq 'Property' ? "@{ $($one.CompletionText) = 1 }" : $one.CompletionText)
+            Find-LiveSyntax ($one.ResultType -eq 'Property' ? "@{ $($one.CompletionText) = 1 }" : $one.CompletionText) |
+                Should -BeNullOrEmpty
             "$($one.ListItemText)$($one.ToolTip)" | Should -Not -Match '[\x00-\x1f\x7f-\x9f\u202e]'
         }
     }

@@ -41,6 +41,32 @@ function Global:Complete([string] $Line) {
     [System.Management.Automation.CommandCompletion]::CompleteInput($Line, $Line.Length, $null).CompletionMatches
 }
 
+# Why a completion is more than constants; nothing when it is not. Parentheses and handlers are what completers
+# write around ids.
+function Global:Find-LiveSyntax([string] $Text) {
+    $inert = 'StringConstantExpressionAst', 'ConstantExpressionAst', 'HashtableAst', 'ArrayExpressionAst',
+        'ArrayLiteralAst', 'StatementBlockAst', 'PipelineAst', 'CommandExpressionAst'
+    $script = $Text -replace '^\((Get-Rpc(Connection|Listener)) (\d+)\)$', '$3' `
+        -replace '= \{ param\(\$Request\) @\{\} \}', '= 1'
+    $errors = $null
+    $ast = [System.Management.Automation.Language.Parser]::ParseInput("Name $script", [ref] $null, [ref] $errors)
+    if ($errors) { return "'$Text' does not parse: $errors" }
+    $statements = $ast.EndBlock.Statements
+    if ($statements.Count -ne 1) { return "'$Text' is $($statements.Count) statements" }
+    $pipeline = $statements[0].PipelineElements
+    if ($pipeline.Count -ne 1) { return "'$Text' is a pipeline" }
+    if ($pipeline[0].CommandElements.Count -ne 2) { return "'$Text' is $($pipeline[0].CommandElements.Count - 1) arguments" }
+    if ($pipeline[0].Redirections) { return "'$Text' redirects" }
+    foreach ($node in $pipeline[0].CommandElements[1].FindAll({ $true }, $true)) {
+        if ($node -is [System.Management.Automation.Language.VariableExpressionAst]) {
+            if ($node.VariablePath.UserPath -notin 'null', 'true', 'false') { return "'$Text' has the variable $node" }
+        } elseif ($node.GetType().Name -notin $inert) {
+            return "'$Text' has $($node.GetType().Name) $node"
+        }
+    }
+    if ($Text -match '[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]') { return "'$Text' has characters that a console obeys" }
+}
+
 # Polls until something holds; false when it does not in time.
 function Global:Wait-Until([scriptblock] $Condition, [double] $Seconds = 20) {
     $watch = [Diagnostics.Stopwatch]::StartNew()
