@@ -1,5 +1,6 @@
 using ProtoRpc.TestRun;
 using ProtoRpc.TestRun.Packing;
+using ProtoRpc.TestRun.Wine;
 using ProtoRpc.Tool.Processes;
 
 const int Failed = 1;
@@ -28,6 +29,7 @@ ITestSuite[] suites =
         TimeSpan.FromMinutes(8)),
     new TrimmedSuite(root, TimeSpan.FromMinutes(5)),
     new WineSuite(root, TimeSpan.FromMinutes(6)),
+    new Wine10Suite(root, TimeSpan.FromMinutes(25)),
     new PesterSuite(root, TimeSpan.FromMinutes(10)),
 ];
 

@@ -11,6 +11,17 @@ internal sealed record SuiteResult(
         Failures = [.. Failures, new TestCase(name, message)],
     };
 
+    /// <summary>One more test that was skipped.</summary>
+    public SuiteResult WithSkip(string name, string reason) => this with
+    {
+        Counts = Counts + new TestCounts(0, 0, 1),
+        Skips = [.. Skips, new TestCase(name, reason)],
+    };
+
+    /// <summary>Both together, under the name of this.</summary>
+    public SuiteResult With(SuiteResult other) => new(
+        Suite, Counts + other.Counts, [.. Failures, .. other.Failures], [.. Skips, .. other.Skips]);
+
     public static SuiteResult Empty(string suite) => new(suite, default, [], []);
 
     public static SuiteResult Skipped(string suite, int tests, string reason) =>

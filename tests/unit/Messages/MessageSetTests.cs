@@ -160,7 +160,7 @@ public static class MessageSetTests
 
         string text = MessageFormats.Text.ToText(holder);
 
-        Assert.Equal(Encoding.UTF8.GetString(protoc.Decode(bytes)), text);
+        Assert.Equal(Encoding.UTF8.GetString(protoc.Decode(bytes)).ReplaceLineEndings("\n"), text);
         Assert.Equal(
             Convert.ToHexString(bytes), Convert.ToHexString(protoc.Encode(Encoding.UTF8.GetBytes(text))));
         Assert.Equal(Convert.ToHexString(bytes), Hex(holder));

@@ -1,0 +1,102 @@
+using System.Reflection;
+using Xunit;
+using Xunit.Abstractions;
+using Xunit.Sdk;
+
+namespace ProtoRpc.WineTests;
+
+/// <summary>Runs tests with xunit's own framework, one class after the other.</summary>
+internal sealed class XunitRun(TestPlan plan, TestJournal journal)
+{
+    private readonly Assembly _tests = Assembly.Load(plan.Assembly);
+    private readonly HashSet<string> _without = [.. plan.Without];
+
+    public void Run()
+    {
+        Type[] all =
+        [
+            .. _tests.GetTypes().Where(type => TestsOf(type).Any())
+                .OrderBy(type => type.FullName, StringComparer.Ordinal),
+        ];
+        Type[] wanted = [.. Select(all)];
+        // The first part counts what is left out, once for all parts.
+        bool counts = plan is { Part: 0, Classes: null, Filter: "" };
+        journal.Write(new
+        {
+            kind = "plan",
+            classes = wanted.Select(type => type.FullName),
+            without = counts ? CountWithout(all) : [],
+            unknown = counts ? Unknown(all) : [],
+        });
+        foreach (Type type in wanted)
+        {
+            journal.Begin("class", type.FullName!);
+            Run(type);
+            journal.Write(new { kind = "classEnd", name = type.FullName });
+        }
+
+        journal.Write(new { kind = "end" });
+    }
+
+    private void Run(Type type)
+    {
+        FrameworkOptions options = new();
+        TestSink sink = new(journal);
+        using XunitTestFramework framework = new(sink);
+        using ITestFrameworkDiscoverer discoverer = framework.GetDiscoverer(Reflector.Wrap(_tests));
+        discoverer.Find(type.FullName, includeSourceInformation: false, sink, options);
+        sink.Discovered.Wait();
+
+        using ITestFrameworkExecutor executor = framework.GetExecutor(_tests.GetName());
+        executor.RunTests(sink.Cases.Where(IsWanted), sink, options);
+        sink.Finished.Wait();
+        if (sink.Failed.Count > 0)
+        {
+            // Wine's timing is not that of Windows: what fails is tried once more, and then counts.
+            TestSink last = new(journal) { IsLast = true };
+            executor.RunTests(sink.Failed, last, options);
+            last.Finished.Wait();
+        }
+    }
+
+    private bool IsWanted(ITestCase test) =>
+        test.DisplayName.Contains(plan.Filter, StringComparison.Ordinal)
+        && !_without.Contains($"{test.TestMethod.TestClass.Class.Name}.{test.TestMethod.Method.Name}");
+
+    private IEnumerable<Type> Select(Type[] all) => plan.Classes is { } classes
+        ? all.Where(type => classes.Contains(type.FullName))
+        : all.Where(type => !_without.Contains(type.FullName!)
+                && (plan.Spaces is null
+                    || plan.Spaces.Any(
+                        space => $"{type.FullName}.".StartsWith(space, StringComparison.Ordinal))))
+            .Where((_, i) => i % plan.Parts == plan.Part);
+
+    private Dictionary<string, int> CountWithout(Type[] all) => all
+        .SelectMany(type => TestsOf(type).Select(test => (Type: type.FullName!, Test: test)))
+        .Select(pair => _without.Contains(pair.Type) ? pair.Type
+            : _without.Contains($"{pair.Type}.{pair.Test}") ? $"{pair.Type}.{pair.Test}"
+            : null)
+        .OfType<string>()
+        .CountBy(name => name)
+        .ToDictionary();
+
+    private string[] Unknown(Type[] all)
+    {
+        HashSet<string> known =
+        [
+            .. all.Select(type => type.FullName!),
+            .. all.SelectMany(type => TestsOf(type).Select(test => $"{type.FullName}.{test}")),
+        ];
+        return
+        [
+            .. plan.Without.Where(name =>
+                name.StartsWith($"{plan.Assembly}.", StringComparison.Ordinal) && !known.Contains(name)),
+        ];
+    }
+
+    private static IEnumerable<string> TestsOf(Type type) => type.IsAbstract && !type.IsSealed ? [] : type
+        .GetMethods(
+            BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance)
+        .Where(method => method.GetCustomAttribute<FactAttribute>() is not null)
+        .Select(method => method.Name);
+}
