@@ -43,7 +43,10 @@ public static class MemoryLimitTests
             using CancellationTokenSource soon = new();
             Task<DynamicMessage> given = gate.CallAsync(client, "large", 3_000_000, soon.Token);
             await soon.CancelAsync();
-            await Assert.ThrowsAnyAsync<Exception>(() => given.WaitAsync(Patience));
+
+            // It may have ended before.
+            Assert.IsNotType<TimeoutException>(
+                await Record.ExceptionAsync(() => given.WaitAsync(Patience)));
         }
 
         Assert.NotNull(await RetryAsync(() => gate.CallAsync(client, "large", 3_000_000)));

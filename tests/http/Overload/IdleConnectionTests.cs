@@ -50,7 +50,9 @@ public static class IdleConnectionTests
             await BusyServer.UntilAsync(
                 () => server.Counters.Connections - before >= count, "all connections are open");
             long bytes = (GC.GetTotalMemory(forceFullCollection: true) - managed) / count;
-            long resident = (Environment.WorkingSet - all) / count;
+
+            // A collection of what was there before may give back more than was taken.
+            long resident = Math.Max(0, (Environment.WorkingSet - all) / count);
             Assert.NotNull(await BusyServer.CallAsync(client, "beside").WaitAsync(Patience));
             using RpcClient another = server.Connect();
             Assert.NotNull(await BusyServer.CallAsync(another, "another").WaitAsync(Patience));

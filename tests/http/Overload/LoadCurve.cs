@@ -6,9 +6,12 @@ namespace ProtoRpc.Http.Tests.Overload;
 /// <param name="Goodput">Calls a second that succeeded.</param>
 /// <param name="Accepted">The latencies of calls that succeeded, in order.</param>
 /// <param name="Refused">The latencies of calls that were refused, in order.</param>
+/// <param name="Pings">The latencies of pings meanwhile, in order: what the machine adds to any
+/// call.</param>
 /// <param name="Lost">Calls with another end.</param>
 internal sealed record LoadCurve(
-    double Goodput, IReadOnlyList<double> Accepted, IReadOnlyList<double> Refused, int Lost)
+    double Goodput, IReadOnlyList<double> Accepted, IReadOnlyList<double> Refused,
+    IReadOnlyList<double> Pings, int Lost)
 {
     /// <summary>As many callers as calls may run at once: what the server can do.</summary>
     public static async Task<double> PeakAsync(IReadOnlyList<RpcClient> clients, int callers, TimeSpan time)
@@ -33,6 +36,8 @@ internal sealed record LoadCurve(
         IReadOnlyList<RpcClient> clients, double rate, TimeSpan time)
     {
         List<Task<(RpcStatusCode Status, double Milliseconds)>> calls = [];
+        using CancellationTokenSource end = new();
+        Task<double[]> pings = PingAsync(clients[0], end.Token);
         long start = Stopwatch.GetTimestamp();
         TimeSpan elapsed;
         while ((elapsed = Stopwatch.GetElapsedTime(start)) < time)
@@ -48,13 +53,14 @@ internal sealed record LoadCurve(
         double seconds = Stopwatch.GetElapsedTime(start).TotalSeconds;
         (RpcStatusCode Status, double Milliseconds)[] ends =
             await Task.WhenAll(calls).WaitAsync(TimeSpan.FromSeconds(60));
+        await end.CancelAsync();
         double[] accepted = LatenciesOf(ends, RpcStatusCode.OK);
         double[] refused = LatenciesOf(ends, RpcStatusCode.ResourceExhausted);
 
         // Those that still ran at the end were begun within the time.
         double drained = Stopwatch.GetElapsedTime(start).TotalSeconds;
         return new(
-            accepted.Length / Math.Max(seconds, drained), accepted, refused,
+            accepted.Length / Math.Max(seconds, drained), accepted, refused, await pings,
             ends.Length - accepted.Length - refused.Length);
     }
 
@@ -65,6 +71,20 @@ internal sealed record LoadCurve(
     private static double[] LatenciesOf(
         (RpcStatusCode Status, double Milliseconds)[] ends, RpcStatusCode status) =>
         [.. ends.Where(end => end.Status == status).Select(end => end.Milliseconds).Order()];
+
+    private static async Task<double[]> PingAsync(RpcClient client, CancellationToken end)
+    {
+        List<double> latencies = [];
+        do
+        {
+            long start = Stopwatch.GetTimestamp();
+            await client.PingAsync(cancellationToken: CancellationToken.None);
+            latencies.Add(Stopwatch.GetElapsedTime(start).TotalMilliseconds);
+            await Task.Delay(5, CancellationToken.None);
+        }
+        while (!end.IsCancellationRequested);
+        return [.. latencies.Order()];
+    }
 
     private static async Task<(RpcStatusCode Status, double Milliseconds)> CallAsync(RpcClient client)
     {
