@@ -33,7 +33,7 @@ internal static class GuardBenchmark
             figures.AddRange(Guards[name]());
         }
 
-        ResultTable table = new("what".PadRight(40), "figure", "at most", "");
+        ResultTable table = new("what".PadRight(48), "figure", "at most", "");
         figures.ForEach(figure => table.Row(figure.Cells));
         return figures.TrueForAll(figure => figure.IsKept) ? 0 : 1;
     }
