@@ -21,6 +21,8 @@ internal static class TargetTable
         Row("reflection", static () => new ReflectionTarget()),
         Row("grpc-reply", static () => new ReplyTarget("grpc-reply", "grpc://127.0.0.1:1")),
         Row("http-reply", static () => new ReplyTarget("http-reply", "http://127.0.0.1:1/")),
+        Row("http-face", static () => new HttpFaceTarget()),
+        Row("grpc-face", static () => new GrpcFaceTarget()),
         Row("terminal", static () => new TerminalTarget()),
         Row("binary", static () => new BinaryTarget()),
         Row("formats", static () => new CrossFormatTarget()),
@@ -48,12 +50,20 @@ internal static class TargetTable
         Row("endpoint", static () => new EndpointTarget()),
     ];
 
-    /// <summary>The names.</summary>
-    public static IReadOnlyList<string> Names { get; } = [.. Rows.Select(row => row.Key)];
+    // A process for each input: only for those who name them.
+    private static readonly KeyValuePair<string, Func<FuzzTarget>>[] Named =
+    [
+        Row("protoc", static () => new ProtocTarget()),
+        Row("protoc-text", static () => new ProtocTextTarget()),
+    ];
 
-    /// <summary>The targets of these names; all when there are none.</summary>
-    public static IEnumerable<FuzzTarget> Make(IReadOnlyCollection<string> names) =>
-        Rows.Where(row => names.Count == 0 || names.Contains(row.Key)).Select(row => row.Value());
+    /// <summary>The names.</summary>
+    public static IReadOnlyList<string> Names { get; } = [.. Rows.Concat(Named).Select(row => row.Key)];
+
+    /// <summary>The targets of these names; all that run by themselves when there are none.</summary>
+    public static IEnumerable<FuzzTarget> Make(IReadOnlyCollection<string> names) => names.Count == 0
+        ? Rows.Select(row => row.Value())
+        : Rows.Concat(Named).Where(row => names.Contains(row.Key)).Select(row => row.Value());
 
     private static KeyValuePair<string, Func<FuzzTarget>> Row(string name, Func<FuzzTarget> make) =>
         new(name, make);
