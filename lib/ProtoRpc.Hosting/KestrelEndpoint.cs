@@ -56,19 +56,19 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         _isInline = tls is null && protocols == HttpProtocols.Http1;
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
-        builder.Services.AddSingleton<IConnectionListenerFactory>(new HttpSockets(
-            place => place is UnixDomainSocketEndPoint path
+        builder.Services.Configure<SocketTransportOptions>(sockets =>
+        {
+            sockets.CreateBoundListenSocket = place => place is UnixDomainSocketEndPoint path
                 ? OwnerSocket.Bind(endpoint, path)
-                : SocketTransportOptions.CreateDefaultBoundListenSocket(place),
-            new SocketConnectionFactoryOptions
-            {
-                // A request is read, handled and answered by the thread that received it. Kestrel would pass
-                // it on twice, which takes longer than handling it.
-                UnsafePreferInlineScheduling = _isInline,
+                : SocketTransportOptions.CreateDefaultBoundListenSocket(place);
 
-                // A buffer for each open connection, of 4 KiB, saves a system call for each request.
-                WaitForDataBeforeAllocatingBuffer = !_isInline,
-            }));
+            // A request is read, handled and answered by the thread that received it. Kestrel would pass it
+            // on twice, which takes longer than handling it.
+            sockets.UnsafePreferInlineScheduling = _isInline;
+
+            // A buffer for each open connection, of 4 KiB, saves a system call for each request.
+            sockets.WaitForDataBeforeAllocatingBuffer = !_isInline;
+        });
         builder.WebHost.ConfigureKestrel(options =>
         {
             Configure(options, limits);

@@ -11,6 +11,6 @@ internal enum Leak
     /// <summary>A thread for one listener in five never ends.</summary>
     Threads,
 
-    /// <summary>Two hundred bytes of each call are kept.</summary>
+    /// <summary>Two kilobytes of each call are kept.</summary>
     Memory,
 }

@@ -10,8 +10,8 @@ internal sealed record Leftovers(int Sockets, int Threads, int Handles, IReadOnl
     private const string Tasks = "/proc/self/task";
     private const string Descriptors = "/proc/self/fd";
 
-    // Which pools and timers of the runtime open at their own time.
-    private const int MoreHandles = 4;
+    // Assemblies, pools and timers of the runtime open at their own time, and far fewer than listeners.
+    private const int MoreHandles = 20;
 
     /// <summary>What there is now.</summary>
     /// <param name="folder">Where this process has its sockets and temporary files.</param>

@@ -85,13 +85,14 @@ internal static class RunReport
     {
         yield return new LinePanel(
             "calls per second",
-            [.. result.Processes.Select(process => new Line(process.Name, [.. Rates(process.Samples)]))]);
+            [.. result.Processes.Where(process => process.Samples.Count > 1).Select(process => new Line(process.Name, [.. Rates(process.Samples)]))]);
         foreach (Measure measure in Measure.All)
         {
             yield return new LinePanel(
                 measure.Name,
                 [
-                    .. result.Processes.Where(process => measure.Of(process.Samples[0]) is not null)
+                    .. result.Processes.Where(process =>
+                        process.Samples.Count > 0 && measure.Of(process.Samples[0]) is not null)
                         .Select(process => new Line(
                             process.Name,
                             [.. process.Samples.Select(one => (one.Seconds, measure.Of(one)!.Value))])),

@@ -58,7 +58,7 @@ internal sealed class GrpcCall : IRpcStream
         _info = options?.Response;
         _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
         _request = channel.NewRequest(path);
-        _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller);
+        _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller, channel.Closed);
         _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
             : only is null ? _single = new GrpcMessageContent(_end.Token, kept)
             : _single = new GrpcMessageContent(only, _compresses, kept);
@@ -319,6 +319,11 @@ internal sealed class GrpcCall : IRpcStream
 
     private RpcException Explain(Exception exception)
     {
+        if (exception is not RpcException && _channel.Closed.IsCancellationRequested)
+        {
+            return Cancelled();
+        }
+
         if (exception is not RpcException
             && _clock.Ended(_channel.Endpoint, MayBeSent, isLate: _end.IsCancellationRequested) is { } ended)
         {

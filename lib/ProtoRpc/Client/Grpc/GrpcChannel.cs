@@ -31,6 +31,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 
     // Of the methods of the schema. A Uri is parsed when it is made, which takes longer than the headers.
     private readonly ConcurrentDictionary<string, Uri> _addresses = new();
+    private readonly CancellationTokenSource _closed = new();
     private DialedConnection? _fresh;
     private RpcException? _refusal;
     private long _freshUntil;
@@ -85,6 +86,9 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     public RpcCallContext Context { get; set; } = new();
 
     public RpcEndpoint Endpoint { get; }
+
+    /// <summary>Cancelled when the client is closed.</summary>
+    public CancellationToken Closed => _closed.Token;
 
     public RpcClientOptions Options { get; }
 
@@ -214,6 +218,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 
     public void Dispose()
     {
+        // The handler of the connections lets calls end.
+        _closed.Cancel();
         Http.Dispose();
         Interlocked.Exchange(ref _fresh, null)?.Dispose();
     }

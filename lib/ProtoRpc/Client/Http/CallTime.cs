@@ -8,10 +8,17 @@ internal sealed class CallTime : IDisposable
     private readonly CallClock _clock;
     private readonly CancellationTokenSource _source = new();
     private readonly CancellationTokenRegistration _ofCaller;
+    private readonly CancellationTokenRegistration _ofClient;
+    private readonly CancellationToken _closed;
 
-    public CallTime(CallClock clock)
+    /// <param name="clock">The time of the call.</param>
+    /// <param name="closed">Cancelled when the client is closed.</param>
+    public CallTime(CallClock clock, CancellationToken closed = default)
     {
         _clock = clock;
+        _closed = closed;
+        _ofClient = closed.UnsafeRegister(
+            static source => ((CancellationTokenSource)source!).Cancel(), _source);
         _ofCaller = clock.Caller.UnsafeRegister(
             static source => ((CancellationTokenSource)source!).Cancel(), _source);
         if (!clock.IsEndless)
@@ -28,6 +35,11 @@ internal sealed class CallTime : IDisposable
     /// <param name="sent">Whether the server may have the request.</param>
     public RpcException Explain(RpcEndpoint endpoint, Exception error, bool sent = true)
     {
+        if (_closed.IsCancellationRequested)
+        {
+            return CallErrors.Cancelled(endpoint, sent, error);
+        }
+
         if (_clock.Ended(endpoint, sent, error, isLate: _source.IsCancellationRequested) is { } ended)
         {
             return ended;
@@ -58,6 +70,7 @@ internal sealed class CallTime : IDisposable
     public void Dispose()
     {
         _ofCaller.Dispose();
+        _ofClient.Dispose();
         _source.Dispose();
     }
 }

@@ -30,7 +30,7 @@ internal sealed class HttpCall : IRpcStream
         _channel = channel;
         _call = call;
         _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
-        _time = new CallTime(call.Clock.For(_end.Token));
+        _time = new CallTime(call.Clock.For(_end.Token), channel.Closed);
     }
 
     /// <inheritdoc/>

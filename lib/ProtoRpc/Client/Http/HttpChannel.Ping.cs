@@ -55,7 +55,7 @@ internal sealed partial class HttpChannel
     private async ValueTask<bool> ConnectAsync<THttp>(CancellationToken cancellation)
         where THttp : struct, IHttpWait
     {
-        using CallTime time = new(CallClock.Start(_limits.ConnectTimeout, cancellation));
+        using CallTime time = new(CallClock.Start(_limits.ConnectTimeout, cancellation), Closed);
         await ReachAsync<THttp>(time).ConfigureAwait(false);
         return true;
     }
@@ -65,7 +65,7 @@ internal sealed partial class HttpChannel
     {
         long start = Stopwatch.GetTimestamp();
         CallClock clock = CallClock.Start(ping.Timeout, cancellation);
-        using CallTime time = new(clock);
+        using CallTime time = new(clock, Closed);
         string product = await ReachAsync<THttp>(time).ConfigureAwait(false);
         TimeSpan latency = Stopwatch.GetElapsedTime(start);
         RpcPingResponse? reply = await AskAsync<THttp>(ping, clock, cancellation).ConfigureAwait(false);

@@ -25,6 +25,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     private readonly Uri _address;
     private readonly HttpMessageInvoker _http;
     private readonly FormatOptions _format;
+    private readonly CancellationTokenSource _closed = new();
     private RpcCallContext _context = new();
 
     /// <summary>A channel that connects with its first call.</summary>
@@ -55,6 +56,9 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     public RpcEndpoint Endpoint => _endpoint;
 
     public int MaxMessageBytes => _limits.MaxMessageBytes;
+
+    /// <summary>Cancelled when the client is closed.</summary>
+    public CancellationToken Closed => _closed.Token;
 
     // Never changed in place, so calls at the same time see one or the other.
     public RpcCallContext Context
@@ -98,12 +102,17 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         }
     }
 
-    public void Dispose() => _http.Dispose();
+    public void Dispose()
+    {
+        // The handler of the connections lets calls end.
+        _closed.Cancel();
+        _http.Dispose();
+    }
 
     public ValueTask DisposeAsync()
     {
         // Nothing waits in there.
-        _http.Dispose();
+        Dispose();
         return default;
     }
 
@@ -128,7 +137,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     {
         using HttpRequestMessage disposed = message;
         call.Clock.RequireTime(_endpoint);
-        using CallTime time = new(call.Clock.For(cancellation));
+        using CallTime time = new(call.Clock.For(cancellation), Closed);
         try
         {
             using HttpResponseMessage response = await THttp.SendAsync(_http, message, time.Token)

@@ -22,11 +22,15 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
     private static readonly TimeSpan CloseTimeout = TimeSpan.FromSeconds(1);
 
     private readonly Lock _gate = new();
+    private readonly CancellationTokenSource _closed = new();
     private RpcCallContext _context = new();
     private IInProcessConnection? _connection;
     private bool _disposed;
 
     public RpcEndpoint Endpoint => endpoint;
+
+    /// <summary>Cancelled when the client is closed.</summary>
+    public CancellationToken Closed => _closed.Token;
 
     public RpcClientOptions Options => options;
 
@@ -130,6 +134,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
             _connection?.Dispose();
             _connection = null;
         }
+
+        _closed.Cancel();
     }
 
     private IInProcessServer Find() => InProcessNames.Find(endpoint.Name) ?? throw new RpcException(
@@ -216,7 +222,7 @@ internal sealed class InProcessStream : IRpcStream
         _spec = spec;
         _clock = spec.Clock.For(cancellation);
         _clock.RequireTime(channel.Endpoint);
-        _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation, channel.Closed);
         try
         {
             _call = new InProcessCall(
@@ -367,6 +373,8 @@ internal sealed class InProcessStream : IRpcStream
         // A server that receives the end may close the call before this side sees the end itself.
         ChannelClosedException when !_end.IsCancellationRequested =>
             CallErrors.ConnectionLost(_channel.Endpoint, exception),
+        _ when _channel.Closed.IsCancellationRequested =>
+            CallErrors.Cancelled(_channel.Endpoint, sent: true, exception),
         _ => _clock.Ended(
             _channel.Endpoint, sent: true, exception,
             isLate: exception is OperationCanceledException or ChannelClosedException)

@@ -58,14 +58,23 @@ internal sealed class ClientConnection : NativeConnection
                 await connection.ExchangeAsync<TWait>(ClientStep.Bound).ConfigureAwait(false);
             }
 
-            connection.EndWatch();
-            return connection;
         }
         catch (Exception e)
         {
             connection.Dispose();
             throw connection.BindFailure(e, probe);
         }
+
+        // The time may be over just when the answer is there.
+        if (connection.EndWatch() is var ended && ended != RpcStatusCode.OK)
+        {
+            connection.Dispose();
+            throw ended == RpcStatusCode.Cancelled
+                ? CallErrors.Cancelled(client.Endpoint, sent: false)
+                : clock.TimedOut(client.Endpoint, sent: false);
+        }
+
+        return connection;
     }
 
     /// <inheritdoc/>
@@ -220,7 +229,7 @@ internal sealed class ClientConnection : NativeConnection
             }
         }
 
-        return clock.Caller.UnsafeRegister(static state => ((ClientConnection)state!).OnCancelled(), this);
+        return clock.Caller.UnsafeRegister(static state => ((ClientConnection)state!).CancelCall(), this);
     }
 
     private void SetTimer(long now)
@@ -252,7 +261,8 @@ internal sealed class ClientConnection : NativeConnection
         CutOff();
     }
 
-    private void OnCancelled()
+    /// <inheritdoc/>
+    public override void CancelCall()
     {
         lock (_gate)
         {

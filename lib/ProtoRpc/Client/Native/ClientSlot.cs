@@ -39,6 +39,13 @@ internal sealed class ClientSlot : IDisposable
         Close(ref connection == _blocking ? ref _blocking : ref _async);
     }
 
+    /// <summary>Ends the call that waits for its answer, if there is one; for any thread.</summary>
+    public void CancelCall()
+    {
+        Volatile.Read(ref _blocking)?.CancelCall();
+        Volatile.Read(ref _async)?.CancelCall();
+    }
+
     /// <summary>Forgets the call.</summary>
     public void Reset()
     {

@@ -14,6 +14,7 @@ internal sealed class MessageConnection : NativeConnection
     private readonly SemaphoreSlim _wake = new(0);
     private readonly int _maxReply;
     private MessageWork? _next;
+    private MessageWork? _waiting;
     private MessageWork? _last;
     private ReadOnlyMemory<byte> _reply;
     private int _isClosed;
@@ -50,7 +51,7 @@ internal sealed class MessageConnection : NativeConnection
             MessageWork work = new(request: null, maxReply: 0);
             if (!await connection.RunAsync<TWait>(work, clock).ConfigureAwait(false))
             {
-                throw clock.Caller.IsCancellationRequested
+                throw clock.Caller.IsCancellationRequested || work.IsInterrupted
                     ? EndpointErrors.ConnectCancelled(client.Endpoint)
                     : EndpointErrors.ConnectTimedOut(client.Endpoint, clock.Timeout);
             }
@@ -68,6 +69,9 @@ internal sealed class MessageConnection : NativeConnection
 
     /// <inheritdoc/>
     public override bool IsUsable() => !_mustClose;
+
+    /// <inheritdoc/>
+    public override void CancelCall() => Volatile.Read(ref _waiting)?.Interrupt();
 
     /// <inheritdoc/>
     public override void Release()
@@ -101,7 +105,9 @@ internal sealed class MessageConnection : NativeConnection
         MessageWork work = new(request, _maxReply);
         if (!await RunAsync<TWait>(work, clock).ConfigureAwait(false))
         {
-            throw clock.Ended(_client.Endpoint, work.IsSent, isLate: true)!;
+            throw work.IsInterrupted
+                ? CallErrors.Cancelled(_client.Endpoint, work.IsSent)
+                : clock.Ended(_client.Endpoint, work.IsSent, isLate: true)!;
         }
 
         _last = work;
@@ -126,6 +132,7 @@ internal sealed class MessageConnection : NativeConnection
     private async ValueTask<bool> RunAsync<TWait>(MessageWork work, CallClock clock)
         where TWait : struct, IWaitMode
     {
+        Volatile.Write(ref _waiting, work);
         Volatile.Write(ref _next, work);
         _wake.Release();
         if (typeof(TWait) == typeof(BlockingWait))
@@ -138,6 +145,7 @@ internal sealed class MessageConnection : NativeConnection
                 .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         }
 
+        Volatile.Write(ref _waiting, null);
         if (!work.TryGiveUp())
         {
             return true;

@@ -21,7 +21,7 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply) : I
     private bool _isGivenUp;
     private bool _hasEnded;
 
-    /// <summary>Ends with the work; it does not fail.</summary>
+    /// <summary>Ends with the work, or with the wait for it; it does not fail.</summary>
     public Task Ended => _ended.Task;
 
     /// <summary>0, or the status of the system.</summary>
@@ -32,6 +32,9 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply) : I
 
     /// <summary>Whether the server may have the request.</summary>
     public bool IsSent { get; private set; }
+
+    /// <summary>Whether somebody else than the caller ended the wait.</summary>
+    public bool IsInterrupted { get; private set; }
 
     /// <summary>Whether the reply was too large, and was thrown away.</summary>
     public bool IsReplyTooLarge { get; private set; }
@@ -63,8 +66,15 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply) : I
             _hasEnded = true;
         }
 
-        _ended.SetResult();
+        _ended.TrySetResult();
         return !_isGivenUp;
+    }
+
+    /// <summary>Lets the caller wait no longer; for any thread.</summary>
+    public void Interrupt()
+    {
+        IsInterrupted = true;
+        _ended.TrySetResult();
     }
 
     /// <summary>Gives it up, unless it has ended.</summary>

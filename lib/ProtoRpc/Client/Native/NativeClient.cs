@@ -10,6 +10,7 @@ internal sealed class NativeClient : IDisposable
 {
     private readonly Lock _gate = new();
     private readonly Stack<ClientSlot> _idle = new();
+    private readonly List<ClientSlot> _slots = [];
     private readonly SemaphoreSlim _free;
     private int _connections;
     private int _givenUp;
@@ -148,17 +149,22 @@ internal sealed class NativeClient : IDisposable
         return _free.Wait(0) ? new(NewExchange()) : BeginWhenFreeAsync<TWait>(clock);
     }
 
-    /// <summary>Closes idle connections immediately, and the others when their calls end.</summary>
+    /// <summary>Closes the connections, and fails the calls that wait for an answer.</summary>
     public void Dispose()
     {
+        ClientSlot[] busy;
         lock (_gate)
         {
             _isDisposed = true;
+            busy = [.. _slots.Except(_idle)];
+            _slots.Clear();
             while (_idle.TryPop(out ClientSlot? slot))
             {
                 slot.Dispose();
             }
         }
+
+        Array.ForEach(busy, static slot => slot.CancelCall());
     }
 
     private async ValueTask<NativeExchange> BeginWhenFreeAsync<TWait>(CallClock clock)
@@ -183,8 +189,7 @@ internal sealed class NativeClient : IDisposable
         {
             if (!_isDisposed)
             {
-                return new NativeExchange(
-                    this, _idle.TryPop(out ClientSlot? slot) ? slot : new ClientSlot(this));
+                return new NativeExchange(this, _idle.TryPop(out ClientSlot? slot) ? slot : NewSlot());
             }
         }
 
@@ -192,8 +197,26 @@ internal sealed class NativeClient : IDisposable
         throw CallErrors.Closed(Endpoint);
     }
 
+    private ClientSlot NewSlot()
+    {
+        ClientSlot slot = new(this);
+        _slots.Add(slot);
+        return slot;
+    }
+
+    /// <summary>Takes a connection that was just opened.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: the client was closed meanwhile.</exception>
     internal NativeConnection Adopt(NativeConnection connection)
     {
+        lock (_gate)
+        {
+            if (_isDisposed)
+            {
+                connection.Dispose();
+                throw CallErrors.Closed(Endpoint);
+            }
+        }
+
         Interlocked.Increment(ref _connections);
         AssociationGroup = connection.AssociationGroup;
         return connection;

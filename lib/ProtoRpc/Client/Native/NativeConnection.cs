@@ -31,6 +31,9 @@ internal abstract class NativeConnection : IDisposable
         where TWait : struct, IWaitMode =>
         typeof(TWait) == typeof(BlockingWait) ? Execute(request, clock) : ExecuteAsync(request, clock);
 
+    /// <summary>Ends the call that waits for its answer, if there is one; for any thread.</summary>
+    public abstract void CancelCall();
+
     /// <summary>Forgets the reply, so that its memory is free.</summary>
     public abstract void Release();
 

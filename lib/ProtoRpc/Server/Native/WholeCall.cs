@@ -76,7 +76,8 @@ internal sealed class WholeCall : ExecCall, IDisposable
         {
             uint refusal = Check(message, share, isFull);
             uint code = refusal != 0 ? Refuse(refusal, message.Stub.Length) : RunAdmitted();
-            message.Reply(_reply.Whole.Span[..ExecStub.WriteResponse(_reply.Whole.Span, _reply.Length, code)]);
+            Span<byte> reply = _reply.Whole.Span;
+            message.Reply(reply[..ExecStub.WriteResponse(reply, _reply.Length, code)]);
         }
         finally
         {
@@ -110,7 +111,7 @@ internal sealed class WholeCall : ExecCall, IDisposable
             return WindowsStatus.ServerTooBusy;
         }
 
-        // A copy: the memory of the runtime is gone when the call has ended, and handlers could still read it.
+        // A copy, because handlers could still read it when the runtime has freed its memory.
         _stub = ArrayPool<byte>.Shared.Rent(stub.Length);
         stub.CopyTo(_stub);
         return ExecStub.TryReadRequest(
@@ -119,7 +120,8 @@ internal sealed class WholeCall : ExecCall, IDisposable
             : WindowsStatus.BadStubData;
     }
 
-    private int MaxRequest => Math.Min(_limits.MaxMessageBytes, Served.Service.MaxRequestBytes ?? int.MaxValue);
+    private int MaxRequest =>
+        Math.Min(_limits.MaxMessageBytes, Served.Service.MaxRequestBytes ?? int.MaxValue);
 
     private uint Judge()
     {

@@ -29,7 +29,8 @@ internal sealed unsafe class LrpcInterface
 
     private LrpcInterface(Guid id)
     {
-        RpcDispatchTable* table = (RpcDispatchTable*)NativeMemory.AllocZeroed((nuint)sizeof(RpcDispatchTable));
+        RpcDispatchTable* table =
+            (RpcDispatchTable*)NativeMemory.AllocZeroed((nuint)sizeof(RpcDispatchTable));
         table->Count = 1;
         table->Functions = (delegate* unmanaged[Stdcall]<RpcMessage*, void>*)NativeMemory.AllocZeroed(
             (nuint)sizeof(void*));
@@ -64,7 +65,7 @@ internal sealed unsafe class LrpcInterface
         return new Registration(served, handler);
     }
 
-    // An exception must not leave a function that native code calls, so there is nothing around the bare call.
+    // An exception must not leave a function that native code calls: the callee catches them all.
     [UnmanagedCallersOnly(CallConvs = [typeof(CallConvStdcall)])]
     private static void Dispatch(RpcMessage* message) => Handle(message);
 

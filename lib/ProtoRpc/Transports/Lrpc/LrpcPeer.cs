@@ -12,8 +12,8 @@ internal static unsafe class LrpcPeer
     // TRANSPORT_TYPE_LPC.
     private const uint Local = 4;
 
-    /// <summary>Whether a call came by LRPC: the runtime serves an interface on every endpoint of the process,
-    /// and other code may have opened pipes.</summary>
+    /// <summary>Whether a call came by LRPC: the runtime serves an interface on every endpoint of the
+    /// process, and other code may have opened pipes.</summary>
     public static bool IsLocal(nint binding)
     {
         uint type = 0;
