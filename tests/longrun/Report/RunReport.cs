@@ -85,7 +85,8 @@ internal static class RunReport
     {
         yield return new LinePanel(
             "calls per second",
-            [.. result.Processes.Where(process => process.Samples.Count > 1).Select(process => new Line(process.Name, [.. Rates(process.Samples)]))]);
+            [.. result.Processes.Where(process => process.Samples.Count > 1).Select(
+                process => new Line(process.Name, [.. Rates(process.Samples)]))]);
         foreach (Measure measure in Measure.All)
         {
             yield return new LinePanel(
