@@ -109,9 +109,9 @@ internal sealed class ProtocTextTarget : FuzzTarget
         }
     }
 
-    // Of missing required fields protoc only warns, its texts may be of any depth, and of an octal escape that
-    // is no byte it takes eight bits. With --encode it does not look at strings: what it makes of them, its own
-    // --decode refuses.
+    // Of missing required fields protoc only warns, its texts may be of any depth, and of an octal escape
+    // that is no byte it takes eight bits. With --encode it does not check that strings are UTF-8; what it
+    // makes of them, its own --decode refuses.
     private static bool IsOurs(RpcException e) =>
         e.ErrorId is RpcErrorIds.TooDeep or RpcErrorIds.MissingRequiredField
         || e.Message.Contains("not valid UTF-8", StringComparison.Ordinal)
