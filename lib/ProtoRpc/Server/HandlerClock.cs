@@ -45,7 +45,8 @@ internal sealed class HandlerClock : IDisposable
     /// <exception cref="RpcException">DeadlineExceeded.</exception>
     public void RequireTime()
     {
-        if (IsOver)
+        // A timer may be a little earlier than the clock.
+        if (IsOver || (_source is { IsCancellationRequested: true } && !Aborted.IsCancellationRequested))
         {
             throw new RpcException(
                 RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler began.");

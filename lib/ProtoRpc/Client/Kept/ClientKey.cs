@@ -45,6 +45,7 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         }
 
         parts.Add(NameOf(options.HttpHandler));
+        parts.Add(NameOf(options.Proxy));
         parts.Add(options.UseTls);
         parts.Add(options.Compression);
         parts.Add(options.ReplyCompression);

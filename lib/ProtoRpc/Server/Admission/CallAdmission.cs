@@ -163,7 +163,7 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
     private RpcException Full() => ServerBusy.Full(_maxRunning, Volatile.Read(ref _waiting), "running calls");
 
     private static TimeSpan? TimeLeft(RpcServerCallContext context) =>
-        context.Deadline is { } deadline ? deadline - DateTimeOffset.UtcNow : null;
+        context.Clock.Left is var left && left == Timeout.InfiniteTimeSpan ? null : left;
 
     // The gate is held where a call gets its turn: what waits for it goes on elsewhere.
     private sealed class WaitingCall(CallAdmission admission)

@@ -9,8 +9,8 @@ namespace ProtoRpc.Server.Native;
 
 /// <summary>A native endpoint whose requests come whole, from the RPC runtime of the operating
 /// system.</summary>
-/// <remarks>The runtime knows interfaces of the process and not of an endpoint: so an interface belongs to one
-/// server of the process.</remarks>
+/// <remarks>The runtime knows interfaces of the process and not of an endpoint: so an interface belongs to
+/// one server of the process.</remarks>
 internal sealed class MessageListener : INativeListener
 {
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
@@ -128,9 +128,9 @@ internal sealed class MessageListener : INativeListener
             {
                 throw new RpcException(
                     RpcStatusCode.AlreadyExists,
-                    $"Interface {service.InterfaceId} is already served on '{other.Endpoint}'. The RPC runtime "
-                    + "of Windows serves an interface once in a process. Stop that listener, use another "
-                    + "interface id, or serve it in another process.")
+                    $"Interface {service.InterfaceId} is already served on '{other.Endpoint}'. "
+                    + "The RPC runtime of Windows serves an interface once in a process. Stop that "
+                    + "listener, use another interface id, or serve it in another process.")
                 {
                     ErrorId = RpcErrorIds.InterfaceInUse,
                     Endpoint = endpoint,

@@ -100,6 +100,7 @@ public sealed class ClientKeyTests
         yield return ("SkipCertificateCheck", OnTls(new() { SkipCertificateCheck = true }));
         yield return ("ReplyCompression", new() { ReplyCompression = RpcReplyCompression.Always });
         yield return ("HttpHandler", new RpcClientOptions { HttpHandler = () => new HttpClientHandler() });
+        yield return ("Proxy", new RpcClientOptions { Proxy = new WebProxy("http://proxy:1") });
         yield return ("UseTls", new RpcClientOptions { UseTls = true });
         yield return ("Headers", new RpcClientOptions { Headers = HeadersOf("a", "b") });
         yield return ("Compression", new RpcClientOptions { Compression = RpcCompression.Gzip });
