@@ -14,12 +14,15 @@ internal sealed class HttpConnection
     private static readonly object Key = new();
     private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan LookAfter = TimeSpan.FromMilliseconds(100);
+    private const int Questions = 3;
+    private const int Looks = 2;
 
     private readonly Lock _gate = new();
     private readonly ConnectionContext _connection;
     private long _since = Environment.TickCount64;
     private int _running;
     private HttpContext? _watched;
+    private int _ends;
     private bool _hadRequest;
     private bool _isGivenUp;
 
@@ -62,6 +65,7 @@ internal sealed class HttpConnection
             _hadRequest = true;
             _running++;
             _watched = watched;
+            _ends = 0;
             _since = Environment.TickCount64;
             return !_isGivenUp;
         }
@@ -85,7 +89,14 @@ internal sealed class HttpConnection
     {
         lock (_gate)
         {
-            if (_watched is { } request && now - _since > LookAfter.TotalMilliseconds && HasEnded())
+            if (_watched is not { } request || now - _since <= LookAfter.TotalMilliseconds)
+            {
+                return;
+            }
+
+            // Kestrel may take bytes just between the two questions, but hardly so often in a row.
+            _ends = Enumerable.Range(0, Questions).All(_ => HasEnded()) ? _ends + 1 : 0;
+            if (_ends == Looks)
             {
                 // Under the gate, so that no other request has begun.
                 request.Abort();

@@ -191,18 +191,22 @@ $text = (@("ProtoRpc $((Get-Module ProtoRpc).Version) on Windows: $($sums -join 
 if (-not $KeepNames) {
     $hidden = [ordered]@{}
     # A machine without a domain has its own name for one.
+    $hidden[[Net.NetworkInformation.IPGlobalProperties]::GetIPGlobalProperties().DomainName] = 'DOMAIN'
+    $hidden["$env:USERDNSDOMAIN"] = 'DOMAIN'
     $hidden[[Environment]::UserDomainName] = 'DOMAIN'
     $hidden[[Environment]::MachineName] = 'MACHINE'
     $hidden[[Environment]::UserName] = 'USER'
     if ($Credential) {
-        $hidden[($Credential.UserName -split '[\\@]')[-1]] = 'ACCOUNT'
+        foreach ($part in $Credential.UserName -split '[\\@]') {
+            $hidden[$part] = 'ACCOUNT'
+        }
     }
     if ($OtherMachine) {
         $hidden[$OtherMachine] = 'OTHER'
     }
     # Whole words only: a user 'net' must not change '.NET'.
-    foreach ($word in $hidden.Keys | Where-Object { $_ }) {
-        $text = [regex]::Replace($text, "(?<![\w.])$([regex]::Escape($word))(?![\w.])", $hidden[$word], 'IgnoreCase')
+    foreach ($word in $hidden.Keys | Where-Object { $_ } | Sort-Object Length -Descending) {
+        $text = [regex]::Replace($text, "(?<!\w)(?<!\.(?=NET\b))$([regex]::Escape($word))(?!\w)", $hidden[$word], 'IgnoreCase')
     }
 }
 Set-Content -LiteralPath $Report -Value $text -Encoding utf8

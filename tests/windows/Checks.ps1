@@ -181,6 +181,10 @@ $checks = @(
                     $text = Get-Text $listener -With @{ Credential = $wrong; Mechanism = 'Ntlm' }
                 }
                 catch {
+                    if ($_.Exception.Code -notin 'Unauthenticated', 'PermissionDenied') {
+                        throw
+                    }
+
                     return "$($_.FullyQualifiedErrorId): $($_.Exception.Message)"
                 }
                 throw "the listener accepted an unknown account as '$text'"

@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Collections.ObjectModel;
 using System.Management.Automation;
+using System.Runtime.ExceptionServices;
 using ProtoRpc.Client.Kept;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Runspaces;
@@ -17,6 +18,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     private bool? _isDebug;
     private bool? _isVerbose;
     private RetryLines? _retries;
+    private ExceptionDispatchInfo? _ended;
 
     /// <summary>Cancelled by Ctrl+C.</summary>
     protected CancellationToken Cancellation => _stopping.Token;
@@ -88,6 +90,13 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     /// <returns>Whether it succeeded.</returns>
     protected bool Guard(object? target, Action action)
     {
+        bool succeeded = Try(target, action);
+        _ended?.Throw();
+        return succeeded;
+    }
+
+    private bool Try(object? target, Action action)
+    {
         PendingTrace? trace = IsDebug ? RunspaceStore.Current.Trace : null;
         RetryLines? retries = IsVerbose ? _retries ??= new RetryLines(WriteRetry) : null;
         RetryLines? reader = retries?.Enter();
@@ -99,7 +108,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         }
         catch (RpcException e)
         {
-            if (!Stopping)
+            if (!Stopping && _ended is null)
             {
                 WriteError(RpcErrors.ToRecord(e, target, CurrentRow));
             }
@@ -138,9 +147,20 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
 
     private void WriteRetry(string line)
     {
-        if (!Stopping)
+        if (Stopping || _ended is not null)
+        {
+            return;
+        }
+
+        try
         {
             WriteVerbose(line);
+        }
+        catch (Exception e)
+        {
+            // The pipeline wants no more: the call must not take it for a failure of the log and go on.
+            _ended = ExceptionDispatchInfo.Capture(e);
+            StopProcessing();
         }
     }
 

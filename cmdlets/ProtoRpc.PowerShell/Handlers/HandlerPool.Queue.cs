@@ -39,11 +39,18 @@ internal sealed partial class HandlerPool
                     throw AllStuck();
                 }
 
-                displaced = Enqueue(call);
                 if (_workers.Count < WorkersAllowed)
                 {
+                    // It waits for the new worker, however many others wait.
+                    call.Place = _queue.Add(call.Context.Client, call);
+                    Watch();
+
                     // Outside of the lock it would be too late to count it.
                     StartWorker();
+                }
+                else
+                {
+                    displaced = Enqueue(call);
                 }
             }
         }
@@ -55,9 +62,7 @@ internal sealed partial class HandlerPool
     // Returns the call that gives way to it, or null.
     private HandlerCall? Enqueue(HandlerCall call)
     {
-        TimeSpan? left = call.Context.Clock.Deadline is { } deadline
-            ? deadline - DateTimeOffset.UtcNow
-            : null;
+        TimeSpan? left = call.Context.Clock.Left is var time && time == Timeout.InfiniteTimeSpan ? null : time;
         call.Place = _queue.TryAdd(call.Context.Client, call, left, out HandlerCall? displaced)
             ?? throw ServerBusy.Full(_maxWorkers, _queue.Count, "workers");
         Watch();

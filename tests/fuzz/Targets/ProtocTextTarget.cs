@@ -1,11 +1,12 @@
 using System.Text;
+using System.Text.RegularExpressions;
 using ProtoRpc.Fuzz.Engine;
 using ProtoRpc.Fuzz.Inputs;
 
 namespace ProtoRpc.Fuzz.Targets;
 
 /// <summary>protoc's word on texts. An input is a list of them, each ends with a zero.</summary>
-internal sealed class ProtocTextTarget : FuzzTarget
+internal sealed partial class ProtocTextTarget : FuzzTarget
 {
     private const int Most = 24;
     private const int MostRefused = 3;
@@ -118,7 +119,11 @@ internal sealed class ProtocTextTarget : FuzzTarget
         || e.Message.Contains("more than \\377", StringComparison.Ordinal);
 
     private static bool IsSame(DynamicMessage one, DynamicMessage other) =>
-        one.Equals(other) || one.ToString().Contains("nan", StringComparison.OrdinalIgnoreCase);
+        one.Equals(other) || NaNs().IsMatch(one.ToString());
+
+    // A value and not a part of a text or a name. There are many NaNs, and protoc writes another one.
+    [GeneratedRegex(@"[:\[,]\s*-?nan\b", RegexOptions.IgnoreCase)]
+    private static partial Regex NaNs();
 
     private static IEnumerable<byte[]> Split(byte[] bytes)
     {

@@ -303,7 +303,9 @@ public static class NativeClientTests
         client.Dispose();
 
         Assert.Equal("ClientClosed", Assert.Throws<RpcException>(() => client.Begin()).ErrorId);
-        Assert.Equal(0, running.Execute(ClientCalls.Patience));
+        Assert.Equal(
+            RpcStatusCode.Cancelled,
+            Assert.Throws<RpcException>(() => running.Execute(ClientCalls.Patience)).Code);
         running.Dispose();
 
         Assert.Equal(0, client.ConnectionCount);

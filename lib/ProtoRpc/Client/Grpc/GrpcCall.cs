@@ -59,37 +59,47 @@ internal sealed class GrpcCall : IRpcStream
         _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
         _request = channel.NewRequest(path);
         _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller, channel.Closed);
-        _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
-            : only is null ? _single = new GrpcMessageContent(_end.Token, kept)
-            : _single = new GrpcMessageContent(only, _compresses, kept);
-        if (_single is not null && (_info is not null || channel.Options.Trace is { IsEnabled: true }))
+        try
         {
-            _single.Sent = bytes => Note(isSent: true, bytes);
-        }
+            _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
+                : only is null ? _single = new GrpcMessageContent(_end.Token, kept)
+                : _single = new GrpcMessageContent(only, _compresses, kept);
+            if (_single is not null && (_info is not null || channel.Options.Trace is { IsEnabled: true }))
+            {
+                _single.Sent = bytes => Note(isSent: true, bytes);
+            }
 
-        GrpcHeaders.Add(_request, channel.Options.Headers);
-        if (options?.Headers is { } headers)
-        {
-            GrpcHeaders.Add(_request, headers);
-        }
+            GrpcHeaders.Add(_request, channel.Options.Headers);
+            if (options?.Headers is { } headers)
+            {
+                GrpcHeaders.Add(_request, headers);
+            }
 
-        TimeSpan left = clock.Left;
-        GrpcHeaders.AddStandard(_request.Headers, left, _compresses);
-        RpcCallContext context = CallSideChannel.Of(channel, options);
-        if (context.CalculateSize() > 0)
-        {
-            _request.Headers.TryAddWithoutValidation(
-                GrpcCallContext.HeaderName, GrpcCallContext.Write(context));
-        }
+            TimeSpan left = clock.Left;
+            GrpcHeaders.AddStandard(_request.Headers, left, _compresses);
+            RpcCallContext context = CallSideChannel.Of(channel, options);
+            if (context.CalculateSize() > 0)
+            {
+                _request.Headers.TryAddWithoutValidation(
+                    GrpcCallContext.HeaderName, GrpcCallContext.Write(context));
+            }
 
-        if (!clock.IsEndless)
-        {
-            _end.CancelAfter(left);
-        }
+            if (!clock.IsEndless)
+            {
+                _end.CancelAfter(left);
+            }
 
-        if (options is { WaitForReady: true } && streamsRequests)
+            if (options is { WaitForReady: true } && streamsRequests)
+            {
+                _request.Options.Set(GrpcChannel.WaitsUntil, _end.Token);
+            }
+        }
+        catch
         {
-            _request.Options.Set(GrpcChannel.WaitsUntil, _end.Token);
+            // A name of a header that is reserved, for example.
+            _end.Dispose();
+            _request.Dispose();
+            throw;
         }
 
         _sending = channel.Http.SendAsync(_request, _end.Token);

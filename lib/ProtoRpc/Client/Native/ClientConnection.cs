@@ -111,6 +111,12 @@ internal sealed class ClientConnection : NativeConnection
         {
             using (Watch(clock))
             {
+                if (_client.IsDisposed)
+                {
+                    // Disposing looked for running calls before this one began.
+                    CancelCall();
+                }
+
                 _association.BeginCall(request);
                 await ExchangeAsync<TWait>(ClientStep.Reply).ConfigureAwait(false);
             }

@@ -133,6 +133,11 @@ internal sealed class MessageConnection : NativeConnection
         where TWait : struct, IWaitMode
     {
         Volatile.Write(ref _waiting, work);
+        if (_client.IsDisposed)
+        {
+            work.Interrupt();
+        }
+
         Volatile.Write(ref _next, work);
         _wake.Release();
         if (typeof(TWait) == typeof(BlockingWait))

@@ -42,9 +42,11 @@ internal static class MessageFailures
             ? CallErrors.ReplyTooLarge(endpoint, client.Limits.MaxMessageBytes)
             : work.Status switch
             {
-                WindowsStatus.ServerUnavailable or WindowsStatus.CallFailedDidNotExecute => null,
+                WindowsStatus.CallFailedDidNotExecute => null,
+                WindowsStatus.ServerUnavailable when !work.IsSent => null,
                 WindowsStatus.UnknownInterface or WindowsStatus.AccessDenied => NotReached(client, work),
-                WindowsStatus.CallFailed when work.IsSent => CallErrors.ConnectionLost(
+                // Sent, the second one can also be what a handler of another program failed with.
+                WindowsStatus.CallFailed or WindowsStatus.ServerUnavailable when work.IsSent => CallErrors.ConnectionLost(
                     endpoint, NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: true)),
                 _ => NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: work.IsSent),
             };

@@ -14,7 +14,7 @@ internal sealed class NativeClient : IDisposable
     private readonly SemaphoreSlim _free;
     private int _connections;
     private int _givenUp;
-    private bool _isDisposed;
+    private volatile bool _isDisposed;
 
     private NativeClient(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, ClientLogin? login)
     {
@@ -203,6 +203,9 @@ internal sealed class NativeClient : IDisposable
         _slots.Add(slot);
         return slot;
     }
+
+    /// <summary>Whether it was closed.</summary>
+    internal bool IsDisposed => _isDisposed;
 
     /// <summary>Takes a connection that was just opened.</summary>
     /// <exception cref="RpcException">FailedPrecondition: the client was closed meanwhile.</exception>

@@ -12,16 +12,17 @@ internal sealed class CallPace
     private static readonly long Window = Stopwatch.Frequency;
 
     private long _begin;
+    private long _paused;
     private long _turns;
     private long _timeBefore;
     private long _turnsBefore;
 
     /// <summary>Marks that calls begin to wait, after none did.</summary>
-    public void Begin(long now)
-    {
-        _begin = now;
-        _turns = 0;
-    }
+    public void Resume(long now) => _begin += now - _paused;
+
+    /// <summary>Marks that no call waits any longer. What was measured counts on: a pace that was slow once
+    /// would otherwise stay, if all calls but the first are refused because of it.</summary>
+    public void Pause(long now) => _paused = now;
 
     /// <summary>Marks that a waiting call got its turn.</summary>
     public void Count(long now)
@@ -31,7 +32,8 @@ internal sealed class CallPace
         {
             _timeBefore = now - _begin;
             _turnsBefore = _turns;
-            Begin(now);
+            _begin = now;
+            _turns = 0;
         }
     }
 

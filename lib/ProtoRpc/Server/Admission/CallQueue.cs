@@ -60,6 +60,14 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
             Remove(last.Value);
         }
 
+        return Add(client, call, now);
+    }
+
+    /// <summary>Takes a call without regard to the bounds.</summary>
+    public Place Add(object client, TCall call) => Add(client, call, Stopwatch.GetTimestamp());
+
+    private Place Add(object client, TCall call, long now)
+    {
         if (!_lines.TryGetValue(client, out Line? line))
         {
             line = new Line(client);
@@ -69,7 +77,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
 
         if (Count == 0)
         {
-            _pace.Begin(now);
+            _pace.Resume(now);
         }
 
         Count++;
@@ -139,7 +147,11 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
             _lines.Remove(line.Client);
         }
 
-        Count--;
+        if (--Count == 0)
+        {
+            _pace.Pause(Stopwatch.GetTimestamp());
+        }
+
         return true;
     }
 
@@ -155,6 +167,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         _turns.Clear();
         _lines.Clear();
         Count = 0;
+        _pace.Pause(Stopwatch.GetTimestamp());
         return calls;
     }
 

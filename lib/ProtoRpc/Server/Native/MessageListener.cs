@@ -88,31 +88,27 @@ internal sealed class MessageListener : INativeListener
             }
 
             found.Served.Withdraw();
+
+            // The runtime calls the first server of an interface, so that one that ends must not be it.
+            found.Registration.Dispose();
             if (_interfaces.Count == 0)
             {
                 Table.Remove(Endpoint);
             }
         }
 
-        try
+        if (!await RunningCallsEndAsync(found.Served, drain).ConfigureAwait(false))
         {
-            if (!await RunningCallsEndAsync(found.Served, drain).ConfigureAwait(false))
+            foreach ((WholeCall call, _) in _calls)
             {
-                foreach ((WholeCall call, _) in _calls)
+                if (call.Served == found.Served)
                 {
-                    if (call.Served == found.Served)
-                    {
-                        call.Cancel();
-                    }
+                    call.Cancel();
                 }
-
-                // A handler that ignores its cancellation cannot be stopped; its thread ends when it does.
-                await RunningCallsEndAsync(found.Served, Grace).ConfigureAwait(false);
             }
-        }
-        finally
-        {
-            found.Registration.Dispose();
+
+            // A handler that ignores its cancellation cannot be stopped; its thread ends when it does.
+            await RunningCallsEndAsync(found.Served, Grace).ConfigureAwait(false);
         }
     }
 

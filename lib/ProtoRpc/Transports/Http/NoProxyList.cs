@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 
 namespace ProtoRpc.Transports.Http;
@@ -32,7 +33,7 @@ internal sealed class NoProxyList
         }
 
         // Before a port is looked for: IPv6 addresses have colons.
-        if (IPNetwork.TryParse(entry, out IPNetwork network))
+        if (NetworkOf(entry) is { } network)
         {
             return address is not null && network.Contains(address);
         }
@@ -59,5 +60,31 @@ internal sealed class NoProxyList
             ? host.EndsWith(name, StringComparison.OrdinalIgnoreCase)
             : host.Equals(name, StringComparison.OrdinalIgnoreCase)
                 || host.EndsWith($".{name}", StringComparison.OrdinalIgnoreCase);
+    }
+
+    // Any address of a network names it, as 10.1.2.3/8 does.
+    private static IPNetwork? NetworkOf(string entry)
+    {
+        int slash = entry.IndexOf('/', StringComparison.Ordinal);
+        if (slash < 0
+            || !IPAddress.TryParse(entry.AsSpan(0, slash), out IPAddress? address)
+            || !int.TryParse(
+                entry.AsSpan(slash + 1), NumberStyles.None, CultureInfo.InvariantCulture, out int length))
+        {
+            return null;
+        }
+
+        byte[] bytes = address.GetAddressBytes();
+        if (length > bytes.Length * 8)
+        {
+            return null;
+        }
+
+        for (int i = 0; i < bytes.Length; i++)
+        {
+            bytes[i] &= (byte)(0xFF00 >> Math.Clamp(length - (8 * i), 0, 8));
+        }
+
+        return new IPNetwork(new IPAddress(bytes), length);
     }
 }

@@ -79,7 +79,7 @@ internal sealed unsafe class LrpcInterface
                 Guid id = ((RpcServerInterface*)message->Interface)->Interface.Id;
                 IncomingMessageHandler[] handlers =
                     Table.TryGetValue(id, out LrpcInterface? served) ? served._handlers : [];
-                if (!LrpcPeer.IsLocal(message->Binding))
+                if (!LrpcPeer.IsLocal(message->Binding) || !LrpcPeer.IsOwner(message->Binding))
                 {
                     request.Refuse(WindowsStatus.AccessDenied);
                 }

@@ -12,6 +12,8 @@ internal static unsafe class LrpcPeer
     // TRANSPORT_TYPE_LPC.
     private const uint Local = 4;
 
+    private static readonly SecurityIdentifier? Own = ReadOwn();
+
     /// <summary>Whether a call came by LRPC: the runtime serves an interface on every endpoint of the
     /// process, and other code may have opened pipes.</summary>
     public static bool IsLocal(nint binding)
@@ -19,6 +21,11 @@ internal static unsafe class LrpcPeer
         uint type = 0;
         return Rpcrt4.ReadTransportType(binding, &type) == 0 && type == Local;
     }
+
+    /// <summary>Whether the caller has the account of this process: other code of the process may have opened
+    /// an LRPC endpoint for more callers, and the runtime serves the interface there, too.</summary>
+    public static bool IsOwner(nint binding) => AsCaller(
+        binding, static caller => Own is { } own && own == caller?.User, otherwise: false);
 
     /// <summary>Reads user and process of the caller, on the thread of the call.</summary>
     public static PeerIdentity Read(nint binding)
@@ -30,6 +37,12 @@ internal static unsafe class LrpcPeer
         };
     }
 
+    private static SecurityIdentifier? ReadOwn()
+    {
+        using WindowsIdentity self = WindowsIdentity.GetCurrent();
+        return self.User;
+    }
+
     // Wine 8 does not implement RpcServerInqCallAttributes, which has it as well.
     private static int ReadProcess(nint binding)
     {
@@ -38,23 +51,29 @@ internal static unsafe class LrpcPeer
     }
 
     // A client may forbid to be identified; then it is anonymous.
-    private static IIdentity ReadUser(nint binding)
+    private static IIdentity ReadUser(nint binding) => AsCaller<IIdentity>(
+        binding,
+        static caller => caller is { IsAnonymous: false, Name.Length: > 0 }
+            // It keeps a token, for rules that name groups.
+            ? new WindowsIdentity(caller.Token, UnixPeer.AuthenticationType)
+            : new GenericIdentity(""),
+        new GenericIdentity(""));
+
+    private static T AsCaller<T>(nint binding, Func<WindowsIdentity?, T> read, T otherwise)
     {
         if (Rpcrt4.Impersonate(binding) != 0)
         {
-            return new GenericIdentity("");
+            return otherwise;
         }
 
         try
         {
-            using WindowsIdentity? client = WindowsIdentity.GetCurrent(ifImpersonating: true);
-            return client is { IsAnonymous: false, Name: { Length: > 0 } name }
-                ? new GenericIdentity(name, UnixPeer.AuthenticationType)
-                : new GenericIdentity("");
+            using WindowsIdentity? caller = WindowsIdentity.GetCurrent(ifImpersonating: true);
+            return read(caller);
         }
         catch (Exception e) when (e is SecurityException or UnauthorizedAccessException)
         {
-            return new GenericIdentity("");
+            return otherwise;
         }
         finally
         {

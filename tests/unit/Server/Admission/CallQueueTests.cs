@@ -132,7 +132,7 @@ public static class CallQueueTests
     {
         long second = Stopwatch.Frequency;
         CallPace pace = new();
-        pace.Begin(0);
+        pace.Resume(0);
         for (int i = 1; i <= 15; i++)
         {
             pace.Count(i * second / 10);
@@ -152,7 +152,7 @@ public static class CallQueueTests
     {
         long second = Stopwatch.Frequency;
         CallPace pace = new();
-        pace.Begin(0);
+        pace.Resume(0);
         for (int i = 1; i <= 20; i++)
         {
             pace.Count(i * second);
@@ -165,6 +165,44 @@ public static class CallQueueTests
         }
 
         Assert.Equal(1, pace.Expect(100, 22 * second).TotalSeconds, 1);
+    }
+
+    [Fact]
+    public static void A_slow_pace_is_forgotten_also_if_only_one_call_waits_at_a_time()
+    {
+        long second = Stopwatch.Frequency;
+        CallPace pace = new();
+        pace.Resume(0);
+        for (int i = 1; i <= 16; i++)
+        {
+            pace.Count(i * 60 * second);
+        }
+
+        Assert.Equal(60, pace.Expect(1, 960 * second).TotalSeconds, 3);
+
+        // Each waits for 10 ms, and then none waits for a second.
+        long now = 960 * second;
+        for (int i = 0; i < 120; i++)
+        {
+            now += second / 100;
+            pace.Count(now);
+            pace.Pause(now);
+            now += second;
+            pace.Resume(now);
+        }
+
+        Assert.True(pace.Expect(1, now) < TimeSpan.FromSeconds(1));
+    }
+
+    [Fact]
+    public static void A_call_for_which_there_is_somebody_is_taken_without_room()
+    {
+        CallQueue<string> queue = new(0, NoBound);
+        Assert.Null(queue.TryAdd("a", "a1", null, out _));
+
+        Assert.NotNull(queue.Add("a", "a2"));
+
+        Assert.Equal(["a2"], Drain(queue));
     }
 
     private static void Add(CallQueue<string> queue, string client, params string[] calls)
