@@ -62,7 +62,8 @@ internal sealed partial class HandlerPool
     // Returns the call that gives way to it, or null.
     private HandlerCall? Enqueue(HandlerCall call)
     {
-        TimeSpan? left = call.Context.Clock.Left is var time && time == Timeout.InfiniteTimeSpan ? null : time;
+        TimeSpan time = call.Context.Clock.Left;
+        TimeSpan? left = time == Timeout.InfiniteTimeSpan ? null : time;
         call.Place = _queue.TryAdd(call.Context.Client, call, left, out HandlerCall? displaced)
             ?? throw ServerBusy.Full(_maxWorkers, _queue.Count, "workers");
         Watch();

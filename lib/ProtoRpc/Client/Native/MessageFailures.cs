@@ -46,8 +46,9 @@ internal static class MessageFailures
                 WindowsStatus.ServerUnavailable when !work.IsSent => null,
                 WindowsStatus.UnknownInterface or WindowsStatus.AccessDenied => NotReached(client, work),
                 // Sent, the second one can also be what a handler of another program failed with.
-                WindowsStatus.CallFailed or WindowsStatus.ServerUnavailable when work.IsSent => CallErrors.ConnectionLost(
-                    endpoint, NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: true)),
+                WindowsStatus.CallFailed or WindowsStatus.ServerUnavailable when work.IsSent
+                    => CallErrors.ConnectionLost(
+                        endpoint, NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: true)),
                 _ => NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: work.IsSent),
             };
     }
