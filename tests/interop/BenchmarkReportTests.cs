@@ -115,7 +115,7 @@ public sealed partial class BenchmarkReportTests : IDisposable
     private string AssertIsWhole(string name)
     {
         string page = File.ReadAllText(Path.Combine(_folder.FullName, $"{name}.md"));
-        Assert.Contains($"report --only {name}`", page, StringComparison.Ordinal);
+        Assert.Contains($"report --only {name} --", page, StringComparison.Ordinal);
         Assert.Contains("Measured on ", page, StringComparison.Ordinal);
         Assert.DoesNotMatch(BrokenNumber(), page);
 

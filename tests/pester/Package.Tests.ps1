@@ -214,7 +214,7 @@ Describe 'The archive of the tool' {
         $folder = (New-Item -ItemType Directory (Join-Path $TestDrive archive)).FullName
         tar -xf $archive[0].FullName -C $folder
         $LASTEXITCODE | Should -Be 0
-        $protorpc = (Get-Item (Join-Path $folder protorpc-* protorpc*)).FullName
+        $protorpc = (Get-Item (Join-Path $folder protorpc-* ($IsWindows ? 'protorpc.exe' : 'protorpc'))).FullName
         $start = [Diagnostics.ProcessStartInfo]::new($protorpc, @('list', '--schema', (Join-Path $RepositoryRoot protos sample.proto)))
         $start.Environment['DOTNET_ROOT'] = $start.Environment['DOTNET_ROOT_X64'] = Join-Path $TestDrive nothing
         $start.RedirectStandardOutput = $true

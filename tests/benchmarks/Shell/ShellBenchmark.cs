@@ -15,7 +15,7 @@ internal static class ShellBenchmark
         }
 
         IReadOnlyList<ShellResult> results = ShellScript.Run(options);
-        ReportPage page = new ReportPage(folder, "shell", "The shell: the module against its neighbours")
+        ReportPage page = new ReportPage(folder, "shell", "The shell: the module against its neighbors")
             .Paragraph(
                 """
                 The module's commands against Invoke-RestMethod, the channel of PowerShell remoting, JSON of
