@@ -1,4 +1,5 @@
 using System.Reflection;
+using ProtoRpc.WindowsTests;
 using Xunit;
 using Xunit.Abstractions;
 using Xunit.Sdk;

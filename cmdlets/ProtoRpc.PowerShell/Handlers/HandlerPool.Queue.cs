@@ -62,9 +62,8 @@ internal sealed partial class HandlerPool
     // Returns the call that gives way to it, or null.
     private HandlerCall? Enqueue(HandlerCall call)
     {
-        TimeSpan time = call.Context.Clock.Left;
-        TimeSpan? left = time == Timeout.InfiniteTimeSpan ? null : time;
-        call.Place = _queue.TryAdd(call.Context.Client, call, left, out HandlerCall? displaced)
+        call.Place = _queue.TryAdd(
+            call.Context.Client, call, call.Context.Clock.Bound, out HandlerCall? displaced)
             ?? throw ServerBusy.Full(_maxWorkers, _queue.Count, "workers");
         Watch();
         return displaced;

@@ -35,6 +35,9 @@ internal sealed class HandlerClock : IDisposable
     /// <summary>What is left of the time; InfiniteTimeSpan for ever.</summary>
     public TimeSpan Left => _time.Left;
 
+    /// <summary>The same; null for ever.</summary>
+    public TimeSpan? Bound => _time.IsEndless ? null : Left;
+
     /// <summary>Whether the time is over.</summary>
     public bool IsOver => _time.IsOver;
 

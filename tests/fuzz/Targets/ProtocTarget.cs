@@ -1,23 +1,15 @@
-using ProtoRpc.Fuzz.Engine;
 using ProtoRpc.Fuzz.Inputs;
 
 namespace ProtoRpc.Fuzz.Targets;
 
 /// <summary>protoc's word on messages. An input is a list of them, each a field.</summary>
-internal sealed class ProtocTarget : FuzzTarget
+internal sealed class ProtocTarget : ProtocVerdictTarget
 {
-    private const int Most = 24;
-    private const int MostRefused = 3;
     private const int PerInput = 6;
-
-    private readonly Lazy<Protoc> _protoc = new(() => new Protoc());
 
     public override string Name => "protoc";
 
     public override string Promise => "protoc --decode accepts the same messages";
-
-    // A process for each input is the cost, not the way through our code.
-    public override bool IsGuided => false;
 
     public override IMutator Mutator { get; } = new WireMutator(1);
 
@@ -27,68 +19,32 @@ internal sealed class ProtocTarget : FuzzTarget
     {
         for (int type = 0; type < MessageTypes.All.Count; type++)
         {
-            if (_protoc.Value.Knows(MessageTypes.All[type]))
+            if (Protoc.Knows(MessageTypes.All[type]))
             {
                 yield return Make(new Random(type), type);
             }
         }
     }
 
-    public override bool Run(byte[] input, Meter meter)
-    {
-        RpcMessageInfo type = MessageTypes.Of(input);
-        List<byte[]> accepted = [];
-        List<(byte[] Bytes, string Why)> refused = [];
-        foreach (WireField field in WireField.Split(MessageTypes.BodyOf(input)).Take(Most))
-        {
-            try
-            {
-                _ = DynamicMessage.Parse(type, field.Value.AsSpan());
-                accepted.Add(field.Value);
-            }
-            catch (RpcException e) when (!IsOurs(e))
-            {
-                refused.Add((field.Value, e.Message));
-            }
-            catch (RpcException)
-            {
-                // protoc says nothing about it.
-            }
-        }
+    protected override IEnumerable<byte[]> Split(byte[] body) =>
+        WireField.Split(body).Select(field => field.Value);
 
-        if (!_protoc.Value.DecodesAll(type, accepted))
-        {
-            foreach (byte[] one in accepted)
-            {
-                Require(
-                    _protoc.Value.Decodes(type, one),
-                    $"protoc accepts it: {type.FullName} {Convert.ToHexString(one)}");
-            }
-        }
+    protected override DynamicMessage Parse(RpcMessageInfo type, byte[] one) =>
+        DynamicMessage.Parse(type, one.AsSpan());
 
-        foreach ((byte[] one, string why) in refused.Take(MostRefused))
-        {
-            Require(
-                !_protoc.Value.Decodes(type, one),
-                $"protoc refuses it: {type.FullName} {Convert.ToHexString(one)} {why}");
-        }
+    protected override bool AcceptsAll(
+        RpcMessageInfo type, IReadOnlyList<byte[]> accepted, IReadOnlyList<DynamicMessage> messages) =>
+        Protoc.DecodesAll(type, accepted);
 
-        return accepted.Count > 0;
-    }
+    protected override bool Accepts(RpcMessageInfo type, byte[] one) => Protoc.Decodes(type, one);
 
-    public override void Dispose()
-    {
-        if (_protoc.IsValueCreated)
-        {
-            _protoc.Value.Dispose();
-        }
-    }
+    protected override string Show(byte[] one) => Convert.ToHexString(one);
 
     // Of missing required fields protoc only warns, it counts the depth of messages in another way, and of a
     // tag it takes 32 bits, whatever follows.
-    private static bool IsOurs(RpcException e) =>
-        e.ErrorId is RpcErrorIds.TooDeep or RpcErrorIds.MissingRequiredField
-        || e.Message.Contains("does not fit into 32 bits", StringComparison.Ordinal);
+    protected override bool IsOurs(RpcException error) =>
+        error.ErrorId is RpcErrorIds.TooDeep or RpcErrorIds.MissingRequiredField
+        || error.Message.Contains("does not fit into 32 bits", StringComparison.Ordinal);
 
     private static byte[] Make(Random random, int type)
     {

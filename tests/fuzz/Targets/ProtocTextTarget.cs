@@ -1,24 +1,17 @@
 using System.Text;
 using System.Text.RegularExpressions;
-using ProtoRpc.Fuzz.Engine;
 using ProtoRpc.Fuzz.Inputs;
 
 namespace ProtoRpc.Fuzz.Targets;
 
 /// <summary>protoc's word on texts. An input is a list of them, each ends with a zero.</summary>
-internal sealed partial class ProtocTextTarget : FuzzTarget
+internal sealed partial class ProtocTextTarget : ProtocVerdictTarget
 {
-    private const int Most = 24;
-    private const int MostRefused = 3;
     private const int PerInput = 4;
-
-    private readonly Lazy<Protoc> _protoc = new(() => new Protoc());
 
     public override string Name => "protoc-text";
 
     public override string Promise => "protoc --encode accepts the same texts and makes the same messages";
-
-    public override bool IsGuided => false;
 
     public override IMutator Mutator { get; } = new TextMutator(
         "{", "}", "<", ">", "[", "]", "\\x", "\\777", "\\u", "\\U0010FFFF", "0x1", "01", "-", "inf", "nan",
@@ -31,7 +24,7 @@ internal sealed partial class ProtocTextTarget : FuzzTarget
     {
         for (int type = 0; type < MessageTypes.All.Count; type++)
         {
-            if (_protoc.Value.Knows(MessageTypes.All[type]))
+            if (Protoc.Knows(MessageTypes.All[type]))
             {
                 Tests.Messages.RandomMessages messages = new(type);
                 List<byte> input = [(byte)type];
@@ -48,75 +41,50 @@ internal sealed partial class ProtocTextTarget : FuzzTarget
         }
     }
 
-    public override bool Run(byte[] input, Meter meter)
+    protected override IEnumerable<byte[]> Split(byte[] body)
     {
-        RpcMessageInfo type = MessageTypes.Of(input);
-        List<byte[]> accepted = [];
-        List<(byte[] Bytes, string Why)> refused = [];
-        List<DynamicMessage> messages = [];
-        foreach (byte[] text in Split(MessageTypes.BodyOf(input)).Take(Most))
+        while (body.Length > 0)
         {
-            try
-            {
-                messages.Add(MessageFormats.Text.Read(type, text.AsMemory(), FormatOptions.Default));
-                accepted.Add(text);
-            }
-            catch (RpcException e) when (!IsOurs(e))
-            {
-                refused.Add((text, e.Message));
-            }
-            catch (RpcException)
-            {
-                // protoc says nothing about it.
-            }
+            int end = Array.IndexOf(body, (byte)0);
+            yield return end < 0 ? body : body[..end];
+            body = end < 0 ? [] : body[(end + 1)..];
+        }
+    }
+
+    protected override DynamicMessage Parse(RpcMessageInfo type, byte[] one) =>
+        MessageFormats.Text.Read(type, one.AsMemory(), FormatOptions.Default);
+
+    protected override bool AcceptsAll(
+        RpcMessageInfo type, IReadOnlyList<byte[]> accepted, IReadOnlyList<DynamicMessage> messages)
+    {
+        (bool isValid, byte[] bytes) = Protoc.EncodeAll(type, accepted);
+        if (!isValid)
+        {
+            return false;
         }
 
-        (bool isValid, byte[] bytes) = _protoc.Value.EncodeAll(type, accepted);
-        if (isValid)
-        {
-            List<WireField> items = WireField.Split(bytes);
-            for (int i = 0; i < messages.Count; i++)
-            {
-                Require(
-                    IsSame(messages[i], DynamicMessage.Parse(type, items[i].Value.AsSpan())),
-                    $"protoc makes the same message: {type.FullName} {Encoding.UTF8.GetString(accepted[i])}");
-            }
-        }
-        else
-        {
-            foreach (byte[] one in accepted)
-            {
-                Require(
-                    _protoc.Value.Encodes(type, one),
-                    $"protoc accepts it: {type.FullName} {Encoding.UTF8.GetString(one)}");
-            }
-        }
-
-        foreach ((byte[] one, string why) in refused.Take(MostRefused))
+        List<WireField> items = WireField.Split(bytes);
+        for (int i = 0; i < messages.Count; i++)
         {
             Require(
-                !_protoc.Value.Encodes(type, one),
-                $"protoc refuses it: {type.FullName} {Encoding.UTF8.GetString(one)} {why}");
+                IsSame(messages[i], DynamicMessage.Parse(type, items[i].Value.AsSpan())),
+                $"protoc makes the same message: {type.FullName} {Show(accepted[i])}");
         }
 
-        return accepted.Count > 0;
+        return true;
     }
 
-    public override void Dispose()
-    {
-        if (_protoc.IsValueCreated)
-        {
-            _protoc.Value.Dispose();
-        }
-    }
+    protected override bool Accepts(RpcMessageInfo type, byte[] one) => Protoc.Encodes(type, one);
+
+    protected override string Show(byte[] one) => Encoding.UTF8.GetString(one);
 
     // Of missing required fields protoc only warns, its texts may be of any depth, and of an octal escape
     // that is no byte it takes eight bits. With --encode it does not check that strings are UTF-8; what it
     // makes of them, its own --decode refuses.
-    private static bool IsOurs(RpcException e) =>
-        e.ErrorId is RpcErrorIds.TooDeep or RpcErrorIds.MissingRequiredField
-        || e.Message.Contains("not valid UTF-8", StringComparison.Ordinal)
-        || e.Message.Contains("more than \\377", StringComparison.Ordinal);
+    protected override bool IsOurs(RpcException error) =>
+        error.ErrorId is RpcErrorIds.TooDeep or RpcErrorIds.MissingRequiredField
+        || error.Message.Contains("not valid UTF-8", StringComparison.Ordinal)
+        || error.Message.Contains("more than \\377", StringComparison.Ordinal);
 
     private static bool IsSame(DynamicMessage one, DynamicMessage other) =>
         one.Equals(other) || NaNs().IsMatch(one.ToString());
@@ -124,14 +92,4 @@ internal sealed partial class ProtocTextTarget : FuzzTarget
     // A value and not a part of a text or a name. There are many NaNs, and protoc writes another one.
     [GeneratedRegex(@"[:\[,]\s*-?nan\b", RegexOptions.IgnoreCase)]
     private static partial Regex NaNs();
-
-    private static IEnumerable<byte[]> Split(byte[] bytes)
-    {
-        while (bytes.Length > 0)
-        {
-            int end = Array.IndexOf(bytes, (byte)0);
-            yield return end < 0 ? bytes : bytes[..end];
-            bytes = end < 0 ? [] : bytes[(end + 1)..];
-        }
-    }
 }

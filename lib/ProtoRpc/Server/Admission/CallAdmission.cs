@@ -33,7 +33,7 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
 
         lock (_gate)
         {
-            if (_queue.HasRoom(context.Client, TimeLeft(context)))
+            if (_queue.HasRoom(context.Client, context.Clock.Bound))
             {
                 return;
             }
@@ -69,7 +69,7 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
         WaitingCall? displaced;
         lock (_gate)
         {
-            call.Place = _queue.TryAdd(context.Client, call, TimeLeft(context), out displaced);
+            call.Place = _queue.TryAdd(context.Client, call, context.Clock.Bound, out displaced);
             LetIn();
         }
 
@@ -161,9 +161,6 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
     }
 
     private RpcException Full() => ServerBusy.Full(_maxRunning, Volatile.Read(ref _waiting), "running calls");
-
-    private static TimeSpan? TimeLeft(RpcServerCallContext context) =>
-        context.Clock.Left is var left && left == Timeout.InfiniteTimeSpan ? null : left;
 
     // The gate is held where a call gets its turn: what waits for it goes on elsewhere.
     private sealed class WaitingCall(CallAdmission admission)
