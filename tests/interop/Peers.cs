@@ -35,7 +35,9 @@ internal static class Peers
             ? null
             : "Node's gRPC is not installed: "
                 + "cp tests/interop/node/package*.json artifacts && npm ci --prefix artifacts",
-        Peer.Kdc => new[] { "krb5kdc", "kadmin.local", "kinit" }.Any(name => FindProgram(name) is null)
+        Peer.Kdc => OperatingSystem.IsWindows()
+            ? "Kerberos of Windows is that of its domain"
+            : new[] { "krb5kdc", "kadmin.local", "kinit" }.Any(name => FindProgram(name) is null)
             ? "there is no KDC: apt-get install krb5-kdc krb5-admin-server krb5-user"
             : null,
         Peer.GssNtlm => Works(
@@ -72,8 +74,9 @@ internal static class Peers
     });
 
     /// <summary>Finds a program, also those for administrators that are not on every PATH.</summary>
-    public static string? FindProgram(string name) =>
-        $"{Environment.GetEnvironmentVariable("PATH")}:/usr/sbin:/sbin".Split(':')
+    public static string? FindProgram(string name) => HostedProgram.IsNeeded
+        ? Works("sh", "-c", "command -v \"$0\"", name) ? name : null
+        : $"{Environment.GetEnvironmentVariable("PATH")}:/usr/sbin:/sbin".Split(':')
             .Select(folder => Path.Combine(folder, name)).FirstOrDefault(File.Exists);
 
     private static bool Works(string program, params string[] arguments)

@@ -1,6 +1,6 @@
 using ProtoRpc.TestRun;
 using ProtoRpc.TestRun.Packing;
-using ProtoRpc.TestRun.Wine;
+using ProtoRpc.TestRun.Windows;
 using ProtoRpc.Tool.Processes;
 
 const int Failed = 1;
@@ -18,8 +18,8 @@ ITestSuite[] suites =
     new PackSuite(root),
     new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj", TimeSpan.FromMinutes(8)),
     new PackedToolSuite(root, TimeSpan.FromMinutes(4)),
-    new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj", TimeSpan.FromMinutes(5)),
-    new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(10)),
+    new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj", TimeSpan.FromMinutes(8)),
+    new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(12)),
     // Ninety seconds, beside half a minute for the growing inputs, or for the start and stop of listeners.
     new ProgramSuite(
         "fuzz", root, "tests/fuzz/ProtoRpc.Fuzz.csproj", ["--seconds", "90"], TimeSpan.FromMinutes(8),
@@ -28,8 +28,7 @@ ITestSuite[] suites =
         "long-run", root, "tests/longrun/ProtoRpc.LongRun.csproj", ["--seconds", "90"],
         TimeSpan.FromMinutes(8)),
     new TrimmedSuite(root, TimeSpan.FromMinutes(5)),
-    new WineSuite(root, TimeSpan.FromMinutes(6)),
-    new Wine10Suite(root, TimeSpan.FromMinutes(25)),
+    new WindowsSuite(root, TimeSpan.FromMinutes(12)),
     new PesterSuite(root, TimeSpan.FromMinutes(10)),
 ];
 

@@ -1,4 +1,4 @@
-using System.Reflection;
+using System.Text.Json;
 using ProtoRpc.Tests.Transports.Lrpc;
 using ProtoRpc.WindowsTests;
 
@@ -8,12 +8,13 @@ if (args is [LrpcProgram.Verb, string name])
     return;
 }
 
-// Runs unit tests in this process, where there is no SDK and so no 'dotnet test':
-//   WindowsTests REPORT PART-OF-NAME NAMESPACE...
-TestSink sink = new();
-XunitRun.Run(
-    Assembly.Load("ProtoRpc.Tests"),
-    name => name.Contains(args[1], StringComparison.Ordinal)
-        && args[2..].Any(space => name.StartsWith(space, StringComparison.Ordinal)),
-    sink);
-File.WriteAllText(args[0], sink.ToJson());
+// Runs tests in this process, where there is no SDK and so no 'dotnet test':
+//   WindowsTests PLAN JOURNAL
+TestPlan plan = JsonSerializer.Deserialize<TestPlan>(File.ReadAllText(args[0]))
+    ?? throw new FormatException($"'{args[0]}' is empty.");
+AppContext.SetSwitch("ProtoRpc.Tests.OneKey", true);
+Environment.SetEnvironmentVariable(PeerRequest.Variable, plan.Peers);
+using TestJournal journal = new(args[1]);
+new XunitRun(plan, journal).Run();
+// A test may leave a thread behind that would keep the process.
+Environment.Exit(0);

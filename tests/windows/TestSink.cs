@@ -1,18 +1,18 @@
-using System.Text.Json;
 using Xunit;
 using Xunit.Abstractions;
 
 namespace ProtoRpc.WindowsTests;
 
-/// <summary>Collects what xunit tells, for the report that the test runner reads.</summary>
-internal sealed class TestSink : LongLivedMarshalByRefObject, IMessageSink
+/// <summary>Writes what xunit tells of the tests of one class into the journal.</summary>
+internal sealed class TestSink(TestJournal journal) : LongLivedMarshalByRefObject, IMessageSink
 {
-    private readonly Lock _gate = new();
-    private readonly List<object> _failures = [];
-    private readonly List<object> _skips = [];
-    private int _passed;
-
     public List<ITestCase> Cases { get; } = [];
+
+    /// <summary>The tests that failed, and are not in the journal.</summary>
+    public List<ITestCase> Failed { get; } = [];
+
+    /// <summary>Whether failures are written into the journal.</summary>
+    public bool IsLast { get; init; }
 
     public ManualResetEventSlim Discovered { get; } = new();
 
@@ -20,54 +20,56 @@ internal sealed class TestSink : LongLivedMarshalByRefObject, IMessageSink
 
     public bool OnMessage(IMessageSinkMessage message)
     {
-        lock (_gate)
+        switch (message)
         {
-            switch (message)
-            {
-                case ITestCaseDiscoveryMessage found:
-                    Cases.Add(found.TestCase);
-                    break;
-                case IDiscoveryCompleteMessage:
-                    Discovered.Set();
-                    break;
-                case ITestStarting starting:
-                    // The last lines tell which test hung, if one did.
-                    Console.WriteLine(starting.Test.DisplayName);
-                    break;
-                case ITestPassed:
-                    _passed++;
-                    break;
-                case ITestSkipped skipped:
-                    Add(_skips, skipped.Test.DisplayName, skipped.Reason);
-                    break;
-                case ITestFailed failed:
-                    Add(_failures, failed.Test.DisplayName, Text(failed));
-                    break;
-                case IErrorMessage error:
-                    Add(_failures, "outside of a test", Text(error));
-                    break;
-                case ITestAssemblyFinished:
-                    Finished.Set();
-                    break;
-                default:
-                    break;
-            }
+            case ITestCaseDiscoveryMessage found:
+                Cases.Add(found.TestCase);
+                break;
+            case IDiscoveryCompleteMessage:
+                Discovered.Set();
+                break;
+            case ITestStarting starting:
+                journal.BeginTest(starting.Test.DisplayName, starting.TestCase.UniqueID);
+                break;
+            case ITestPassed passed:
+                journal.Write(new { kind = "passed", name = passed.Test.DisplayName });
+                break;
+            case ITestSkipped skipped:
+                journal.Write(
+                    new { kind = "skipped", name = skipped.Test.DisplayName, message = skipped.Reason });
+                break;
+            case ITestFailed failed when IsLast:
+                Fail(failed.Test.DisplayName, failed.TestCase.UniqueID, failed);
+                break;
+            case ITestFailed failed:
+                if (!Failed.Contains(failed.TestCase))
+                {
+                    Failed.Add(failed.TestCase);
+                }
+
+                break;
+            case ITestCaseFinished finished when IsLast || !Failed.Contains(finished.TestCase):
+                journal.Write(new { kind = "caseEnd", id = finished.TestCase.UniqueID });
+                break;
+            // Errors of the runner, and of fixtures that fail to be disposed.
+            case IFailureInformation error:
+                Fail("outside of a test", null, error);
+                break;
+            case ITestAssemblyFinished:
+                Finished.Set();
+                break;
+            default:
+                break;
         }
 
         return true;
     }
 
-    public string ToJson()
+    private void Fail(string name, string? id, IFailureInformation failure) => journal.Write(new
     {
-        lock (_gate)
-        {
-            return JsonSerializer.Serialize(new { passed = _passed, failures = _failures, skips = _skips });
-        }
-    }
-
-    private static void Add(List<object> list, string name, string message) =>
-        list.Add(new { name, message });
-
-    private static string Text(IFailureInformation failure) =>
-        $"{failure.Messages[0]}\n{failure.StackTraces[0]}".Trim();
+        kind = "failed",
+        name,
+        id,
+        message = $"{failure.ExceptionTypes[0]}: {failure.Messages[0]}\n{failure.StackTraces[0]}".Trim(),
+    });
 }

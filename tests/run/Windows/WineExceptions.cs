@@ -1,4 +1,4 @@
-namespace ProtoRpc.TestRun.Wine;
+namespace ProtoRpc.TestRun.Windows;
 
 /// <summary>The tests that Wine cannot run, and why: a class or a method a line, its full name
 /// first.</summary>

@@ -2,7 +2,7 @@ using System.Globalization;
 using System.Text.RegularExpressions;
 using ProtoRpc.Tool.Processes;
 
-namespace ProtoRpc.TestRun.Wine;
+namespace ProtoRpc.TestRun.Windows;
 
 /// <summary>A Wine of this machine: the installed one, or one in a root of another Debian.</summary>
 /// <param name="Version">As it prints it, for example <c>wine-10.0 (Debian 10.0~repack-6)</c>.</param>
@@ -27,7 +27,7 @@ internal sealed partial record WineInstallation(
     /// <returns>Null, and why.</returns>
     public static async Task<(WineInstallation? Wine, string WhyNot)> FindAsync(string repository)
     {
-        string script = Path.Combine(repository, "tests", "wine", "in-root.sh");
+        string script = Path.Combine(repository, "tests", "windows", "in-root.sh");
         string? root = Environment.GetEnvironmentVariable(Variable);
         WineInstallation wine = new("", script, string.IsNullOrEmpty(root) ? null : root, repository);
         (string program, IEnumerable<string> arguments) = wine.Command("", "wine", ["--version"]);
@@ -77,7 +77,8 @@ internal sealed partial record WineInstallation(
         // With pages mapped twice, the runtime dies when it frees code that it made on the way.
         string[] environment =
         [
-            "WINEDEBUG=-all", $"WINEPREFIX={prefix}", "DISPLAY=", "DOTNET_EnableWriteXorExecute=0",
+            "WINEDEBUG=-all", "DISPLAY=", "DOTNET_EnableWriteXorExecute=0",
+            .. prefix.Length > 0 ? [$"WINEPREFIX={prefix}"] : Array.Empty<string>(),
         ];
         return Root is null
             ? ("env", [.. environment, tool, .. arguments])

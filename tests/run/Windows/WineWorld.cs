@@ -1,6 +1,6 @@
 using ProtoRpc.Tool.Processes;
 
-namespace ProtoRpc.TestRun.Wine;
+namespace ProtoRpc.TestRun.Windows;
 
 /// <summary>A Windows of Wine's, in a folder of its own.</summary>
 internal sealed class WineWorld(WineInstallation wine, string prefix) : IAsyncDisposable

@@ -1,20 +1,21 @@
 using System.Text.Json;
 
-namespace ProtoRpc.TestRun.Wine;
+namespace ProtoRpc.TestRun.Windows;
 
 /// <summary>What the program under Wine wrote, a line for each event, so that nothing is lost when it ends
 /// in the middle.</summary>
-internal sealed class WineJournal
+internal sealed class TestJournal
 {
     private static readonly JsonSerializerOptions Names = new(JsonSerializerDefaults.Web);
 
-    private readonly List<TestCase> _failures = [];
+    private readonly List<FailedTest> _failed = [];
     private readonly List<TestCase> _skips = [];
+    private readonly HashSet<string> _openCases = new(StringComparer.Ordinal);
     private readonly HashSet<string> _left = new(StringComparer.Ordinal);
     private int _passed;
 
     private sealed record Entry(
-        string Kind, string? Name, string? Message, string[]? Classes, Dictionary<string, int>? Without,
+        string Kind, string? Name, string? Id, string? Message, string[]? Ids, string[]? Classes, Dictionary<string, int>? Without,
         string[]? Unknown);
 
     /// <summary>Whether the program ran all its classes to their end.</summary>
@@ -26,6 +27,12 @@ internal sealed class WineJournal
     /// <summary>The test that ran last, if it did not end.</summary>
     public string? OpenTest { get; private set; }
 
+    /// <summary>Ids of the tests of that class that did not end, or failed and were to run again.</summary>
+    public IReadOnlyCollection<string> OpenCases => _openCases;
+
+    /// <summary>The tests that failed.</summary>
+    public IReadOnlyList<FailedTest> Failed => _failed;
+
     /// <summary>The classes that did not begin.</summary>
     public IReadOnlyCollection<string> Left => _left;
 
@@ -36,9 +43,9 @@ internal sealed class WineJournal
     public IReadOnlyList<string> Unknown { get; private set; } = [];
 
     /// <exception cref="FormatException">A line other than the last one cannot be read.</exception>
-    public static WineJournal Read(IReadOnlyList<string> lines)
+    public static TestJournal Read(IReadOnlyList<string> lines)
     {
-        WineJournal journal = new();
+        TestJournal journal = new();
         for (int i = 0; i < lines.Count; i++)
         {
             try
@@ -60,8 +67,14 @@ internal sealed class WineJournal
     }
 
     /// <summary>What the tests that ended came to.</summary>
-    public SuiteResult ToResult(string suite) =>
-        new(suite, new TestCounts(_passed, _failures.Count, _skips.Count), _failures, _skips);
+    /// <param name="suite">The name of the suite.</param>
+    /// <param name="without">Failures that are not counted, as these tests run again.</param>
+    public SuiteResult ToResult(string suite, IReadOnlyList<FailedTest> without)
+    {
+        TestCase[] failures = [.. _failed.Except(without).Select(test => test.Case)];
+        return new SuiteResult(
+            suite, new TestCounts(_passed, failures.Length, _skips.Count), failures, _skips);
+    }
 
     private void Add(Entry entry)
     {
@@ -76,6 +89,13 @@ internal sealed class WineJournal
             case "class":
                 _left.Remove(name);
                 OpenClass = name;
+                _openCases.Clear();
+                break;
+            case "cases":
+                _openCases.UnionWith(entry.Ids ?? []);
+                break;
+            case "caseEnd":
+                _openCases.Remove(entry.Id ?? "?");
                 break;
             case "classEnd":
                 OpenClass = null;
@@ -88,7 +108,8 @@ internal sealed class WineJournal
                 OpenTest = null;
                 break;
             case "failed":
-                _failures.Add(new TestCase($"{name} (under Wine)", entry.Message ?? ""));
+                _failed.Add(new FailedTest(
+                    OpenClass, entry.Id, new TestCase($"{name} (under Wine)", entry.Message ?? "")));
                 OpenTest = null;
                 break;
             case "skipped":

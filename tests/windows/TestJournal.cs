@@ -1,6 +1,6 @@
 using System.Text.Json;
 
-namespace ProtoRpc.WineTests;
+namespace ProtoRpc.WindowsTests;
 
 /// <summary>A file with a line for each event, written at once: the process may end at any time.</summary>
 internal sealed class TestJournal(string path) : IDisposable
@@ -16,11 +16,17 @@ internal sealed class TestJournal(string path) : IDisposable
         }
     }
 
-    /// <summary>An event of a class or test; it is printed as well, which shows that the process is
-    /// alive.</summary>
-    public void Begin(string kind, string name)
+    /// <summary>A class begins; it is printed as well, which shows that the process is alive.</summary>
+    public void BeginClass(string name)
     {
-        Write(new { kind, name });
+        Write(new { kind = "class", name });
+        Console.WriteLine(name);
+    }
+
+    /// <summary>A test begins; it is printed as well.</summary>
+    public void BeginTest(string name, string id)
+    {
+        Write(new { kind = "test", name, id });
         Console.WriteLine(name);
     }
 

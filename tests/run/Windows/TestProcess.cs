@@ -1,0 +1,155 @@
+using System.Text.Json;
+using ProtoRpc.Tool.Processes;
+using ProtoRpc.WindowsTests;
+
+namespace ProtoRpc.TestRun.Windows;
+
+/// <summary>Runs batches of tests under Wine, each in a process of its own.</summary>
+/// <param name="world">Where it runs.</param>
+/// <param name="program">The folder of the program.</param>
+/// <param name="exceptions">What Wine cannot run.</param>
+/// <param name="peers">Where tests ask for programs of Linux.</param>
+/// <param name="end">When the suite ends.</param>
+internal sealed class TestProcess(
+    WineWorld world, string program, WineExceptions exceptions, PeerHost peers, CancellationToken end)
+{
+    private static readonly TimeSpan Silence = TimeSpan.FromMinutes(2);
+
+    // The lines that say why a process ended.
+    private const int TailLines = 30;
+
+    /// <summary>Runs a plan.</summary>
+    /// <returns>What its tests came to, and what is left: the classes after a process that did not end by
+    /// itself, and the tests that failed for the first time.</returns>
+    public async Task<(SuiteResult Result, IReadOnlyList<TestPlan> Left)> RunAsync(string suite, TestPlan plan)
+    {
+        string name = Guid.NewGuid().ToString("n");
+        string planFile = Path.Combine(program, $"{name}.json");
+        string journal = Path.Combine(program, $"{name}.jsonl");
+        try
+        {
+            await WriteAsync(planFile, plan with { Peers = peers.Address });
+            (string how, IReadOnlyList<string> tail) = await RunAsync($"{name}.json", $"{name}.jsonl");
+            TestJournal read = TestJournal.Read(
+                File.Exists(journal) ? await File.ReadAllLinesAsync(journal, CancellationToken.None) : []);
+            return Judge(suite, plan, read, $"{how}\n{string.Join('\n', tail.TakeLast(TailLines))}");
+        }
+        catch (FormatException e)
+        {
+            return (SuiteResult.Empty(suite).WithFailure($"{suite}: {plan.Assembly}", e.Message), []);
+        }
+        finally
+        {
+            File.Delete(planFile);
+            File.Delete(journal);
+        }
+    }
+
+    // It has a secret.
+    private static async Task WriteAsync(string path, TestPlan plan)
+    {
+        FileStreamOptions options = new() { Mode = FileMode.CreateNew, Access = FileAccess.Write };
+        if (!OperatingSystem.IsWindows())
+        {
+            options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
+        }
+
+        await using FileStream file = new(path, options);
+        await JsonSerializer.SerializeAsync(file, plan);
+    }
+
+    // A program that prints nothing for a time hangs in a test: each is printed when it begins.
+    private async Task<(string How, IReadOnlyList<string> Tail)> RunAsync(string plan, string journal)
+    {
+        using CancellationTokenSource silence = CancellationTokenSource.CreateLinkedTokenSource(end);
+        silence.CancelAfter(Silence);
+        List<string> lines = [];
+        bool hasEnded = false;
+        try
+        {
+            ChildProcess.Result run = await world.RunAsync(
+                Path.Combine(program, "WindowsTests.exe"), [plan, journal], program,
+                line =>
+                {
+                    lock (lines)
+                    {
+                        if (!hasEnded)
+                        {
+                            lines.Add(line);
+                            silence.CancelAfter(Silence);
+                        }
+                    }
+                },
+                silence.Token);
+            return ($"ended with {run.ExitCode}", run.Lines);
+        }
+        catch (OperationCanceledException)
+        {
+            return (end.IsCancellationRequested
+                ? "the time of the suite is over"
+                : $"hung: nothing happened for {Silence.TotalMinutes} minutes", lines);
+        }
+        finally
+        {
+            // Processes that the program left behind may still print.
+            lock (lines)
+            {
+                hasEnded = true;
+            }
+        }
+    }
+
+    private (SuiteResult Result, IReadOnlyList<TestPlan> Left) Judge(
+        string suite, TestPlan plan, TestJournal journal, string how)
+    {
+        // Wine loses keys and handles of a process now and then, and no other try in that process helps. Only a
+        // test that fails in a second process has failed.
+        bool isFirst = plan.Tests is null && !end.IsCancellationRequested;
+        FailedTest[] again = isFirst ? [.. journal.Failed.Where(test => test.Id is not null)] : [];
+        SuiteResult result = journal.ToResult(suite, again);
+        foreach ((string name, int tests) in journal.Without)
+        {
+            result = result.With(
+                SuiteResult.Skipped($"{suite}: {name}", tests, exceptions.ReasonOf(name)));
+        }
+
+        foreach (string name in journal.Unknown)
+        {
+            result = result.WithFailure(
+                $"{suite}: {name}",
+                "is listed in tests/windows/not-under-wine.txt, and no test has that name. Remove it there.");
+        }
+
+        List<TestPlan> left = [];
+        if (again.Length > 0)
+        {
+            left.Add(plan.OfTests(again.Select(test => test.Class!), again.Select(test => test.Id!)));
+        }
+
+        if (!journal.IsComplete)
+        {
+            string open = journal.OpenTest ?? journal.OpenClass ?? $"{plan.Assembly}, part {plan.Part}";
+            if (isFirst && journal is { OpenClass: { } ofTest, OpenCases.Count: > 0 })
+            {
+                again = [.. again, new FailedTest(ofTest, null, new TestCase(open, how))];
+                left.Add(plan.OfTests([ofTest], journal.OpenCases));
+            }
+            else
+            {
+                result = result.WithFailure($"{suite}: {open}", how);
+            }
+
+            if (!end.IsCancellationRequested && journal.OpenClass is not null && journal.Left.Count > 0)
+            {
+                left.Add(plan with { Classes = [.. journal.Left], Part = 0, Parts = 1 });
+            }
+        }
+
+        foreach (FailedTest test in again)
+        {
+            Console.WriteLine($"{suite}: runs again in a second process: {test.Case.Name}\n{test.Case.Message}");
+        }
+
+        return (result, left);
+    }
+}

@@ -1,0 +1,123 @@
+using System.Collections.Concurrent;
+using ProtoRpc.Tool.Processes;
+using ProtoRpc.WindowsTests;
+
+namespace ProtoRpc.TestRun.Windows;
+
+/// <summary>The tests of <c>unit</c>, <c>http</c> and <c>interop</c> built for Windows, run by Wine where
+/// there is no Windows. They run in several processes, so that one that hangs or crashes costs the others
+/// nothing.</summary>
+internal sealed class WindowsSuite(string root, TimeSpan limit) : ITestSuite
+{
+    private const string Project = "tests/windows/WindowsTests.csproj";
+    private const string Unit = "ProtoRpc.Tests";
+    private const string Http = "ProtoRpc.Http.Tests";
+    private const string Interop = "ProtoRpc.Interop";
+
+    // One prefix each, and a processor.
+    private const int Workers = 2;
+
+    // Few enough that the start of a program does not count, many enough that the last ones end together.
+    private const int Parts = 8;
+
+    // Each process asks for all programs of others.
+    private const int InteropParts = 4;
+
+    // Of the others, exceptions or compiled expressions end the process or stop it (seen with Wine 8).
+    private static readonly string[] OldWine =
+    [
+        "Protocols.Dce", "Protocols.Http",
+        "Protocols.Grpc.GrpcFramingTests", "Protocols.Grpc.GrpcHeaderTests",
+        "Endpoints.EndpointFileWindowsTests", "Transports.Lrpc", "Transports.Messages",
+        "Shared.RpcEndpointTests", "Shared.RpcStatusTableTests", "Shared.TerminalTextTests", "Tool",
+    ];
+
+    // NTLM of an old Wine is done by a program of winbind's, which may not be installed.
+    private static readonly string[] OldNtlm = File.Exists("/usr/bin/ntlm_auth") ? ["Security.Sspi"] : [];
+
+    private static readonly TimeSpan BuildLimit = TimeSpan.FromMinutes(5);
+
+    public string Name => "windows";
+
+    // On Windows these tests have run already.
+    public bool Exists => !OperatingSystem.IsWindows() && File.Exists(Path.Combine(root, Project));
+
+    // Below the repository, where the tests find its files.
+    private string Folder => Path.Combine(root, "artifacts", "windows");
+
+    public async Task<SuiteResult> RunAsync(string? filter)
+    {
+        (WineInstallation? wine, string whyNot) = await WineInstallation.FindAsync(root);
+        if (wine is null)
+        {
+            return SuiteResult.Skipped(Name, filter is null ? 1 : 0, whyNot);
+        }
+
+        string program = Path.Combine(Folder, "program");
+        ChildProcess.Result publish = await ChildProcess.RunAsync(
+            "dotnet",
+            [
+                "publish", Project, "-r", "win-x64", "--self-contained", "-o", program,
+                // The same sources were analysed as part of the solution.
+                "--nologo", "-v", "q", "-p:RunAnalyzers=false",
+            ],
+            root,
+            BuildLimit);
+        if (!publish.Succeeded)
+        {
+            return SuiteResult.Empty(Name).WithFailure("windows: the build", publish.Text);
+        }
+
+        SuiteResult result = await RunAsync(wine, program, filter);
+        if (result.Counts.Total == 0 && filter is null)
+        {
+            return result.WithFailure("windows: the whole run", "not one test ran");
+        }
+
+        return wine.RunsAll || filter is not null ? result : result.WithSkip(
+            "windows: http, interop and most of unit",
+            $"{wine.Version} cannot run them, Wine {WineInstallation.Needed} can. As root on Debian: "
+            + $"export {WineInstallation.Variable}=$(tests/windows/make-root.sh)");
+    }
+
+    private async Task<SuiteResult> RunAsync(WineInstallation wine, string program, string? filter)
+    {
+        WineExceptions exceptions = WineExceptions.Read(
+            File.ReadAllText(Path.Combine(root, "tests", "windows", "not-under-wine.txt")));
+        ConcurrentQueue<TestPlan> waiting = new(wine.RunsAll
+            ? [
+                .. Split(Interop, filter, exceptions, InteropParts), .. Split(Http, filter, exceptions),
+                .. Split(Unit, filter, exceptions),
+            ]
+            : [Of(Unit, filter, exceptions) with { Spaces = [.. OldWine.Concat(OldNtlm).Select(SpaceOf)] }]);
+        using CancellationTokenSource end = new(limit);
+        ConcurrentBag<SuiteResult> results = [];
+        await Task.WhenAll(Enumerable.Range(0, Math.Min(Workers, waiting.Count)).Select(async worker =>
+        {
+            string prefix = Path.Combine(Folder, $"prefix{worker}");
+            await using WineWorld world = await wine.OpenAsync(prefix);
+            await using PeerHost peers = new(prefix);
+            TestProcess process = new(world, program, exceptions, peers, end.Token);
+            while (waiting.TryDequeue(out TestPlan? plan))
+            {
+                (SuiteResult result, IReadOnlyList<TestPlan> left) = await process.RunAsync(Name, plan);
+                results.Add(result);
+                foreach (TestPlan more in left)
+                {
+                    waiting.Enqueue(more);
+                }
+            }
+        }));
+        return results.Aggregate(SuiteResult.Empty(Name), (sum, result) => sum.With(result));
+    }
+
+    private static string SpaceOf(string name) => $"{Unit}.{name}.";
+
+    private static IEnumerable<TestPlan> Split(
+        string assembly, string? filter, WineExceptions exceptions, int parts = Parts) =>
+        Enumerable.Range(0, parts)
+            .Select(part => Of(assembly, filter, exceptions) with { Part = part, Parts = parts });
+
+    private static TestPlan Of(string assembly, string? filter, WineExceptions exceptions) =>
+        new(assembly, Part: 0, Parts: 1, null, null, exceptions.Names, filter ?? "");
+}

@@ -1,0 +1,14 @@
+namespace ProtoRpc.Tests.TestRun;
+
+/// <summary>A test that starts programs of Unix.</summary>
+[AttributeUsage(AttributeTargets.Method)]
+public sealed class UnixFactAttribute : FactAttribute
+{
+    public UnixFactAttribute()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            Skip = "the programs of the test are those of Unix";
+        }
+    }
+}
