@@ -59,7 +59,7 @@ internal static class FieldDefault
             },
             RpcFieldKind.String => text,
             RpcFieldKind.Bytes => Unescape(text),
-            RpcFieldKind.Enum => enumType!.Values.FirstOrDefault(v => v.Name == text)?.Number
+            RpcFieldKind.Enum => enumType!.FindValueByName(text)?.Number
                 ?? throw new FormatException(),
             _ => throw new FormatException(),
         };

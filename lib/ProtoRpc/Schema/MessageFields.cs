@@ -42,7 +42,7 @@ internal sealed class MessageFields
     public RpcFieldInfo? Find(string name) =>
         _exact.GetValueOrDefault(name) ?? _anyCase.GetValueOrDefault(name);
 
-    // Proto names win over JSON names, whatever the order of the fields.
+    // Proto names take precedence over JSON names, in any order of the fields.
     private void IndexNames(IReadOnlyList<RpcFieldInfo> fields)
     {
         foreach (RpcFieldInfo field in fields)

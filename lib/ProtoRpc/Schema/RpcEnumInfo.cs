@@ -1,3 +1,4 @@
+using System.Collections.Frozen;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Options;
@@ -30,24 +31,29 @@ public sealed class RpcEnumInfo
     /// <summary>The full name.</summary>
     public string FullName { get; }
 
-    /// <summary>The schema that it is part of.</summary>
+    /// <summary>The schema that contains the enum.</summary>
     public RpcSchema Schema { get; }
 
-    /// <summary>The file that declares it; to be shown, and so without control characters.</summary>
+    /// <summary>The name of the file that declares the enum, without control characters, for showing
+    /// it.</summary>
     public string FileName => TerminalText.Neutralize(File.Name);
 
-    /// <summary>Whether numbers that it does not declare are refused (proto2, enum_type = CLOSED).</summary>
+    /// <summary>Whether undeclared numbers are rejected (proto2, enum_type = CLOSED).</summary>
     public bool IsClosed { get; }
 
-    /// <summary>Names and numbers in declared order; aliases included.</summary>
+    /// <summary>The names and numbers in declared order, including aliases.</summary>
     public IReadOnlyList<KeyValuePair<string, int>> Values => _index.Value.Values;
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(Schema, "EnumOptions", Proto.Options);
 
-    /// <summary>The comment before the enum, else the one after its brace; or empty.</summary>
+    /// <summary>The comment before the enum, otherwise the one after its brace; or empty.</summary>
     public string Comment => File.Comments.Of(Path);
+
+    /// <summary>The numbers that a closed enum takes; null for an open one.</summary>
+    /// <remarks>Kept here, because thousands of fields may have one large enum.</remarks>
+    internal FrozenSet<int>? ClosedNumbers => IsClosed ? _index.Value.Numbers : null;
 
     internal EnumDescriptor Descriptor { get; }
 
@@ -57,7 +63,7 @@ public sealed class RpcEnumInfo
 
     internal string Path { get; }
 
-    /// <summary>The number of a name, compared exactly and then without regard to case.</summary>
+    /// <summary>Finds the number of a name: exactly first, then case-insensitively.</summary>
     public bool TryGetNumber(string name, out int number) =>
         _index.Value.Exact.TryGetValue(name, out number)
             || _index.Value.AnyCase.TryGetValue(name, out number);
@@ -65,17 +71,16 @@ public sealed class RpcEnumInfo
     /// <summary>The first declared name of a number, or null.</summary>
     public string? FindName(int number) => _index.Value.Names.GetValueOrDefault(number);
 
-    /// <summary>The number of a name, compared exactly.</summary>
+    /// <summary>Finds the number of a name exactly.</summary>
     internal bool TryGetExactNumber(string name, out int number) =>
         _index.Value.Exact.TryGetValue(name, out number);
 
-    /// <summary>The comment before a value, else the one after it;
-    /// empty also for names that there are not.</summary>
+    /// <summary>The comment before a value, otherwise the one after it; empty for an unknown name.</summary>
     public string GetValueComment(string valueName) => IndexOf(valueName) is >= 0 and int index
         ? File.Comments.Of($"{Path},{EnumDescriptorProto.ValueFieldNumber},{index}")
         : "";
 
-    /// <summary>The options of a value; none also for names that there are not.</summary>
+    /// <summary>The options of a value; empty for an unknown name.</summary>
     public IReadOnlyDictionary<string, object?> GetValueOptions(string valueName) => OptionReader.Read(
         Schema, "EnumValueOptions", Proto.Value.FirstOrDefault(v => v.Name == valueName)?.Options);
 
@@ -98,6 +103,8 @@ public sealed class RpcEnumInfo
 
     private sealed class ValueIndex
     {
+        private FrozenSet<int>? _numbers;
+
         public ValueIndex(EnumDescriptorProto proto)
         {
             Values = proto.Value.Select(v => KeyValuePair.Create(v.Name, v.Number)).ToArray();
@@ -116,5 +123,7 @@ public sealed class RpcEnumInfo
         public Dictionary<string, int> AnyCase { get; } = new(StringComparer.OrdinalIgnoreCase);
 
         public Dictionary<int, string> Names { get; } = [];
+
+        public FrozenSet<int> Numbers => _numbers ??= Names.Keys.ToFrozenSet();
     }
 }

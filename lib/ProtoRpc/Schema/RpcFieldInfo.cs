@@ -14,7 +14,8 @@ public sealed class RpcFieldInfo
     private readonly string _path;
     private readonly RpcSchema _schema;
 
-    // Found when they are first asked for, since messages refer to each other; threads find the same ones.
+    // Resolved on first access, because messages refer to each other. Parallel threads resolve the same
+    // objects.
     private RpcMessageInfo? _containingType;
     private RpcMessageInfo? _messageType;
     private RpcEnumInfo? _enumType;
@@ -51,10 +52,10 @@ public sealed class RpcFieldInfo
         ValidatesUtf8 = Kind == RpcFieldKind.String && features.Utf8 == Utf8Validation.Verify;
     }
 
-    /// <summary>The name as written in the .proto; for an extension the full name in brackets.</summary>
+    /// <summary>The name in the .proto; for an extension, the full name in brackets.</summary>
     public string Name { get; }
 
-    /// <summary>The name in ProtoJSON; to be shown, and so without control characters.</summary>
+    /// <summary>The name in ProtoJSON, without control characters, for showing it.</summary>
     public string JsonName => TerminalText.Neutralize(JsonKey);
 
     /// <summary>The full name, with package and message.</summary>
@@ -63,33 +64,33 @@ public sealed class RpcFieldInfo
     /// <summary>The field number.</summary>
     public int Number { get; }
 
-    /// <summary>The type on the wire; <see cref="RpcFieldKind.Group"/> for every delimited message, editions
-    /// included.</summary>
+    /// <summary>The type on the wire; <see cref="RpcFieldKind.Group"/> for every delimited message, also in
+    /// editions.</summary>
     public RpcFieldKind Kind { get; }
 
-    /// <summary>Whether there may be many; true for maps.</summary>
+    /// <summary>Whether the field is repeated; true for maps.</summary>
     public bool IsRepeated { get; }
 
-    /// <summary>Whether it is a map; <see cref="MessageType"/> is then the entry,
-    /// with fields 1 and 2.</summary>
+    /// <summary>Whether the field is a map. <see cref="MessageType"/> is then the entry, with fields 1 and
+    /// 2.</summary>
     public bool IsMap { get; }
 
     /// <summary>Whether a repeated scalar is written packed.</summary>
     public bool IsPacked { get; }
 
-    /// <summary>Whether it must be there (proto2 required, LEGACY_REQUIRED).</summary>
+    /// <summary>Whether the field must be set (proto2 required, LEGACY_REQUIRED).</summary>
     public bool IsRequired { get; }
 
-    /// <summary>Whether an absent field differs from one that holds the default.</summary>
+    /// <summary>Whether an absent field differs from a field with the default value.</summary>
     public bool HasPresence { get; }
 
     /// <summary>Whether a string must be valid UTF-8 (utf8_validation = VERIFY).</summary>
     public bool ValidatesUtf8 { get; }
 
-    /// <summary>Whether it is an extension of <see cref="ContainingType"/>.</summary>
+    /// <summary>Whether the field is an extension of <see cref="ContainingType"/>.</summary>
     public bool IsExtension { get; }
 
-    /// <summary>The message that has it, or that it extends.</summary>
+    /// <summary>The message that contains or is extended by the field.</summary>
     public RpcMessageInfo ContainingType => _containingType ??=
         _schema.MessageOf(IsExtension ? Descriptor.ExtendeeType : Descriptor.ContainingType);
 
@@ -103,8 +104,8 @@ public sealed class RpcFieldInfo
         ? _enumType ??= _schema.EnumOf(Descriptor.EnumType)
         : null;
 
-    /// <summary>The oneof that it belongs to;
-    /// null for the synthetic oneof of a proto3 optional field.</summary>
+    /// <summary>The oneof that contains the field; null for the synthetic oneof of a proto3 optional
+    /// field.</summary>
     public RpcOneofInfo? Oneof => IsExtension || !_proto.HasOneofIndex || _proto.Proto3Optional
         ? null
         : ContainingType.OneofAt(_proto.OneofIndex);
@@ -115,11 +116,11 @@ public sealed class RpcFieldInfo
         ? null
         : FieldDefault.Of(Kind, _proto, Kind == RpcFieldKind.Enum ? Descriptor.EnumType : null);
 
-    /// <summary>Whether the .proto gives the default.</summary>
+    /// <summary>Whether the .proto declares the default.</summary>
     public bool HasExplicitDefault => _proto.HasDefaultValue;
 
-    /// <summary>How many there are: <c>required</c>, <c>repeated</c>, <c>map</c>, <c>optional</c> where
-    /// presence is kept, or empty.</summary>
+    /// <summary>The label: <c>required</c>, <c>repeated</c>, <c>map</c>, <c>optional</c> for fields with
+    /// presence, or empty.</summary>
     public string Label => this switch
     {
         { IsMap: true } => "map",
@@ -144,7 +145,7 @@ public sealed class RpcFieldInfo
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(_schema, "FieldOptions", _proto.Options);
 
-    /// <summary>The comment before the field in the .proto, else the one after it; or empty.</summary>
+    /// <summary>The comment before the field, otherwise the one after it; or empty.</summary>
     public string Comment => _file.Comments.Of(_path);
 
     /// <summary>The name in ProtoJSON as it is on the wire.</summary>
@@ -197,8 +198,8 @@ public sealed class RpcFieldInfo
     internal static bool IsMessageSet(MessageDescriptor? type) =>
         type?.GetOptions()?.MessageSetWireFormat == true;
 
-    // Neither map fields nor what is in their entries or in a MessageSet is ever delimited, whatever the file
-    // says.
+    // Map fields, and fields in map entries or in a MessageSet, are never delimited, even if the file's
+    // features say so.
     private static RpcFieldKind KindOf(
         FieldDescriptor descriptor, FieldDescriptorProto proto, FieldFeatures features)
     {

@@ -35,10 +35,11 @@ public sealed class RpcMessageInfo
     /// <summary>The full name.</summary>
     public string FullName { get; }
 
-    /// <summary>The schema that it is part of.</summary>
+    /// <summary>The schema that contains the message.</summary>
     public RpcSchema Schema { get; }
 
-    /// <summary>The file that declares it; to be shown, and so without control characters.</summary>
+    /// <summary>The name of the file that declares the message, without control characters, for showing
+    /// it.</summary>
     public string FileName => TerminalText.Neutralize(File.Name);
 
     /// <summary>The fields in declared order, without extensions.</summary>
@@ -50,14 +51,14 @@ public sealed class RpcMessageInfo
     /// <summary>The real oneofs.</summary>
     public IReadOnlyList<RpcOneofInfo> Oneofs => _members.Value.Oneofs;
 
-    /// <summary>Whether it is the entry of a map field.</summary>
+    /// <summary>Whether the message is the entry of a map field.</summary>
     public bool IsMapEntry => Proto.Options?.MapEntry == true;
 
-    /// <summary>Whether it is a MessageSet of old schemas (<c>message_set_wire_format</c>): it has nothing
-    /// but extensions, and each travels as a group of a type id and a message.</summary>
+    /// <summary>Whether the message is a MessageSet of old schemas (<c>message_set_wire_format</c>). It only
+    /// has extensions; each is encoded as a group with a type id and a message.</summary>
     public bool IsMessageSet => Proto.Options?.MessageSetWireFormat == true;
 
-    /// <summary>The message in which it is declared, or null.</summary>
+    /// <summary>The message that declares this one, or null.</summary>
     public RpcMessageInfo? ContainingType =>
         Descriptor.ContainingType is { } parent ? Schema.MessageOf(parent) : null;
 
@@ -65,7 +66,7 @@ public sealed class RpcMessageInfo
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(Schema, "MessageOptions", Proto.Options);
 
-    /// <summary>The comment before the message, else the one after its brace; or empty.</summary>
+    /// <summary>The comment before the message, otherwise the one after its brace; or empty.</summary>
     public string Comment => File.Comments.Of(Path);
 
     internal MessageDescriptor Descriptor { get; }
@@ -79,11 +80,11 @@ public sealed class RpcMessageInfo
     /// <summary>A field or extension by number, or null.</summary>
     public RpcFieldInfo? FindField(int number) => _members.Value.ByNumber.GetValueOrDefault(number);
 
-    /// <summary>A field by proto name, then JSON name, then either without regard to case; an extension by
-    /// <c>[full.name]</c>; or null.</summary>
+    /// <summary>Finds a field by its proto name, then by its JSON name, then by either case-insensitively; or
+    /// an extension by <c>[full.name]</c>. Null if there is none.</summary>
     public RpcFieldInfo? FindField(string name) => _members.Value.Find(name);
 
-    /// <summary>The message as .proto text, with what is declared in it and its comments.</summary>
+    /// <summary>The message as .proto text, with its nested declarations and comments.</summary>
     public string ToProtoText() => ProtoTextWriter.Write(this);
 
     /// <summary>The full name.</summary>

@@ -55,11 +55,10 @@ public sealed class RpcMethodInfo
     /// <summary>Whether the server sends a stream.</summary>
     public bool IsServerStreaming => _descriptor.IsServerStreaming;
 
-    /// <summary>Whether one message goes each way.</summary>
+    /// <summary>Whether there is one request and one reply.</summary>
     public bool IsUnary => !IsClientStreaming && !IsServerStreaming;
 
-    /// <summary>Whether the .proto says <c>idempotency_level = NO_SIDE_EFFECTS</c>:
-    /// calls change nothing.</summary>
+    /// <summary>Whether the .proto declares <c>idempotency_level = NO_SIDE_EFFECTS</c>.</summary>
     public bool HasNoSideEffects =>
         _proto.Options?.IdempotencyLevel == MethodOptions.Types.IdempotencyLevel.NoSideEffects;
 
@@ -67,7 +66,7 @@ public sealed class RpcMethodInfo
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(Service.Schema, "MethodOptions", _proto.Options);
 
-    /// <summary>The comment before the method, else the one after it; or empty.</summary>
+    /// <summary>The comment before the method, otherwise the one after it; or empty.</summary>
     public string Comment => Service.File.Comments.Of(_path);
 
     /// <summary>The method in one line, with the full names of its types:

@@ -3,7 +3,7 @@ using ProtoRpc.Schema.Options;
 
 namespace ProtoRpc;
 
-/// <summary>Fields of which one at most is set.</summary>
+/// <summary>A oneof: fields of which at most one is set.</summary>
 public sealed class RpcOneofInfo
 {
     private readonly OneofDescriptorProto _proto;
@@ -18,7 +18,7 @@ public sealed class RpcOneofInfo
     /// <summary>The oneof's name.</summary>
     public string Name => _proto.Name;
 
-    /// <summary>The message that has it.</summary>
+    /// <summary>The message that contains the oneof.</summary>
     public RpcMessageInfo ContainingType { get; }
 
     /// <summary>The fields, in declared order.</summary>
@@ -28,7 +28,7 @@ public sealed class RpcOneofInfo
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(ContainingType.Schema, "OneofOptions", _proto.Options);
 
-    /// <summary>The comment before the oneof, else the one after its brace; or empty.</summary>
+    /// <summary>The comment before the oneof, otherwise the one after its brace; or empty.</summary>
     public string Comment =>
         ContainingType.File.Comments.Of(
             $"{ContainingType.Path},{DescriptorProto.OneofDeclFieldNumber},{Index}");

@@ -9,9 +9,8 @@ namespace ProtoRpc;
 
 /// <summary>A set of .proto files, linked: services, messages, enums and extensions by name.</summary>
 /// <remarks>
-/// Immutable, and safe for use by many threads.
-/// Names are looked up exactly first, as full name and then as bare name, and after that in the same order
-/// without regard to case; a dot in front is ignored.
+/// Immutable and thread-safe. Names are looked up exactly first, as a full name and then as a bare name, and
+/// then case-insensitively in the same order. A leading dot is ignored.
 /// </remarks>
 public sealed class RpcSchema
 {
@@ -44,13 +43,13 @@ public sealed class RpcSchema
         _textNames = new Lazy<ProtoTextNames>(() => new ProtoTextNames(files));
     }
 
-    /// <summary>The files, imports before those that import them.</summary>
+    /// <summary>The files; imports come before the files that import them.</summary>
     public IReadOnlyList<FileDescriptor> Files { get; }
 
-    /// <summary>The names of the files that were asked for, without their imports.</summary>
+    /// <summary>The names of the files that were loaded explicitly, without their imports.</summary>
     public IReadOnlyList<string> RootFiles { get; }
 
-    /// <summary>What protoc warned of, as <c>file:line:column: text</c>.</summary>
+    /// <summary>The warnings of protoc, as <c>file:line:column: text</c>.</summary>
     public IReadOnlyList<string> Warnings { get; }
 
     /// <summary>The services of all files, in declared order.</summary>
@@ -81,11 +80,10 @@ public sealed class RpcSchema
     /// <c>?</c> stand for any part of a name, <c>**</c> for any number of folders.
     /// </param>
     /// <param name="importPaths">
-    /// Folders in which imports are looked for, in order. The folder of a .proto file that is in none of them
-    /// is added by itself, and the well-known imports (google/protobuf/*.proto) are always found.
+    /// The folders to search for imports, in order. The folder of a .proto file that is not in them is added
+    /// automatically, and the well-known imports (google/protobuf/*.proto) are always found.
     /// </param>
-    /// <param name="baseFolder">What relative paths start from;
-    /// the process's current folder when null.</param>
+    /// <param name="baseFolder">The base of relative paths; null for the process's current folder.</param>
     /// <exception cref="RpcException">InvalidArgument or NotFound;
     /// protoc's errors with file, line and column.
     /// </exception>
@@ -95,18 +93,17 @@ public sealed class RpcSchema
             paths, SchemaLoader.Files, RequestOf(importPaths, baseFolder), CancellationToken.None)
             .GetAwaiter().GetResult();
 
-    /// <summary>Reads a serialized FileDescriptorSet, in any order of its files.</summary>
+    /// <summary>Reads a serialized FileDescriptorSet, whose files may have any order.</summary>
     /// <remarks>The root files are those that no other file of the set imports.</remarks>
-    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set,
-    /// or when it does not link.
-    /// </exception>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are not a FileDescriptorSet, or it does not
+    /// link.</exception>
     public static RpcSchema FromDescriptorSet(ReadOnlySpan<byte> bytes)
     {
         IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(bytes.ToArray(), "the descriptor set");
         return new RpcSchema(DescriptorLinker.Link(files), DescriptorLinker.FindRoots(files), []);
     }
 
-    /// <summary>Wraps generated descriptors, with all that they import.</summary>
+    /// <summary>Creates a schema from generated descriptors, with all their imports.</summary>
     public static RpcSchema FromDescriptors(params IEnumerable<FileDescriptor> files)
     {
         IReadOnlyList<FileDescriptor> roots = [.. files];
@@ -115,10 +112,11 @@ public sealed class RpcSchema
                 roots), [.. roots.Select(r => r.Name).Distinct(StringComparer.Ordinal)], []);
     }
 
-    /// <summary>This schema and the services that only another one has, with all that they need.</summary>
-    /// <param name="other">What both declare is taken from this one.</param>
-    /// <param name="label">Goes before the name of a file of the other that differs from this schema's file
-    /// of the same name.</param>
+    /// <summary>Creates a schema with the services of this one, and those that only another one has, with the
+    /// types that they need.</summary>
+    /// <param name="other">The other schema. Declarations that both have are taken from this one.</param>
+    /// <param name="label">The prefix for the name of a file of the other schema, if this schema has a
+    /// different file of the same name.</param>
     public RpcSchema CompleteWith(RpcSchema other, string label)
     {
         ArgumentNullException.ThrowIfNull(other);
@@ -126,7 +124,7 @@ public sealed class RpcSchema
         return SchemaCompletion.Complete(this, other, label);
     }
 
-    /// <summary>A service by full name, else by bare name where only one has it.</summary>
+    /// <summary>Finds a service by its full name, or by its bare name if it is unique.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names;
     /// InvalidArgument where several have the name.
     /// </exception>
@@ -137,7 +135,7 @@ public sealed class RpcSchema
             ?? throw SchemaError.NameNotFound("service", name, [.. Services.Select(s => s.FullName)]);
     }
 
-    /// <summary>A message by full name, else by bare name where only one has it.</summary>
+    /// <summary>Finds a message by its full name, or by its bare name if it is unique.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names;
     /// InvalidArgument where several have the name.
     /// </exception>
@@ -150,7 +148,7 @@ public sealed class RpcSchema
             ?? throw SchemaError.NameNotFound("message", name, [.. Messages.Select(m => m.FullName)]);
     }
 
-    /// <summary>An enum by full name, else by bare name where only one has it.</summary>
+    /// <summary>Finds an enum by its full name, or by its bare name if it is unique.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names;
     /// InvalidArgument where several have the name.
     /// </exception>
@@ -161,20 +159,20 @@ public sealed class RpcSchema
             ?? throw SchemaError.NameNotFound("enum", name, [.. Enums.Select(e => e.FullName)]);
     }
 
-    /// <summary>A message by its exact full name, or null.</summary>
+    /// <summary>Finds a message by its exact full name; null if there is none.</summary>
     public RpcMessageInfo? FindMessage(string fullName) => _index.FindMessage(fullName);
 
-    /// <summary>A method by <c>package.Service/Method</c>, <c>Service/Method</c>,
-    /// <c>package.Service.Method</c>
-    /// or, where only one service has it, <c>Method</c>.</summary>
+    /// <summary>Finds a method by <c>package.Service/Method</c>, <c>Service/Method</c> or
+    /// <c>package.Service.Method</c>, or by <c>Method</c> if it is unique.</summary>
     /// <exception cref="RpcException">NotFound, with the nearest names;
     /// InvalidArgument where several have the name.
     /// </exception>
     public RpcMethodInfo GetMethod(string name) => FindMethod(name)
         ?? throw SchemaError.NameNotFound("method", name, [.. _methods.Select(m => m.FullName)]);
 
-    /// <summary>The same, or null where no service has such a method.</summary>
-    /// <exception cref="RpcException">InvalidArgument where several have the name.</exception>
+    /// <summary>Finds a method like <see cref="GetMethod"/>; null if no service has it.</summary>
+    /// <exception cref="RpcException">InvalidArgument: several services have a method with this
+    /// name.</exception>
     public RpcMethodInfo? FindMethod(string name)
     {
         ArgumentNullException.ThrowIfNull(name);
@@ -189,7 +187,7 @@ public sealed class RpcSchema
                     cut < 0 ? m.Name : $"{m.Service.Name}/{m.Name}");
     }
 
-    /// <summary>The schema as a serialized FileDescriptorSet that holds every import.</summary>
+    /// <summary>The schema as a serialized FileDescriptorSet with all imports.</summary>
     public byte[] ToDescriptorSet()
     {
         const int FileFieldNumber = 1;
@@ -217,7 +215,7 @@ public sealed class RpcSchema
         return ProtoTextWriter.Write(this, file);
     }
 
-    /// <summary>All files as .proto text by name, without those that come with every protoc.</summary>
+    /// <summary>All files as .proto text by name, except those that every protoc contains.</summary>
     public IReadOnlyList<KeyValuePair<string, string>> ToProtoTexts() =>
     [
         .. SchemaFiles
@@ -225,12 +223,11 @@ public sealed class RpcSchema
             .Select(f => KeyValuePair.Create(f.Name, ProtoTextWriter.Write(this, f))),
     ];
 
-    /// <summary>Writes what <see cref="ToProtoTexts"/> gives below a folder,
-    /// which is made where it is not there.
-    /// </summary>
+    /// <summary>Writes the files of <see cref="ToProtoTexts"/> below a folder, which is created if
+    /// necessary.</summary>
     /// <returns>The paths of the files.</returns>
-    /// <exception cref="RpcException">InvalidArgument when a file's name would lead out
-    /// of the folder.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the name of a file leads out of the
+    /// folder.</exception>
     public IReadOnlyList<string> WriteProtoFiles(string folder) => ProtoFolder.Write(folder, ToProtoTexts());
 
     internal static SchemaRequest RequestOf(IEnumerable<string>? importPaths, string? baseFolder) =>

@@ -31,10 +31,11 @@ public sealed class RpcServiceInfo
     /// <summary>The full name.</summary>
     public string FullName { get; }
 
-    /// <summary>The schema that it is part of.</summary>
+    /// <summary>The schema that contains the service.</summary>
     public RpcSchema Schema { get; }
 
-    /// <summary>The file that declares it; to be shown, and so without control characters.</summary>
+    /// <summary>The name of the file that declares the service, without control characters, for showing
+    /// it.</summary>
     public string FileName => TerminalText.Neutralize(File.Name);
 
     /// <summary>The methods in declared order.</summary>
@@ -43,16 +44,15 @@ public sealed class RpcServiceInfo
     /// <summary>The interface id on the native protocol: the option
     /// <c>(google.protobuf.csharp_service_options).interface_id</c>, or the name-based UUID of the full name.
     /// </summary>
-    /// <remarks>The latter is version 5 of RFC 9562,
-    /// in the namespace <c>c9be564e-39be-4c06-9670-3d1cbad30e64</c>.
-    /// </remarks>
+    /// <remarks>The name-based UUID has version 5 of RFC 9562, and the namespace
+    /// <c>c9be564e-39be-4c06-9670-3d1cbad30e64</c>.</remarks>
     public Guid InterfaceId { get; }
 
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(Schema, "ServiceOptions", Proto.Options);
 
-    /// <summary>The comment before the service, else the one after its brace; or empty.</summary>
+    /// <summary>The comment before the service, otherwise the one after its brace; or empty.</summary>
     public string Comment => File.Comments.Of(Path);
 
     internal SchemaFile File { get; }
@@ -61,7 +61,8 @@ public sealed class RpcServiceInfo
 
     internal string Path { get; }
 
-    /// <summary>A method by its bare name, exactly and then without regard to case; or null.</summary>
+    /// <summary>Finds a method by its bare name: exactly first, then case-insensitively. Null if there is
+    /// none.</summary>
     public RpcMethodInfo? FindMethod(string name) =>
         Methods.FirstOrDefault(m => m.Name == name)
         ?? Methods.FirstOrDefault(m => m.Name.Equals(name, StringComparison.OrdinalIgnoreCase));

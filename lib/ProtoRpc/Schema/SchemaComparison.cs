@@ -1,7 +1,7 @@
 namespace ProtoRpc.Schema;
 
-/// <summary>Compares two declarations of the same services by what goes over the wire: numbers and types, and
-/// names where they tell that numbers were changed.</summary>
+/// <summary>Compares two declarations of the same services by their wire format: numbers and types. Names are
+/// compared to detect that numbers have changed.</summary>
 internal sealed class SchemaComparison
 {
     // A schema that is another one altogether differs everywhere.

@@ -47,6 +47,101 @@ public static class DamagedDescriptorTests
         Assert.Contains("p.proto: its messages have too many oneofs", e.Message, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("X0", 500, true)]
+    [InlineData("X0", 5_000, false)]
+    [InlineData(".X0", 5_000, true)]
+    public static void Names_that_take_minutes_to_find_are_refused(string name, int fields, bool isLinked)
+    {
+        const int Imports = 500;
+        DescriptorProto message = new() { Name = "M" };
+        FileDescriptorProto last = new()
+        {
+            Name = "last.proto",
+            Package = string.Join('.', Enumerable.Repeat("a", 101)),
+            MessageType = { message },
+        };
+        FileDescriptorSet set = new();
+        for (int i = 0; i < Imports; i++)
+        {
+            set.File.Add(new FileDescriptorProto
+            {
+                Name = $"f{i}.proto",
+                MessageType = { new DescriptorProto { Name = $"X{i}" } },
+            });
+            last.Dependency.Add($"f{i}.proto");
+        }
+
+        for (int i = 0; i < fields; i++)
+        {
+            message.Field.Add(new FieldDescriptorProto
+            {
+                Name = $"f{i}",
+                Number = i + 1,
+                Type = Type.Message,
+                TypeName = name,
+            });
+        }
+
+        set.File.Add(last);
+        byte[] bytes = set.ToByteArray();
+        if (isLinked)
+        {
+            Assert.Equal(fields, RpcSchema.FromDescriptorSet(bytes).Messages[^1].Fields.Count);
+            return;
+        }
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(bytes));
+
+        Assert.Equal("SchemaError", e.ErrorId);
+        Assert.Contains("last.proto: it names too many types", e.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void A_long_name_that_thousands_of_full_names_repeat_is_refused()
+    {
+        DescriptorProto message = new() { Name = new string('M', 4000) };
+        for (int i = 0; i < 10_000; i++)
+        {
+            message.Field.Add(new FieldDescriptorProto { Name = $"f{i}", Number = i + 1, Type = Type.Int32 });
+        }
+
+        byte[] set = SetOf(new FileDescriptorProto { Name = "p.proto", MessageType = { message } });
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(set));
+
+        Assert.Contains("p.proto: the full names of its elements", e.Message, StringComparison.Ordinal);
+        Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, 50_000_000);
+    }
+
+    [Fact]
+    public static void A_reserved_name_of_an_edition_that_is_no_identifier_is_refused()
+    {
+        const string Name = "x;\n}\nmessage Evil {\n  int32 a = 1";
+        DescriptorProto message = new() { Name = "M", ReservedName = { Name } };
+        EnumDescriptorProto type = new()
+        {
+            Name = "E",
+            ReservedName = { Name },
+            Value = { new EnumValueDescriptorProto { Name = "V" } },
+        };
+        foreach (FileDescriptorProto file in new FileDescriptorProto[]
+        {
+            new() { Name = "p.proto", MessageType = { message } },
+            new() { Name = "p.proto", EnumType = { type } },
+        })
+        {
+            string text = RpcSchema.FromDescriptorSet(SetOf(file)).ToProtoText("p.proto");
+            Assert.DoesNotContain("\nmessage Evil", text, StringComparison.Ordinal);
+
+            file.Syntax = "editions";
+            file.Edition = (Edition)1000;
+            RpcException e = Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(SetOf(file)));
+            Assert.Contains("the reserved name 'x;", e.Message, StringComparison.Ordinal);
+        }
+    }
+
     [Fact]
     public static void Thousands_of_oneofs_keep_their_fields_and_are_written_once()
     {

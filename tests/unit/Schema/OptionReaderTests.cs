@@ -1,3 +1,7 @@
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using Type = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Type;
+
 namespace ProtoRpc.Tests.Schema;
 
 public static class OptionReaderTests
@@ -100,4 +104,64 @@ public static class OptionReaderTests
     private static Dictionary<string, object?> Nested(
         IReadOnlyDictionary<string, object?> options, string name) =>
         Assert.IsType<Dictionary<string, object?>>(options[name]);
+
+    [Fact]
+    public static void An_option_in_thousands_of_parts_is_read_in_proportion_to_their_number()
+    {
+        const int Parts = 20_000;
+        const int Number = 50_000;
+        // The option, of two octets: its field 1 is 1.
+        byte[] part = [.. TagOf(Number), 2, 1 << 3, 1];
+        FileDescriptorProto file = new()
+        {
+            Name = "parts.proto",
+            Dependency = { "google/protobuf/descriptor.proto" },
+            MessageType =
+            {
+                new DescriptorProto
+                {
+                    Name = "Opt",
+                    Field = { new FieldDescriptorProto { Name = "a", Number = 1, Type = Type.Int32 } },
+                },
+                new DescriptorProto
+                {
+                    Name = "M",
+                    Options = MessageOptions.Parser.ParseFrom(
+                        [.. Enumerable.Repeat(part, Parts).SelectMany(octets => octets)]),
+                },
+            },
+            Extension =
+            {
+                new FieldDescriptorProto
+                {
+                    Name = "opt",
+                    Number = Number,
+                    Extendee = ".google.protobuf.MessageOptions",
+                    Type = Type.Message,
+                    TypeName = ".Opt",
+                },
+            },
+        };
+        RpcMessageInfo message = RpcSchema.FromDescriptorSet(new FileDescriptorSet
+        {
+            File = { DescriptorReflection.Descriptor.ToProto(), file },
+        }.ToByteArray()).GetMessage("M");
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        object? option = message.Options["[opt]"];
+
+        Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, 50_000_000);
+        Assert.Equal(1, Assert.IsAssignableFrom<IReadOnlyDictionary<string, object?>>(option)["a"]);
+    }
+
+    private static byte[] TagOf(int number)
+    {
+        using MemoryStream bytes = new();
+        using (CodedOutputStream output = new(bytes))
+        {
+            output.WriteTag(number, WireFormat.WireType.LengthDelimited);
+        }
+
+        return bytes.ToArray();
+    }
 }

@@ -19,6 +19,35 @@ public static class WorkFolderTests
     }
 
     [Fact]
+    public static void A_missing_folder_for_temporary_files_is_named_with_the_variable_that_sets_it()
+    {
+        string missing = Path.Combine(Path.GetTempPath(), $"protorpc-none-{Guid.NewGuid():N}");
+
+        RpcException e = Assert.Throws<RpcException>(
+            () => new WorkFolder(missing, _ => throw new FileNotFoundException()));
+
+        Assert.Equal(RpcStatusCode.FailedPrecondition, e.Code);
+        Assert.Equal("SchemaError", e.ErrorId);
+        Assert.Contains($"'{missing}'", e.Message, StringComparison.Ordinal);
+        Assert.Contains("the folder does not exist", e.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            OperatingSystem.IsWindows() ? "Set TEMP " : "Set TMPDIR ", e.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void Why_a_folder_for_temporary_files_cannot_be_written_to_is_told()
+    {
+        string existing = Path.GetTempPath();
+
+        RpcException e = Assert.Throws<RpcException>(
+            () => new WorkFolder(existing, _ => throw new UnauthorizedAccessException("It is denied.")));
+
+        Assert.Contains(
+            $"'{existing}', which compiling .proto files needs: It is denied.", e.Message,
+            StringComparison.Ordinal);
+    }
+
+    [Fact]
     public static void A_folder_that_is_gone_already_is_no_error()
     {
         using WorkFolder folder = new();

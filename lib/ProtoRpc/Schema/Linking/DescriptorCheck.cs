@@ -11,27 +11,6 @@ internal static class DescriptorCheck
     // An item of a MessageSet has its number as a value, not in a tag.
     private const int MaxMessageSetNumber = int.MaxValue - 1;
 
-    // The library goes through all fields of a message for each of its oneofs, and a field that is optional
-    // in proto3 has one of its own. These take some seconds.
-    private const long MaxOneofSteps = 1_000_000_000;
-
-    /// <summary>Checks files before they are linked, for what takes the library square time.</summary>
-    /// <exception cref="RpcException">InvalidArgument: it would take minutes.</exception>
-    public static void CheckOneofs(IEnumerable<FileDescriptorProto> files)
-    {
-        long steps = 0;
-        foreach (FileDescriptorProto file in files)
-        {
-            steps += file.MessageType.Sum(StepsIn);
-            if (steps > MaxOneofSteps)
-            {
-                throw SchemaError.Invalid(
-                    $"{file.Name}: its messages have too many oneofs, or fields that are optional, to be "
-                    + "linked. Split the largest messages.");
-            }
-        }
-    }
-
     /// <summary>Checks a file before it is linked,
     /// for what the library refuses without saying where.</summary>
     /// <exception cref="RpcException">InvalidArgument with the elements at fault.</exception>
@@ -68,9 +47,6 @@ internal static class DescriptorCheck
             CheckField(file.Extensions.UnorderedExtensions[i], proto.Extension[i], file.Name);
         }
     }
-
-    private static long StepsIn(DescriptorProto message) =>
-        ((long)message.OneofDecl.Count * message.Field.Count) + message.NestedType.Sum(StepsIn);
 
     private static IEnumerable<FieldDescriptorProto> ExtensionsIn(DescriptorProto message) =>
         message.Extension.Concat(message.NestedType.SelectMany(ExtensionsIn));

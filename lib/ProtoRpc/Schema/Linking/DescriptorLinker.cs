@@ -20,7 +20,7 @@ internal static class DescriptorLinker
             DescriptorCheck.CheckExtensions(file.Proto);
         }
 
-        DescriptorCheck.CheckOneofs(sorted.Select(file => file.Proto));
+        LinkCost.Check(sorted);
         DescriptorFile? current = null;
         IReadOnlyList<FileDescriptor> descriptors;
         try

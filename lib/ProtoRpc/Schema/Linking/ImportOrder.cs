@@ -46,7 +46,7 @@ internal static class ImportOrder
         return byName;
     }
 
-    // With a stack of its own: a hostile set may chain a million imports.
+    // Uses an explicit stack, because a hostile set may have a chain of a million imports.
     private static void Visit(
         DescriptorFile root, Dictionary<string, DescriptorFile> byName, HashSet<string> done,
         List<DescriptorFile> sorted)

@@ -84,6 +84,7 @@ internal static class NameCheck
             CheckName(file, "oneof", oneof.Name, inside);
         }
 
+        CheckReserved(file, message.ReservedName);
         foreach (EnumDescriptorProto type in message.EnumType)
         {
             CheckEnum(file, type, inside);
@@ -101,6 +102,22 @@ internal static class NameCheck
         foreach (EnumValueDescriptorProto value in type.Value)
         {
             CheckName(file, "enum value", value.Name, inside);
+        }
+
+        CheckReserved(file, type.ReservedName);
+    }
+
+    // Editions write them without quotes; the others quote them, so that any text is good.
+    private static void CheckReserved(FileDescriptorProto file, IEnumerable<string> names)
+    {
+        if (file.Syntax != "editions")
+        {
+            return;
+        }
+
+        foreach (string name in names)
+        {
+            Require(IsIdentifier(name), file, "reserved name", name, NotIdentifier("it"));
         }
     }
 

@@ -3,10 +3,10 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;
 
-/// <summary>Makes one file of the headers of the native protocol,
-/// whatever names the files of a schema import.</summary>
-/// <remarks>Sets and servers may bring copies of it under several names,
-/// and a type can be declared only once.</remarks>
+/// <summary>Merges the native protocol's header files into one, whatever names the files of a schema import
+/// them by.</summary>
+/// <remarks>Descriptor sets and servers may contain copies of the file with several names, but a type can
+/// only be declared once.</remarks>
 internal static class RpcMessageLinks
 {
     /// <summary>Adds the names that are imported and that no file has.</summary>

@@ -20,14 +20,10 @@ internal sealed class OptionFieldValues
             _order.Add(field);
         }
 
-        if (field.IsRepeated || values.Count == 0)
+        // The parts of a message are put together at the end, because a hostile schema has many.
+        if (field.IsRepeated || values.Count == 0 || field.MessageType is not null)
         {
             values.Add(value);
-        }
-        else if (field.MessageType is not null)
-        {
-            // protoc writes (foo).a and (foo).b as two messages, which are one when put together.
-            values[0] = (byte[])[.. (byte[])values[0], .. (byte[])value];
         }
         else
         {
@@ -41,7 +37,14 @@ internal sealed class OptionFieldValues
         .. _order.Select(field => new OptionField(
             field,
             field.MessageType is { } type
-                ? [.. _values[field].Select(v => decode(type, (byte[])v))]
+                ? [.. MessagesOf(field).Select(message => decode(type, message))]
                 : _values[field])),
     ];
+
+    // protoc writes (foo).a and (foo).b as two messages, which are one when put together.
+    private IEnumerable<byte[]> MessagesOf(RpcFieldInfo field)
+    {
+        IEnumerable<byte[]> messages = _values[field].Cast<byte[]>();
+        return field.IsRepeated ? messages : [[.. messages.SelectMany(part => part)]];
+    }
 }

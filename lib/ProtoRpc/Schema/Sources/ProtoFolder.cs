@@ -20,10 +20,10 @@ internal static class ProtoFolder
         "LPT\u00B2", "LPT\u00B3",
     };
 
-    /// <summary>Writes files by their names below a folder. A file that is there is replaced, and a link in
-    /// its place, too: it is not followed.</summary>
-    /// <exception cref="RpcException">InvalidArgument, with nothing written, when a name leads out of the
-    /// folder; FailedPrecondition when a folder on the way is a link.</exception>
+    /// <summary>Writes files by their names below a folder. An existing file is replaced. A link is also
+    /// replaced, and not followed.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a name leads out of the folder; nothing is written.
+    /// FailedPrecondition: a folder on the path is a link.</exception>
     public static IReadOnlyList<string> Write(
         string folder, IReadOnlyList<KeyValuePair<string, string>> files)
     {

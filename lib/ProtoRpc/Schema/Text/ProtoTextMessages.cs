@@ -68,7 +68,8 @@ internal sealed class ProtoTextMessages
                 end++;
             }
 
-            // Only the first block's comment can be told from those of the others.
+            // The source info does not separate the comments of the blocks, so only the first block gets its
+            // comment.
             string blockPath = from == 0 ? path : "";
             blocks.Add(new ProtoTextElement(
                 $"{path},{from}",

@@ -50,22 +50,49 @@ internal sealed class ProtoTextOrder(SourcePositions positions)
     private List<Action> ByKind()
     {
         List<Action> order = [];
-        Queue<ProtoTextElement>[] queues = [.. _kinds.Select(k => new Queue<ProtoTextElement>(k))];
-        while (queues.MinBy(NextType) is { } first && NextType(first) < int.MaxValue)
+        WaitingKind[] waiting = [.. _kinds.Select(kind => new WaitingKind(kind))];
+        while (waiting.MinBy(kind => kind.NextType) is { NextType: < int.MaxValue } first)
         {
-            bool isTaken = false;
-            while (!isTaken)
-            {
-                ProtoTextElement element = first.Dequeue();
-                order.Add(element.Write);
-                isTaken = element.TypeIndex is not null;
-            }
+            first.TakeType(order);
         }
 
-        order.AddRange(queues.SelectMany(q => q).Select(e => e.Write));
+        foreach (WaitingKind kind in waiting)
+        {
+            kind.TakeAll(order);
+        }
+
         return order;
     }
 
-    private static int NextType(Queue<ProtoTextElement> queue) =>
-        queue.FirstOrDefault(e => e.TypeIndex is not null)?.TypeIndex ?? int.MaxValue;
+    // Looking for the next message again and again would take square time in a schema with thousands of
+    // messages and enums.
+    private sealed class WaitingKind
+    {
+        private readonly List<ProtoTextElement> _elements;
+        private readonly Queue<int> _types;
+        private int _taken;
+
+        public WaitingKind(List<ProtoTextElement> elements)
+        {
+            _elements = elements;
+            _types = new(Enumerable.Range(0, elements.Count)
+                .Where(i => elements[i].TypeIndex is not null));
+        }
+
+        /// <summary>The place of the next message; int.MaxValue for none.</summary>
+        public int NextType => _types.TryPeek(out int next) ? _elements[next].TypeIndex!.Value : int.MaxValue;
+
+        /// <summary>Takes the elements up to the next message.</summary>
+        public void TakeType(List<Action> order) => Take(order, _types.Dequeue() + 1);
+
+        public void TakeAll(List<Action> order) => Take(order, _elements.Count);
+
+        private void Take(List<Action> order, int end)
+        {
+            for (; _taken < end; _taken++)
+            {
+                order.Add(_elements[_taken].Write);
+            }
+        }
+    }
 }

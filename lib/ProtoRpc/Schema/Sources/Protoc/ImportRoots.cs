@@ -94,7 +94,7 @@ internal sealed partial class ImportRoots
             OperatingSystem.IsWindows() ? StringComparison.OrdinalIgnoreCase : StringComparison.Ordinal);
 
     [GeneratedRegex(
-        """(?:^|;)\s*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<file>[^"'\r\n\0]+)["']\s*;""",
+        """(?:^|;)[^\S\n]*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<file>[^"'\r\n\0]+)["']\s*;""",
         RegexOptions.Multiline | RegexOptions.CultureInvariant)]
     private static partial Regex ImportLine();
 }

@@ -13,13 +13,13 @@ internal static class ProtocCopy
 
     private static readonly Lock Copying = new();
 
-    /// <summary>The path of a copy with the same content, made where there is none.</summary>
+    /// <summary>Returns the path of a copy with the same content. Creates the copy if it does not
+    /// exist.</summary>
     /// <param name="shipped">The file to copy.</param>
     /// <param name="cacheHome">The value of XDG_CACHE_HOME.</param>
     /// <param name="home">The value of HOME.</param>
-    /// <exception cref="RpcException">FailedPrecondition when no copy can be made
-    /// that only this user can change.
-    /// </exception>
+    /// <exception cref="RpcException">FailedPrecondition: no copy can be made that only this user can
+    /// change.</exception>
     public static string Prepare(string shipped, string? cacheHome, string? home)
     {
         lock (Copying)
@@ -78,8 +78,8 @@ internal static class ProtocCopy
         return folder;
     }
 
-    // Whoever can rename a folder can put another one in its place after it was checked; with sudo, HOME may
-    // still be that of the other user.
+    // Another user who can rename a folder could replace it after this check. With sudo, HOME may be the
+    // folder of the other user.
     private static void CheckNotReplaceable(string cache)
     {
         foreach (string folder in new[] { cache, Path.GetDirectoryName(cache) ?? "/" }.Where(f => f != "/"))

@@ -36,12 +36,11 @@ internal sealed record ProtocPlan(
         return [.. runs.Select(run => Make(run, importPaths, roots))];
     }
 
-    /// <summary>Checks that no import was found by chance:
-    /// in one of several folders that nobody put in order.
-    /// </summary>
-    /// <param name="fileNames">The files that were compiled, with imports.</param>
-    /// <exception cref="RpcException">InvalidArgument when two folders have different files for an import.
-    /// </exception>
+    /// <summary>Checks that the result of searching an import does not depend on the order of folders that
+    /// the user did not give.</summary>
+    /// <param name="fileNames">The compiled files, including imports.</param>
+    /// <exception cref="RpcException">InvalidArgument: two folders have different files for an
+    /// import.</exception>
     public void CheckImports(IEnumerable<string> fileNames)
     {
         if (OwnRoots.Count < 2)

@@ -78,7 +78,7 @@ internal static partial class RpcMessageAliases
         return PackageLine().IsMatch(text) && MessageLine().IsMatch(text);
     }
 
-    [GeneratedRegex("""(?:^|;)\s*package\s+google\.protobuf\.rpc_messages\s*;""",
+    [GeneratedRegex("""(?:^|;)[^\S\n]*package\s+google\.protobuf\.rpc_messages\s*;""",
         RegexOptions.Multiline | RegexOptions.CultureInvariant)]
     private static partial Regex PackageLine();
 

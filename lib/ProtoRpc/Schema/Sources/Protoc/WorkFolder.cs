@@ -5,7 +5,37 @@ internal sealed class WorkFolder : IDisposable
 {
     private const int Tries = 8;
 
-    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-");
+    private readonly DirectoryInfo _folder;
+
+    /// <summary>Makes the folder.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: the system's folder for temporary files does not
+    /// exist, or cannot be written to.</exception>
+    public WorkFolder()
+        : this(Path.GetTempPath(), Directory.CreateTempSubdirectory)
+    {
+    }
+
+    internal WorkFolder(string temporary, Func<string?, DirectoryInfo> create)
+    {
+        try
+        {
+            _folder = create("protorpc-");
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            // What the system says of a missing folder names no file.
+            string why = Directory.Exists(temporary) ? e.Message : "the folder does not exist.";
+            throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"Cannot write temporary files to '{temporary}', which compiling .proto files needs: {why} "
+                + $"Set {(OperatingSystem.IsWindows() ? "TEMP" : "TMPDIR")} to a folder that can be "
+                + "written to.",
+                e)
+            {
+                ErrorId = RpcErrorIds.SchemaError,
+            };
+        }
+    }
 
     public string FullName => _folder.FullName;
 

@@ -1,0 +1,119 @@
+using Google.Protobuf.Reflection;
+
+namespace ProtoRpc.Schema.Linking;
+
+/// <summary>Checks files before they are linked, for what would take Google.Protobuf minutes, or hundreds of
+/// times the memory of the files.</summary>
+internal static class LinkCost
+{
+    // Google.Protobuf visits all fields of a message for each of its oneofs, and each optional field of
+    // proto3 adds a oneof. This many steps take some seconds.
+    private const long MaxOneofSteps = 1_000_000_000;
+
+    // Google.Protobuf looks for the name of a type in each scope around the place where it is used, and there
+    // in each file that is imported. This many looks take some seconds.
+    private const long MaxLooks = 100_000_000;
+
+    // Each element keeps its full name, so that a long name of a message counts for each of its fields.
+    // Schemas that people write have a few characters of full names for each of their bytes.
+    private const int CharactersPerByte = 16;
+    private const long MaxCharacters = 16 * 1024 * 1024;
+
+    /// <summary>Checks all files of a schema.</summary>
+    /// <param name="sorted">Imports before those that import them, with public imports that exist.</param>
+    /// <exception cref="RpcException">InvalidArgument with the file that costs too much.</exception>
+    public static void Check(IReadOnlyList<DescriptorFile> sorted)
+    {
+        CheckOneofs(sorted);
+        CheckLooks(sorted);
+        CheckFullNames(sorted);
+    }
+
+    private static void CheckOneofs(IReadOnlyList<DescriptorFile> sorted)
+    {
+        long steps = 0;
+        foreach (DescriptorFile file in sorted)
+        {
+            steps += file.Proto.MessageType.Sum(StepsIn);
+            if (steps > MaxOneofSteps)
+            {
+                throw SchemaError.Invalid(
+                    $"{file.Name}: its messages have too many oneofs, or fields that are optional, to be "
+                    + "linked. Split the largest messages.");
+            }
+        }
+    }
+
+    private static void CheckLooks(IReadOnlyList<DescriptorFile> sorted)
+    {
+        // A file, and what is seen by importing it.
+        Dictionary<string, long> shown = new(StringComparer.Ordinal);
+        long looks = 0;
+        foreach (DescriptorFile file in sorted)
+        {
+            IList<string> imports = file.Proto.Dependency;
+            long isPublic = 1 + file.Proto.PublicDependency.Sum(index => shown[imports[index]]);
+            shown[file.Name] = Math.Min(isPublic, sorted.Count);
+            looks += Math.Min(1 + imports.Sum(import => shown[import]), sorted.Count) * LooksIn(file.Proto);
+            if (looks > MaxLooks)
+            {
+                throw SchemaError.Invalid(
+                    $"{file.Name}: it names too many types, by parts of their names or through too many "
+                    + "imports, to be linked. Write the full names of types, with a dot before them.");
+            }
+        }
+    }
+
+    private static void CheckFullNames(IReadOnlyList<DescriptorFile> sorted)
+    {
+        long most = Math.Max(MaxCharacters, sorted.Sum(file => (long)file.Bytes.Length) * CharactersPerByte);
+        long sum = 0;
+        foreach (DescriptorFile file in sorted)
+        {
+            int package = file.Proto.Package.Length;
+            sum += file.Proto.MessageType.Sum(message => FullNamesIn(message, package))
+                + file.Proto.EnumType.Sum(type => FullNamesIn(type, package))
+                + file.Proto.Service.Sum(service =>
+                    (package + (long)service.Name.Length) * (1 + service.Method.Count));
+            if (sum > most)
+            {
+                throw SchemaError.Invalid(
+                    $"{file.Name}: the full names of its elements have too many characters. Shorten the "
+                    + "names of the messages and enums with most elements.");
+            }
+        }
+    }
+
+    private static long LooksIn(FileDescriptorProto file)
+    {
+        int scopes = file.Package.Length == 0 ? 1 : file.Package.AsSpan().Count('.') + 2;
+        return file.MessageType.Sum(message => LooksIn(message, scopes + 1))
+            + file.Extension.Sum(extension => LooksFor(extension, scopes))
+            + file.Service.SelectMany(service => service.Method).Sum(
+                method => LooksFor(method.InputType, scopes + 1) + LooksFor(method.OutputType, scopes + 1));
+    }
+
+    private static long LooksIn(DescriptorProto message, int scopes) =>
+        message.Field.Concat(message.Extension).Sum(field => LooksFor(field, scopes))
+        + message.NestedType.Sum(nested => LooksIn(nested, scopes + 1));
+
+    private static long LooksFor(FieldDescriptorProto field, int scopes) =>
+        LooksFor(field.TypeName, scopes) + LooksFor(field.Extendee, scopes);
+
+    private static long LooksFor(string name, int scopes) =>
+        name.Length == 0 ? 0 : name[0] == '.' ? 1 : scopes;
+
+    private static long StepsIn(DescriptorProto message) =>
+        ((long)message.OneofDecl.Count * message.Field.Count) + message.NestedType.Sum(StepsIn);
+
+    private static long FullNamesIn(DescriptorProto message, long outer)
+    {
+        long name = outer + 1 + message.Name.Length;
+        return (name * (1 + message.Field.Count + message.Extension.Count + message.OneofDecl.Count))
+            + message.NestedType.Sum(nested => FullNamesIn(nested, name))
+            + message.EnumType.Sum(type => FullNamesIn(type, name));
+    }
+
+    private static long FullNamesIn(EnumDescriptorProto type, long outer) =>
+        (outer + 1 + type.Name.Length) * (1 + type.Value.Count);
+}

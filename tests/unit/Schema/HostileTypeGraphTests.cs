@@ -1,0 +1,204 @@
+using System.Diagnostics;
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using Label = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Label;
+using Type = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Type;
+
+namespace ProtoRpc.Tests.Schema;
+
+/// <summary>Schemas as a hostile server may send them: small, and made to cost much.</summary>
+public static class HostileTypeGraphTests
+{
+    // Numbers of fields that protoc reserves.
+    private const int FirstReserved = 19_000;
+    private const int Reserved = 1000;
+
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(15);
+
+    [Fact]
+    public static void A_chain_of_twenty_thousand_types_does_not_overflow_the_stack()
+    {
+        const int Count = 20_000;
+        FileDescriptorProto file = new() { Name = "chain.proto" };
+        for (int i = 0; i < Count; i++)
+        {
+            DescriptorProto message = new() { Name = $"M{i}" };
+            if (i + 1 < Count)
+            {
+                message.Field.Add(Field("next", 1, $".M{i + 1}"));
+            }
+
+            file.MessageType.Add(message);
+        }
+
+        file.MessageType[^1].Field.Add(Field("must", 1, typeName: null, Label.Required));
+        RpcMessageInfo first = Load(file).GetMessage("M0");
+
+        DynamicMessage.Parse(first, [0x0A, 0x00]).CheckRequired();
+    }
+
+    [Fact]
+    public static void Thousands_of_types_that_hold_each_other_are_walked_once()
+    {
+        const int Count = 5_000;
+        DescriptorProto root = new() { Name = "Root" };
+        FileDescriptorProto file = new() { Name = "star.proto", MessageType = { root } };
+        for (int i = 0; i < Count; i++)
+        {
+            root.Field.Add(Field($"f{i}", i + 1, $".M{i}"));
+            file.MessageType.Add(
+                new DescriptorProto { Name = $"M{i}", Field = { Field("root", 1, ".Root") } });
+        }
+
+        DynamicMessage message = new(Load(file).GetMessage("Root"));
+
+        long allocated = AllocatedBy(message.CheckRequired);
+
+        Assert.InRange(allocated, 0, 100_000_000);
+    }
+
+    [Fact]
+    public static void A_required_field_is_found_behind_types_that_hold_each_other()
+    {
+        FileDescriptorProto file = new()
+        {
+            Name = "ring.proto",
+            MessageType =
+            {
+                new DescriptorProto
+                {
+                    Name = "A", Field = { Field("b", 1, ".B"), Field("free", 2, ".Free") },
+                },
+                new DescriptorProto
+                {
+                    Name = "B", Field = { Field("a", 1, ".A"), Field("must", 2, ".Must") },
+                },
+                new DescriptorProto
+                {
+                    Name = "Must", Field = { Field("x", 1, typeName: null, Label.Required) },
+                },
+                new DescriptorProto { Name = "Free" },
+            },
+        };
+        RpcMessageInfo type = Load(file).GetMessage("A");
+
+        RpcException e = Assert.Throws<RpcException>(
+            () => DynamicMessage.Parse(type, [0x0A, 0x06, 0x0A, 0x04, 0x0A, 0x02, 0x12, 0x00]));
+
+        Assert.Equal("A.b.a.b.must.x", e.FieldPath);
+        DynamicMessage.Parse(type, [0x12, 0x00]).CheckRequired();
+    }
+
+    [Fact]
+    public static void A_oneof_of_tens_of_thousands_of_fields_is_laid_out_in_time()
+    {
+        const int Count = 60_000;
+        DescriptorProto root = new()
+        {
+            Name = "Root",
+            OneofDecl = { new OneofDescriptorProto { Name = "o" } },
+        };
+        for (int i = 0; i < Count; i++)
+        {
+            FieldDescriptorProto field = Field($"f{i}", NumberOf(i));
+            field.OneofIndex = 0;
+            root.Field.Add(field);
+        }
+
+        RpcMessageInfo type = Load(
+            new FileDescriptorProto { Name = "oneof.proto", MessageType = { root } }).GetMessage("Root");
+        Stopwatch watch = Stopwatch.StartNew();
+
+        DynamicMessage message = DynamicMessage.Parse(type, [0x08, 0x01, 0x10, 0x02]);
+
+        Assert.InRange(watch.Elapsed, TimeSpan.Zero, Patience);
+        Assert.False(message.Has(type.FindField("f0")!));
+        Assert.True(message.Has(type.FindField("f1")!));
+    }
+
+    [Fact]
+    public static void Thousands_of_fields_of_one_large_closed_enum_share_its_numbers()
+    {
+        const int Count = 20_000;
+        EnumDescriptorProto type = new() { Name = "E" };
+        DescriptorProto root = new() { Name = "Root" };
+        for (int i = 0; i < Count; i++)
+        {
+            type.Value.Add(new EnumValueDescriptorProto { Name = $"V{i}", Number = i });
+            FieldDescriptorProto field = Field($"f{i}", NumberOf(i), ".E");
+            field.Type = Type.Enum;
+            field.DefaultValue = $"V{Count - 1}";
+            root.Field.Add(field);
+        }
+
+        Stopwatch watch = Stopwatch.StartNew();
+        RpcMessageInfo message = Load(new FileDescriptorProto
+        {
+            Name = "enum.proto",
+            MessageType = { root },
+            EnumType = { type },
+        }).GetMessage("Root");
+
+        long allocated = AllocatedBy(() => DynamicMessage.Parse(message, [0x08, 0x01]));
+
+        Assert.InRange(allocated, 0, 200_000_000);
+        Assert.InRange(watch.Elapsed, TimeSpan.Zero, Patience);
+        Assert.Equal(Count - 1, message.FindField("f0")!.DefaultValue);
+    }
+
+    [Fact]
+    public static void Thousands_of_messages_and_enums_are_written_in_time()
+    {
+        const int Count = 40_000;
+        FileDescriptorProto file = new() { Name = "many.proto" };
+        for (int i = 0; i < Count; i++)
+        {
+            file.MessageType.Add(new DescriptorProto { Name = $"M{i}" });
+            file.EnumType.Add(new EnumDescriptorProto
+            {
+                Name = $"E{i}",
+                Value = { new EnumValueDescriptorProto { Name = $"V{i}" } },
+            });
+        }
+
+        RpcSchema schema = Load(file);
+        Stopwatch watch = Stopwatch.StartNew();
+
+        string text = schema.ToProtoText("many.proto");
+
+        Assert.InRange(watch.Elapsed, TimeSpan.Zero, Patience);
+        Assert.Contains($"message M{Count - 1} ", text, StringComparison.Ordinal);
+        Assert.Contains($"enum E{Count - 1} ", text, StringComparison.Ordinal);
+    }
+
+    private static int NumberOf(int index) =>
+        index + 1 < FirstReserved ? index + 1 : index + 1 + Reserved;
+
+    private static FieldDescriptorProto Field(
+        string name, int number, string? typeName = null, Label label = Label.Optional)
+    {
+        FieldDescriptorProto field = new()
+        {
+            Name = name,
+            Number = number,
+            Label = label,
+            Type = typeName is null ? Type.Int32 : Type.Message,
+        };
+        if (typeName is not null)
+        {
+            field.TypeName = typeName;
+        }
+
+        return field;
+    }
+
+    private static long AllocatedBy(Action action)
+    {
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        action();
+        return GC.GetAllocatedBytesForCurrentThread() - before;
+    }
+
+    private static RpcSchema Load(FileDescriptorProto file) => RpcSchema.FromDescriptorSet(
+        new FileDescriptorSet { File = { file } }.ToByteArray());
+}
