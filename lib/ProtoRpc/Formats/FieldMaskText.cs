@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Text;
 
@@ -6,6 +7,9 @@ namespace ProtoRpc.Formats;
 /// <summary>The paths of a FieldMask in one text: in lowerCamelCase, with commas.</summary>
 internal static class FieldMaskText
 {
+    private static readonly SearchValues<char> PathCharacters =
+        SearchValues.Create(".0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+
     /// <returns>False when a path would not be read as it was.</returns>
     public static bool TryWrite(
         List<string> paths, [NotNullWhen(true)] out string? text, [NotNullWhen(false)] out string? problem)
@@ -32,14 +36,18 @@ internal static class FieldMaskText
         {
             return true;
         }
-        foreach (string path in text.Split(','))
+        foreach (Range path in text.AsSpan().Split(','))
         {
-            if (path.Length == 0 || path.Any(c => c != '.' && !char.IsAsciiLetterOrDigit(c)))
+            if (text.AsSpan()[path].IsEmpty || text.AsSpan()[path].ContainsAnyExcept(PathCharacters))
             {
                 return false;
             }
-            StringBuilder snake = new(path.Length + 4);
-            foreach (char c in path)
+        }
+        StringBuilder snake = new();
+        foreach (Range path in text.AsSpan().Split(','))
+        {
+            snake.Clear();
+            foreach (char c in text.AsSpan()[path])
             {
                 _ = char.IsAsciiLetterUpper(c)
                     ? snake.Append('_').Append(char.ToLowerInvariant(c))

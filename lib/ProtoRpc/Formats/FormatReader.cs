@@ -192,7 +192,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     protected MessageLayout LayoutOfAny(in MessageTarget any, string typeUrl)
     {
         int slash = typeUrl.LastIndexOf('/');
-        if (slash <= 0 || slash == typeUrl.Length - 1)
+        if (slash < 0 || slash == typeUrl.Length - 1)
         {
             throw Invalid(
                 typeUrl, "names no type; write type.googleapis.com/ and the full name of a message.");

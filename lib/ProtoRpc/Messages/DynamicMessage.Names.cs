@@ -5,24 +5,24 @@ using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc;
 
-// Fields by their names.
+// Access to fields by name.
 public sealed partial class DynamicMessage
 {
-    // Looking at more takes longer than finding the name in a dictionary.
+    // Comparing more names takes longer than finding the name in a dictionary.
     private const int MaxKnownNames = 12;
 
-    // Texts that hosts set come from users and peers: none of them is read as a list in JSON.
+    // A host's texts may come from users and peers, so texts are never parsed as JSON lists.
     private static readonly MessageMapper Setting = new() { TakesRows = false };
 
-    /// <summary>A field by its name, its JSON name, either without regard to case, or an extension by
+    /// <summary>A field by its name or its JSON name, also case-insensitive, or an extension by
     /// <c>[full.name]</c>.</summary>
     /// <value>
-    /// <para>Reads as <see cref="Get"/>: a boxed scalar, string, byte[], enum number (int), DynamicMessage, a
-    /// list, or a dictionary for maps; the default where the field is absent, null for an absent
-    /// message.</para>
-    /// <para>Takes what <see cref="MessageMapper"/> takes for the field: numbers and texts that fit, names of
-    /// enums, dictionaries and objects for messages, nested at will. Null removes the field. A value that
-    /// does not fit leaves the message as it was.</para>
+    /// <para>Returns the value of <see cref="Get"/>: a boxed scalar, string, byte[], enum number (int),
+    /// DynamicMessage, a list, or a dictionary for maps. An absent field is its default, an absent message is
+    /// null.</para>
+    /// <para>Accepts the values that <see cref="MessageMapper"/> accepts for the field: numbers and texts in
+    /// range, names of enums, and dictionaries and objects for messages. Null removes the field. A value that
+    /// does not fit leaves the message unchanged.</para>
     /// </value>
     /// <exception cref="RpcException">InvalidArgument: the message has no such field, with the nearest name;
     /// or the value does not fit, with its path.</exception>
@@ -60,7 +60,7 @@ public sealed partial class DynamicMessage
         }
     }
 
-    // Stores a value that is what the mapper would make of it.
+    // Stores a value that needs no conversion by the mapper.
     private bool TryStore(FieldLayout field, object value)
     {
         if (value.GetType() != field.SingleType)
@@ -69,7 +69,7 @@ public sealed partial class DynamicMessage
         }
         switch (field.Kind)
         {
-            // The empty text is the choice of a oneof, or none; half a surrogate pair is an error.
+            // An empty text selects a oneof's member or removes the field; an unpaired surrogate is an error.
             case RpcFieldKind.String
                 when Unsafe.As<string>(value) is { Length: > 0 } text && Ascii.IsValid(text):
             case RpcFieldKind.Bytes when Unsafe.As<byte[]>(value).Length > 0:

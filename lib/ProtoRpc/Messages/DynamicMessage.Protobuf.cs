@@ -4,7 +4,7 @@ using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc;
 
-// What Google.Protobuf wants of a message, so that its parsers, streams and collections take this one.
+// The interfaces of Google.Protobuf, so that its parsers, streams and collections accept this message.
 public sealed partial class DynamicMessage
     : IMessage<DynamicMessage>, IBufferMessage, ICustomDiagnosticMessage
 {
@@ -28,7 +28,7 @@ public sealed partial class DynamicMessage
     /// <inheritdoc/>
     public override int GetHashCode() => MessageComparer.HashOf(this);
 
-    /// <summary>The message as one line of text, for people: the format may change.</summary>
+    /// <summary>The message as one line of text for people. The format may change.</summary>
     public override string ToString() => MessageText.Of(this);
 
     /// <inheritdoc/>

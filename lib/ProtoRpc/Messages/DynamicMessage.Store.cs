@@ -5,10 +5,11 @@ using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc;
 
-// Where the values lie.
+// Stores the values.
 public sealed partial class DynamicMessage
 {
-    /// <summary>Scalars that lie in the message itself: a timestamp needs no store.</summary>
+    /// <summary>The number of scalars in the message object itself, so that a Timestamp needs no separate
+    /// store.</summary>
     internal const int OwnScalars = 2;
 
     internal readonly MessageLayout Layout;
@@ -23,7 +24,7 @@ public sealed partial class DynamicMessage
         _more = layout.Shape?.New(layout);
     }
 
-    /// <summary>The scalars, as the layout orders them.</summary>
+    /// <summary>The scalars, in the order of the layout.</summary>
     internal ScalarSlots Scalars
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -32,7 +33,7 @@ public sealed partial class DynamicMessage
             Layout.ScalarCount <= OwnScalars ? default : StoredScalars);
     }
 
-    /// <summary>The values that are kept by reference, as the layout orders them.</summary>
+    /// <summary>The values that are references, in the order of the layout.</summary>
     internal Span<object?> References
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -65,7 +66,7 @@ public sealed partial class DynamicMessage
         get => Unsafe.As<MessageStore>(_more is UnknownFields unknown ? unknown.Store : _more)!;
     }
 
-    /// <summary>Keeps a field that the type does not have.</summary>
+    /// <summary>Adds an unknown field.</summary>
     internal void AppendUnknown(ReadOnlySpan<byte> field)
     {
         if (field.IsEmpty)

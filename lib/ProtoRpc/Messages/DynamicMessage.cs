@@ -7,12 +7,12 @@ using ProtoRpc.Messages.Binary;
 namespace ProtoRpc;
 
 /// <summary>A message of any type, without generated code.</summary>
-/// <remarks>Safe to read by many threads while none changes it. Lists, dictionaries, byte arrays and messages
-/// that it holds belong to it: <see cref="Get"/> does not copy them, and <see cref="Set"/> keeps arrays of
-/// bytes and messages as they are.</remarks>
+/// <remarks>Many threads may read it while none changes it. Its lists, dictionaries, byte arrays and messages
+/// belong to it: <see cref="Get"/> does not copy them, and <see cref="Set"/> stores byte arrays and messages
+/// without copying.</remarks>
 public sealed partial class DynamicMessage
 {
-    /// <summary>An empty message.</summary>
+    /// <summary>Creates an empty message.</summary>
     public DynamicMessage(RpcMessageInfo type)
         : this(MessageLayout.For(type))
     {
@@ -24,23 +24,26 @@ public sealed partial class DynamicMessage
     /// <inheritdoc/>
     public MessageDescriptor Descriptor => Type.Descriptor;
 
-    /// <summary>The fields that the type does not have and the numbers that its closed enums do not have, as
-    /// they came; they are written again.</summary>
+    /// <summary>Unknown fields, and unknown numbers of closed enums, as they were received. They are written
+    /// again.</summary>
     public ReadOnlySpan<byte> UnknownFieldBytes =>
         _more is UnknownFields unknown ? unknown.Bytes : [];
 
     /// <summary>Reads a message and checks its required fields.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are not a message of this type, and
+    /// why.</exception>
     public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySequence<byte> bytes) =>
         Parse(type, bytes, int.MaxValue);
 
     /// <summary>Reads a message and checks its required fields.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are not a message of this type, and
+    /// why.</exception>
     public static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes) =>
         Parse(type, bytes, int.MaxValue);
 
     /// <summary>Reads a message of a peer.</summary>
-    /// <exception cref="RpcException">ResourceExhausted: of more elements than the limit.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the message has more elements than the
+    /// limit.</exception>
     internal static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySequence<byte> bytes, int maxElements)
     {
         if (bytes.IsSingleSegment)
@@ -66,7 +69,8 @@ public sealed partial class DynamicMessage
     }
 
     /// <summary>Reads a message of a peer.</summary>
-    /// <exception cref="RpcException">ResourceExhausted: of more elements than the limit.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the message has more elements than the
+    /// limit.</exception>
     internal static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes, int maxElements)
     {
         DynamicMessage message = new(type);
@@ -81,14 +85,15 @@ public sealed partial class DynamicMessage
         return message;
     }
 
-    /// <summary>Adds what the bytes hold, as protobuf merges: the last scalar wins, messages are merged,
-    /// lists grow. Required fields are not checked.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a message of this type, and why.</exception>
+    /// <summary>Merges serialized bytes into this message by the rules of Protocol Buffers: the last scalar
+    /// is kept, messages are merged, and lists grow. Required fields are not checked.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are not a message of this type, and
+    /// why.</exception>
     public void MergeFrom(ReadOnlySpan<byte> bytes) => MessageDecoder.Merge(this, bytes);
 
-    /// <summary>The same for what comes from a peer.</summary>
-    /// <returns>Whether all that was read has its required fields; otherwise they have to be looked
-    /// for.</returns>
+    /// <summary>Merges a peer's bytes into this message.</summary>
+    /// <returns>Whether all messages that were read have their required fields. If false, check
+    /// them.</returns>
     internal bool MergeFrom(ReadOnlySpan<byte> bytes, int maxElements)
     {
         ElementBudget budget = new(Type, maxElements);
@@ -96,19 +101,19 @@ public sealed partial class DynamicMessage
         return MessageDecoder.Merge(this, bytes, ref budget);
     }
 
-    /// <summary>The message's bytes.</summary>
-    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too
-    /// deep.</exception>
+    /// <summary>Serializes the message.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or the message is nested
+    /// too deeply.</exception>
     public byte[] ToByteArray()
     {
         using WireWriter writer = EncodeComplete();
         return writer.Written.ToArray();
     }
 
-    /// <summary>Writes the message's bytes.</summary>
-    /// <returns>How many there were.</returns>
-    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or it is nested too
-    /// deep.</exception>
+    /// <summary>Serializes the message to a buffer.</summary>
+    /// <returns>The number of bytes.</returns>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, or the message is nested
+    /// too deeply.</exception>
     public int WriteTo(IBufferWriter<byte> output)
     {
         using WireWriter writer = EncodeComplete();
@@ -116,15 +121,15 @@ public sealed partial class DynamicMessage
         return writer.Length;
     }
 
-    /// <summary>Throws when a required field is missing, here or in a nested message.</summary>
+    /// <summary>Throws if a required field is missing in this message or a nested one.</summary>
     /// <exception cref="RpcException">InvalidArgument with the paths of the missing fields.</exception>
     public void CheckRequired() => RequiredFields.Check(this);
 
     /// <summary>A field's value: a boxed scalar, string, byte[], enum number (int), DynamicMessage, a list,
-    /// or a dictionary for maps; the default where it is absent.</summary>
-    /// <remarks>A set repeated field is a <see cref="List{T}"/> that may be changed; an absent one an empty
-    /// array. A set map is an <see cref="OrderedDictionary{TKey, TValue}"/> of objects, an absent one is
-    /// empty and fixed. An absent message is null.</remarks>
+    /// or a dictionary for maps. An absent field is its default.</summary>
+    /// <remarks>A repeated field that is set is a <see cref="List{T}"/> that may be changed; an absent one is
+    /// an empty array. A map that is set is an <see cref="OrderedDictionary{TKey, TValue}"/> of objects; an
+    /// absent one is empty and read-only. An absent message is null.</remarks>
     public object? Get(RpcFieldInfo field) => ValueOf(LayoutOf(field));
 
     private object? ValueOf(FieldLayout layout)
@@ -138,8 +143,7 @@ public sealed partial class DynamicMessage
         return References[layout.Slot] ?? FieldValues.AbsentValue(layout);
     }
 
-    /// <summary>Whether a field with presence is set, or a repeated field or a field without presence is not
-    /// empty.</summary>
+    /// <summary>Whether a field with presence is set, or another field is not empty.</summary>
     public bool Has(RpcFieldInfo field) => Has(LayoutOf(field));
 
     /// <summary>Sets a field to a number or bool of its exact type, clearing others of its oneof.</summary>
@@ -164,8 +168,8 @@ public sealed partial class DynamicMessage
     }
 
     /// <summary>Sets a field to a value of its exact type, clearing others of its oneof.</summary>
-    /// <remarks>A repeated field takes any sequence of the exact element type, a map any dictionary; both are
-    /// copied.</remarks>
+    /// <remarks>A repeated field accepts any sequence of the exact element type, and a map any dictionary.
+    /// Both are copied.</remarks>
     /// <exception cref="RpcException">InvalidArgument: the value has another type;
     /// <see cref="MessageMapper"/> converts.</exception>
     public void Set(RpcFieldInfo field, object value)
@@ -189,7 +193,7 @@ public sealed partial class DynamicMessage
     /// <summary>Removes a field.</summary>
     public void Clear(RpcFieldInfo field) => Clear(LayoutOf(field));
 
-    /// <summary>Removes what the type does not know.</summary>
+    /// <summary>Removes the unknown fields.</summary>
     public void ClearUnknownFields()
     {
         if (_more is UnknownFields unknown)
@@ -235,10 +239,10 @@ public sealed partial class DynamicMessage
         References[field.Slot] = value;
     }
 
-    // A slot never holds another type than its field's: Set checks it, and nobody else gives objects from
-    // outside.
+    // A slot always holds the type of its field: Set checks values, and no other code stores objects from
+    // callers.
 
-    /// <summary>The list of a repeated field, made when it is first asked for.</summary>
+    /// <summary>The list of a repeated field. The first access creates it.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal List<T> ListOf<T>(FieldLayout field) =>
         Unsafe.As<List<T>>(References[field.Slot] ??= new List<T>());
@@ -247,7 +251,7 @@ public sealed partial class DynamicMessage
         Unsafe.As<OrderedDictionary<object, object>>(
             References[field.Slot] ??= new OrderedDictionary<object, object>());
 
-    /// <summary>The member of the oneof that is set, by its case slot.</summary>
+    /// <summary>The member that is set of the oneof with a case slot.</summary>
     internal FieldLayout? ChosenOf(int caseSlot) =>
         Scalars[caseSlot] is > 0 and ulong chosen ? Layout.Fields[(int)chosen - 1] : null;
 
@@ -291,10 +295,10 @@ public sealed partial class DynamicMessage
             };
     }
 
-    /// <summary>The message's bytes, in pooled memory. Required fields are not checked.</summary>
+    /// <summary>Serializes the message to pooled memory. Required fields are not checked.</summary>
     internal WireWriter Encode() => Encode(Array.MaxLength, "message");
 
-    /// <summary>The same, with all required fields.</summary>
+    /// <summary>Serializes the message to pooled memory, and checks its required fields.</summary>
     internal WireWriter EncodeComplete()
     {
         WireWriter writer = Encode();
@@ -305,14 +309,14 @@ public sealed partial class DynamicMessage
         }
         writer.Dispose();
         CheckRequired();
-        // Another thread has set the fields meanwhile.
+        // Another thread has set the missing fields meanwhile.
         return Encode();
     }
 
-    /// <summary>The same for a message that is sent.</summary>
-    /// <param name="maxBytes">The most that it may have.</param>
-    /// <param name="what">What it is, for the error: request or reply.</param>
-    /// <exception cref="RpcException">ResourceExhausted: it has more.</exception>
+    /// <summary>Serializes a message to send.</summary>
+    /// <param name="maxBytes">The maximum size.</param>
+    /// <param name="what">The kind of message for the error: request or reply.</param>
+    /// <exception cref="RpcException">ResourceExhausted: the message is larger.</exception>
     internal WireWriter Encode(int maxBytes, string what)
     {
         Layout.Watch?.Invoke(MessagePass.Encode);

@@ -33,9 +33,7 @@ internal sealed class FieldLayout
         IsPacked = packable && info.IsPacked;
         EndTag = WireType.MakeTag(info.Number, WireType.EndGroup);
         Enum = info.EnumType;
-        ClosedNumbers = Enum is { IsClosed: true }
-            ? Enum.Values.Select(value => value.Value).ToFrozenSet()
-            : null;
+        ClosedNumbers = Enum?.ClosedNumbers;
     }
 
     public RpcFieldInfo Info { get; }
@@ -68,7 +66,7 @@ internal sealed class FieldLayout
     /// <summary>The tag of the value, or of one element.</summary>
     public uint Tag { get; }
 
-    /// <summary>Bytes of the tag, of whatever wire type.</summary>
+    /// <summary>The size of the tag in bytes; it is the same for every wire type.</summary>
     public int TagSize { get; }
 
     /// <summary>The tag of a packed field; 0 where it cannot be packed.</summary>
@@ -86,14 +84,13 @@ internal sealed class FieldLayout
     /// <summary>The index among the scalars or among the references.</summary>
     public int Slot { get; internal set; }
 
-    /// <summary>The scalar with the presence bit of a scalar; 0 where there is none.</summary>
+    /// <summary>The slot with the presence bit of a scalar; 0 if it has none.</summary>
     public int PresenceWord { get; internal set; }
 
-    /// <summary>The presence bit of a scalar; 0 where there is none.</summary>
+    /// <summary>The presence bit of a scalar; 0 if it has none.</summary>
     public ulong PresenceMask { get; internal set; }
 
-    /// <summary>The scalar that tells which member of the oneof is set (index + 1); -1 outside of a
-    /// oneof.</summary>
+    /// <summary>The slot with the oneof's set member (index + 1); -1 outside of a oneof.</summary>
     public int CaseSlot { get; internal set; } = -1;
 
     /// <summary>The .NET type of the value; null where there may be many.</summary>

@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Globalization;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using Google.Protobuf.Collections;
@@ -151,7 +152,8 @@ internal sealed class GeneratedRequired
         {
             if (Find((IMessage)entry.Value!, "") is { } missing)
             {
-                return $"[{entry.Key}]{missing}";
+                string key = Convert.ToString(entry.Key, CultureInfo.InvariantCulture)!;
+                return $"[{ValueText.OfName(key)}]{missing}";
             }
         }
 

@@ -6,49 +6,51 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc;
 
-/// <summary>The host's objects: what a shell calls an object is more than its .NET type.</summary>
+/// <summary>Reads and creates the objects of a host, such as a shell whose objects are more than their .NET
+/// types.</summary>
 public interface IObjectModel
 {
-    /// <summary>Whether objects take <see cref="DeferredValue"/> for values that are messages, lists and maps
-    /// of messages: these are then made when somebody looks at them.</summary>
+    /// <summary>Whether objects accept a <see cref="DeferredValue"/> for messages, and for lists and maps of
+    /// messages. These are converted when they are first read.</summary>
     internal bool Defers => false;
 
-    /// <summary>Whether an object is that of a message, and not of a map: what views ask.</summary>
+    /// <summary>Whether an object was made of a message, not of a map. Used by views.</summary>
     internal bool IsMessage(object value) => value is OrderedDictionary;
 
-    /// <summary>The dictionary whose entries are the members of an object; null where
-    /// <see cref="TryGetMembers"/> finds them.</summary>
+    /// <summary>The dictionary whose entries are an object's members; null if <see cref="TryGetMembers"/>
+    /// finds the members.</summary>
     internal IDictionary? DictionaryOf(object value) => null;
 
-    /// <summary>The name that a key of a dictionary stands for.</summary>
+    /// <summary>The name for a key of a dictionary.</summary>
     internal string NameOf(object key) => Convert.ToString(key, CultureInfo.InvariantCulture) ?? "";
 
-    /// <summary>As <see cref="CreateObject"/>, of a message that is one of several: an element of a list or a
-    /// reply of a stream. Views show these as rows.</summary>
+    /// <summary>Like <see cref="CreateObject"/>, for a message that is one of several: an element of a list,
+    /// or a reply of a stream. Views show these as rows.</summary>
     internal object CreateElement(
         DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
         CreateObject(source, fields, values);
 
-    /// <summary>The value without the host's wrapper, where it has one.</summary>
+    /// <summary>The value without the host's wrapper, if it has one.</summary>
     object? Unwrap(object? value);
 
     /// <summary>The members of a dictionary or object, by name; false for a scalar or a list.</summary>
     bool TryGetMembers(
         object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members);
 
-    /// <summary>An object of a message: values stand in the order of <paramref name="fields"/>.</summary>
-    /// <param name="source">The message, so that what the object cannot show (unknown fields) can be kept
-    /// with it.</param>
-    /// <param name="fields">The fields, in declared order, then the extensions that are set.</param>
-    /// <param name="values">Their values, already objects of this model.</param>
+    /// <summary>Creates an object of a message. The values have the order of <paramref
+    /// name="fields"/>.</summary>
+    /// <param name="source">The message. The model may keep it with the object to preserve unknown
+    /// fields.</param>
+    /// <param name="fields">The fields in declared order, then the extensions that are set.</param>
+    /// <param name="values">The values, already converted to objects of this model.</param>
     object CreateObject(
         DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values);
 
-    /// <summary>An object of an Any: its first member is <c>@type</c>, the others are those of what it holds,
-    /// or <c>value</c> where that has a shape of its own or is not known to the schema.</summary>
-    /// <param name="source">What the Any holds, or the Any itself where its type is not known.</param>
+    /// <summary>Creates an object of an Any. The first member is <c>@type</c>. The others are the members of
+    /// the contained message, or <c>value</c> if it has a special shape or an unknown type.</summary>
+    /// <param name="source">The contained message, or the Any itself if its type is unknown.</param>
     /// <param name="names">The names of the members.</param>
-    /// <param name="values">Their values, already objects of this model.</param>
+    /// <param name="values">The values, already converted to objects of this model.</param>
     object CreateAny(DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)
     {
         OrderedDictionary members = new(StringComparer.OrdinalIgnoreCase);
@@ -59,7 +61,8 @@ public interface IObjectModel
         return members;
     }
 
-    /// <summary>The message that an object was made of by this model, or null.</summary>
-    /// <remarks>The object's members win over its fields; its unknown fields are sent with them.</remarks>
+    /// <summary>The message that this model made an object of, or null.</summary>
+    /// <remarks>The object's members override the message's fields. The message's unknown fields are
+    /// kept.</remarks>
     DynamicMessage? TryGetSource(object value) => null;
 }

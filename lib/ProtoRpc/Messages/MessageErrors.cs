@@ -18,7 +18,7 @@ internal static class MessageErrors
         return $"the message {type.FullName} has no field '{ValueText.OfName(name)}'.{hint}";
     }
 
-    /// <summary>The error of such a name.</summary>
+    /// <summary>The error for a name that is not a field.</summary>
     public static RpcException UnknownField(RpcMessageInfo type, string name)
     {
         string what = NoField(type, name);

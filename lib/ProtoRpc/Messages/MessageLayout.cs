@@ -26,6 +26,7 @@ internal sealed class MessageLayout
     private FieldLayout[]? _shown;
     private StringComparer? _nameComparer;
     private FieldLayout[]? _toRequired;
+    private Reach _reach;
     private Dictionary<string, FieldLayout>? _byName;
     private int _sizeHint;
 
@@ -121,7 +122,7 @@ internal sealed class MessageLayout
 
     /// <summary>The fields in whose messages required fields may be missing.</summary>
     public FieldLayout[] ToRequired => _toRequired ??= Fields
-        .Where(candidate => candidate.IsMessage && candidate.Message.ReachesRequired([]))
+        .Where(candidate => candidate.IsMessage && candidate.Message.ReachesRequired)
         .ToArray();
 
     /// <summary>A little more than the last message of this type took, so that the buffer need not
@@ -140,8 +141,8 @@ internal sealed class MessageLayout
         }
     }
 
-    /// <summary>Called when the whole of a message of this type is gone through, for tests that count; null
-    /// for nobody.</summary>
+    /// <summary>Called for each complete pass over a message of this type, for tests that count passes;
+    /// otherwise null.</summary>
     public Action<MessagePass>? Watch { get; set; }
 
     /// <summary>The layout of a type, compiled once.</summary>
@@ -181,9 +182,57 @@ internal sealed class MessageLayout
 
     private FieldLayout? FindLarge(int number) => _byLargeNumber?.GetValueOrDefault(number);
 
-    private bool ReachesRequired(HashSet<MessageLayout> seen) =>
-        seen.Add(this) &&
-        (Required.Length > 0 || Fields.Any(field => field.IsMessage && field.Message.ReachesRequired(seen)));
+    // Whether the type has required fields, or holds messages of types that reach such fields.
+    private bool ReachesRequired
+    {
+        get
+        {
+            if (_reach == Reach.Unknown)
+            {
+                FindReach();
+            }
+            return _reach == Reach.Required;
+        }
+    }
+
+    // A schema may be hostile: a chain of 50,000 types must not overflow the stack, and the answer for each
+    // of thousands of fields must not cost a walk through all types. So there is no recursion, and all types
+    // on the way get their answers.
+    private void FindReach()
+    {
+        Dictionary<MessageLayout, List<MessageLayout>> holders = new() { [this] = [] };
+        Queue<MessageLayout> waiting = new([this]);
+        Queue<MessageLayout> reaching = new();
+        while (waiting.TryDequeue(out MessageLayout? layout))
+        {
+            if (layout.Required.Length > 0)
+            {
+                reaching.Enqueue(layout);
+            }
+            foreach (FieldLayout field in layout.Fields.Where(field => field.IsMessage))
+            {
+                if (!holders.TryGetValue(field.Message, out List<MessageLayout>? known))
+                {
+                    holders.Add(field.Message, known = []);
+                    waiting.Enqueue(field.Message);
+                }
+                known.Add(layout);
+            }
+        }
+
+        HashSet<MessageLayout> reached = [];
+        while (reaching.TryDequeue(out MessageLayout? layout))
+        {
+            if (reached.Add(layout))
+            {
+                holders[layout].ForEach(reaching.Enqueue);
+            }
+        }
+        foreach (MessageLayout layout in holders.Keys)
+        {
+            layout._reach = reached.Contains(layout) ? Reach.Required : Reach.None;
+        }
+    }
 
     private void AssignSlots()
     {
@@ -195,20 +244,30 @@ internal sealed class MessageLayout
         }
         ScalarCount = (withBit.Length + BitsPerWord - 1) / BitsPerWord;
 
-        foreach (RpcOneofInfo oneof in Type.Oneofs)
+        Dictionary<RpcOneofInfo, int> cases = Type.Oneofs
+            .Select((oneof, index) => (oneof, index))
+            .ToDictionary(of => of.oneof, of => ScalarCount + of.index);
+        foreach (FieldLayout field in Fields)
         {
-            foreach (RpcFieldInfo member in oneof.Fields)
+            if (field.Info.Oneof is { } oneof)
             {
-                Fields.First(field => field.Info.Number == member.Number).CaseSlot = ScalarCount;
+                field.CaseSlot = cases[oneof];
             }
-            ScalarCount++;
         }
+        ScalarCount += cases.Count;
 
         foreach (FieldLayout field in Fields)
         {
             field.Slot = field.IsReference ? ReferenceCount++ : ScalarCount++;
             field.FindWay();
         }
+    }
+
+    private enum Reach : byte
+    {
+        Unknown,
+        None,
+        Required,
     }
 }
 

@@ -7,20 +7,21 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc;
 
-/// <summary>Plain .NET objects: dictionaries and public properties in, ordered dictionaries out.</summary>
-/// <remarks>The dictionaries compare names without regard to case, except for a message that has two names
-/// which differ in nothing else. In a program that is trimmed or compiled ahead of time,
-/// only dictionaries are read: other objects are an error (<see cref="RpcErrorIds.TrimmedType"/>).</remarks>
+/// <summary>Reads dictionaries and public properties of .NET objects, and creates ordered
+/// dictionaries.</summary>
+/// <remarks>The dictionaries compare names case-insensitively, unless two names of the message differ only in
+/// case. In a trimmed or ahead-of-time compiled program, only dictionaries are read; other objects are an
+/// error (<see cref="RpcErrorIds.TrimmedType"/>).</remarks>
 public sealed class PlainObjectModel : IObjectModel
 {
     private const string OfAnyType = "Reads the properties of an object whose type is not known.";
 
     private static readonly ConditionalWeakTable<Type, PropertyInfo[]> PropertiesByType = [];
 
-    // Only objects of messages that have unknown fields: the others have nothing to be remembered.
+    // Only for objects of messages with unknown fields: their source is needed to send these fields again.
     private readonly ConditionalWeakTable<object, DynamicMessage> _sources = [];
 
-    /// <summary>The model.</summary>
+    /// <summary>The only instance.</summary>
     public static PlainObjectModel Instance { get; } = new();
 
     IDictionary? IObjectModel.DictionaryOf(object value) => value as IDictionary;
@@ -83,7 +84,7 @@ public sealed class PlainObjectModel : IObjectModel
         }
     }
 
-    // Without this, a field would be absent wherever the trimmer left the property out.
+    // Without this error, a field would be silently absent if the trimmer removed the property.
     private static RpcException NotKept(object value) => new(
         RpcStatusCode.InvalidArgument,
         $"A message cannot be made of the properties of a {value.GetType().FullName}, because this program "

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.Messages;
 
@@ -14,19 +15,17 @@ internal static class RequiredFields
         {
             return;
         }
-        List<(string Path, FieldLayout Field)> missing = [];
-        Collect(message, message.Type.Name, missing, 0);
-        string[] paths = [.. missing.Select(m => m.Path)];
-        string[] types = [.. missing.Select(m => m.Field.Info.ContainingType.FullName).Distinct()];
-        string more = paths.Length > MaxReported ? $" and {paths.Length - MaxReported} more" : "";
+        MissingFields missing = new(message.Type.Name);
+        Collect(message, missing, 0);
+        string more = missing.Count > MaxReported ? $" and {missing.Count - MaxReported} more" : "";
         throw new RpcException(
             RpcStatusCode.InvalidArgument,
-            $"{string.Join(", ", paths.Take(MaxReported))}{more} must be set: " +
-            $"{(paths.Length == 1 ? "the field is" : "the fields are")} required "
-            + $"in {string.Join(", ", types)}.")
+            $"{string.Join(", ", missing.Paths)}{more} must be set: " +
+            $"{(missing.Count == 1 ? "the field is" : "the fields are")} required "
+            + $"in {string.Join(", ", missing.Types.Distinct())}.")
         {
             ErrorId = RpcErrorIds.MissingRequiredField,
-            FieldPath = paths[0],
+            FieldPath = missing.Paths[0],
         };
     }
 
@@ -99,38 +98,69 @@ internal static class RequiredFields
         return true;
     }
 
-    private static void Collect(
-        DynamicMessage message, string path, List<(string, FieldLayout)> missing, int depth)
+    private static void Collect(DynamicMessage message, MissingFields missing, int depth)
     {
         if (depth > MessageLayout.MaxDepth)
         {
             return;
         }
-        missing.AddRange(message.Layout.Required
-            .Where(field => !message.Has(field))
-            .Select(field => ($"{path}.{field.Info.Name}", field)));
+        foreach (FieldLayout field in message.Layout.Required)
+        {
+            if (!message.Has(field))
+            {
+                missing.Add(field.Info);
+            }
+        }
         foreach (FieldLayout field in message.Layout.ToRequired)
         {
-            string here = $"{path}.{field.Info.Name}";
+            missing.Path.PushField(field.Info.Name);
             switch (message.References[field.Slot])
             {
                 case DynamicMessage child:
-                    Collect(child, here, missing, depth + 1);
+                    Collect(child, missing, depth + 1);
                     break;
                 case List<DynamicMessage> children:
                     for (int i = 0; i < children.Count; i++)
                     {
-                        Collect(children[i], $"{here}[{i}]", missing, depth + 1);
+                        missing.Path.PushIndex(i);
+                        Collect(children[i], missing, depth + 1);
+                        missing.Path.Pop();
                     }
                     break;
                 case OrderedDictionary<object, object> map:
                     foreach ((object key, object value) in map)
                     {
-                        Collect(
-                            (DynamicMessage)value, $"{here}[{MessageText.OfKey(key)}]", missing, depth + 2);
+                        missing.Path.PushKey(key);
+                        Collect((DynamicMessage)value, missing, depth + 2);
+                        missing.Path.Pop();
                     }
                     break;
             }
+            missing.Path.Pop();
+        }
+    }
+
+    // Only the first fields are named: a peer's message may lack millions of them, each behind a long key.
+    private sealed class MissingFields(string root)
+    {
+        public ObjectPath Path { get; } = new(root);
+
+        public List<string> Paths { get; } = [];
+
+        public List<string> Types { get; } = [];
+
+        public int Count { get; private set; }
+
+        public void Add(RpcFieldInfo field)
+        {
+            if (++Count > MaxReported)
+            {
+                return;
+            }
+            Path.PushField(field.Name);
+            Paths.Add(Path.ToString());
+            Path.Pop();
+            Types.Add(field.ContainingType.FullName);
         }
     }
 }

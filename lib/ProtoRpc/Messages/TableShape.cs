@@ -5,8 +5,8 @@ namespace ProtoRpc.Messages;
 internal abstract class TableShape
 {
     /// <summary>The keys that can still be written, in declared order.</summary>
-    /// <param name="given">The keys that are there already. Of a oneof with one of them no other member is
-    /// left.</param>
+    /// <param name="given">The existing keys. If they contain a member of a oneof, the other members are left
+    /// out.</param>
     public abstract IEnumerable<TableKey> Keys(IReadOnlyCollection<string> given);
 
     /// <summary>What a hashtable holds that is the value of a key, or an element of it; null where the schema
@@ -20,8 +20,8 @@ internal abstract class TableShape
     public static TableShape OfMessage(params IEnumerable<RpcMessageInfo> types) =>
         new MessageShape([.. types]);
 
-    /// <summary>What a hashtable with something for each method holds, such as its reply.</summary>
-    /// <param name="services">A method's bare name is enough where there is one service.</param>
+    /// <summary>The keys of a hashtable with a value for each method, such as its reply.</summary>
+    /// <param name="services">The services. If there is only one, bare names of methods are offered.</param>
     public static TableShape OfReplies(params IEnumerable<RpcServiceInfo> services) =>
         new ReplyShape([.. services]);
 

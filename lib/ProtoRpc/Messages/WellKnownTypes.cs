@@ -2,7 +2,7 @@ using System.Collections.Frozen;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Tells well-known types by name and fields: descriptors of another schema are other
+/// <summary>Recognizes well-known types by name and fields, because each schema has its own descriptor
 /// objects.</summary>
 internal static class WellKnownTypes
 {

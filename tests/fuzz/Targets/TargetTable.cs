@@ -32,6 +32,7 @@ internal static class TargetTable
             "\"1.5s\"", "\"a,b\"", "{\"value\":", "\"NaN\"", "\"-0\"", "1e3", "0.0", "\"type.googleapis.com/",
                 "//")
         { Shapes = FormatShapes.Json }),
+        Row("json-peer", static () => new JsonPeerTarget()),
         Row("xml", static () => new FormatTarget(
             MessageFormats.Xml, "<", ">", "</", "/>", "<root>", "</root>", "<item>", "</item>", "<key>",
                 "</key>",
@@ -47,6 +48,7 @@ internal static class TargetTable
                 "01", "-",
             "inf", "nan", "1.5f", "# c\n", "[type.googleapis.com/", "key:", "value:", "'", "\"")
         { Shapes = FormatShapes.Text }),
+        Row("spellings", static () => new SpellingTarget()),
         Row("endpoint", static () => new EndpointTarget()),
     ];
 

@@ -1,3 +1,4 @@
+using Google.Protobuf;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Tests.Formats;
@@ -88,6 +89,8 @@ public static class TextFormatTests
         "proto3.Singular", "f_uint64: 99999999999999999999999", "InvalidFieldValue", "Singular.f_uint64")]
     [InlineData(
         "proto3.Singular", "f_uint64: 07777777777777777777777777", "InvalidFieldValue", "Singular.f_uint64")]
+    [InlineData("proto3.Singular", "f_uint64: -1", "InvalidFieldValue", "Singular.f_uint64")]
+    [InlineData("proto3.Singular", "f_fixed32: -0", "InvalidFieldValue", "Singular.f_fixed32")]
     [InlineData("proto3.Singular", "f_int32: 1.0", "InvalidFieldValue", "Singular.f_int32")]
     [InlineData("proto3.Singular", "f_int32: 1x", "MalformedMessage", "Singular.f_int32")]
     [InlineData("proto3.Singular", "f_float: 0x1", "InvalidFieldValue", "Singular.f_float")]
@@ -134,4 +137,23 @@ public static class TextFormatTests
         MessageFormats.Text.Again(
             "proto3.Leaf", "nope { a: [<>, -1.5] } 7: 'x' [a.b]: ID text: 'a'",
             new() { IgnoreUnknownFields = true }));
+
+    [Theory]
+    [InlineData("a] {}\n\u001B]0;x\u0007/everything.proto3.Leaf")]
+    [InlineData("a b/everything.proto3.Leaf")]
+    [InlineData("%zz/everything.proto3.Leaf")]
+    [InlineData("\u00E9/everything.proto3.Leaf")]
+    public static void An_any_whose_url_cannot_stand_in_brackets_is_not_expanded(string url)
+    {
+        RpcSchema schema = TestMessages.Type("proto3.WellKnown").Schema;
+        Google.Protobuf.WellKnownTypes.Any any = new() { TypeUrl = url };
+        DynamicMessage message =
+            DynamicMessage.Parse(schema.GetMessage("google.protobuf.Any"), any.ToByteArray());
+
+        string text = MessageFormats.Text.ToText(message, new FormatOptions { ExpandAny = true });
+
+        Assert.StartsWith("type_url: \"", text, StringComparison.Ordinal);
+        Assert.DoesNotContain('\u001B', text);
+        Assert.Equal(message, MessageFormats.Text.Read(message.Type, text));
+    }
 }

@@ -1,3 +1,4 @@
+using Google.Protobuf;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;
@@ -77,5 +78,25 @@ public static class RequiredFieldsTests
         RpcException e = Refused("editions.Required", Bytes("08 01 12 00 22 02 08 01"));
 
         Assert.Contains("Required.delimited, Required.more[0].leaf, Required.more[0].delimited", e.Message);
+    }
+
+    [Fact]
+    public static void Thousands_of_missing_fields_behind_a_long_key_cost_little_and_are_counted()
+    {
+        const int Missing = 5_000;
+        RpcMessageInfo type =
+            RpcSchema.FromDescriptors(Required.RequiredReflection.Descriptor).GetMessage("required.Node");
+        Required.Node holder = new() { Name = "b" };
+        holder.Many.Add(Enumerable.Repeat(new Required.Node(), Missing));
+        Required.Node root = new() { Name = "a", Named = { { new string('k', 20_000), holder } } };
+        byte[] bytes = root.ToByteArray();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        RpcException e = Assert.Throws<RpcException>(() => DynamicMessage.Parse(type, bytes));
+
+        Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, 100L * bytes.Length);
+        Assert.Contains(
+            $"].many[9].name and {Missing - 10} more must be set", e.Message, StringComparison.Ordinal);
+        Assert.InRange(e.Message.Length, 0, 5_000);
     }
 }

@@ -4,10 +4,10 @@ using ProtoRpc.Formats.Generated;
 namespace ProtoRpc.Formats.Form;
 
 /// <summary>HTML forms and query strings: <c>query=asdf&amp;page_number=2</c>.</summary>
-/// <remarks>For messages whose fields are scalars, lists of them, or messages that are one text (Timestamp,
-/// Duration, FieldMask and the wrappers). A list is its name repeated. A question mark in front is passed
-/// over. An empty value leaves out whatever is not text or bytes,
-/// for a form sends its empty inputs, too.</remarks>
+/// <remarks>Supports messages whose fields are scalars, lists of scalars, or messages with a text form
+/// (Timestamp, Duration, FieldMask and the wrappers). A list repeats its name. A leading question mark is
+/// ignored. An empty value leaves out a field, unless it is text or bytes, because a form also sends its
+/// empty inputs.</remarks>
 internal sealed class FormFormat(FormatRow row) : MessageFormat(row)
 {
     private protected override void WriteMessage(

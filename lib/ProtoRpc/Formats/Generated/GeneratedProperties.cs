@@ -60,7 +60,8 @@ internal sealed class GeneratedProperties
             : null;
     }
 
-    // A property takes messages of its own class only; those of another are dynamic.
+    // A property only accepts messages of its own class. Messages of other classes are read as dynamic
+    // messages.
     private bool CanFill(FieldLayout field, FieldDescriptor? known)
     {
         if (known is null || !field.IsMessage)

@@ -17,7 +17,7 @@ internal sealed class GeneratedWrapper(FieldLayout layout, FieldDescriptor field
         FieldLayout inner = layout.Fields[0];
         switch (value)
         {
-            case null or "" or 0.0 or 0f:
+            case null or "":
                 break;
             case string text:
                 message.References[inner.Slot] = TextOf(text);

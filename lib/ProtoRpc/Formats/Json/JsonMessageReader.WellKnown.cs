@@ -87,6 +87,16 @@ internal sealed partial class JsonMessageReader
         Pack(any, typeUrl, inner);
     }
 
+    private void CheckOnce(ref bool seen, string name)
+    {
+        if (seen)
+        {
+            Path.PushField(name);
+            throw Invalid("the key occurs twice. Remove one of them.");
+        }
+        seen = true;
+    }
+
     /// <summary>The value of <c>@type</c> at any place in the object; null if it is
     /// missing.</summary>
     /// <param name="reader">A copy: the reader itself stays where it is.</param>
@@ -114,14 +124,14 @@ internal sealed partial class JsonMessageReader
         bool valueSeen = false;
         while (NextName(ref reader))
         {
-            if (!typeSeen && reader.ValueTextEquals("@type"u8))
+            if (reader.ValueTextEquals("@type"u8))
             {
-                typeSeen = true;
+                CheckOnce(ref typeSeen, "@type");
                 reader.Skip();
             }
-            else if (!valueSeen && reader.ValueTextEquals("value"u8))
+            else if (reader.ValueTextEquals("value"u8))
             {
-                valueSeen = true;
+                CheckOnce(ref valueSeen, "value");
                 Path.PushField("value");
                 Next(ref reader);
                 ReadMessage(ref reader, inner, depth + 1);
@@ -134,8 +144,8 @@ internal sealed partial class JsonMessageReader
             else
             {
                 throw Invalid(
-                    $"'{reader.GetString()}' is not allowed in an Any of {inner.Layout.Type.FullName}, " +
-                    "which has '@type' and 'value', each once.");
+                    $"'{ValueText.OfName(reader.GetString()!)}' is not allowed in an Any of "
+                    + $"{inner.Layout.Type.FullName}, which has '@type' and 'value'.");
             }
         }
         if (isNeeded && !valueSeen)

@@ -3,7 +3,6 @@ using System.Text;
 using System.Text.Json;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Json;
 
@@ -77,7 +76,7 @@ internal sealed partial class JsonMessageReader(
         MessageLayout layout = message.Layout;
         JsonNames names = _names.Layout == layout ? _names : _names = JsonNames.Of(layout);
         SeenFields seen = new(layout.Fields.Length);
-        bool typeSeen = !inAny;
+        bool typeSeen = false;
         int next = 0;
         while (NextName(ref reader))
         {
@@ -86,9 +85,9 @@ internal sealed partial class JsonMessageReader(
                 ref next);
             if (field is null)
             {
-                if (!typeSeen && reader.ValueTextEquals("@type"u8))
+                if (inAny && reader.ValueTextEquals("@type"u8))
                 {
-                    typeSeen = true;
+                    CheckOnce(ref typeSeen, "@type");
                 }
                 else if (!Options.IgnoreUnknownFields)
                 {
@@ -142,10 +141,16 @@ internal sealed partial class JsonMessageReader(
     {
         Expect(ref reader, JsonTokenType.StartObject, field.Info.FullName, "an object");
         GeneratedType? type = message.ClassOf(field)?.Properties.Held(field.Value);
+        // An entry whose value is passed over is not in the map.
+        HashSet<object>? keys = Options.IgnoreUnknownFields && field.Value.Enum is not null ? [] : null;
         while (NextName(ref reader))
         {
             object key = ReadKey(ref reader, field.Key);
             Path.PushKey(key);
+            if (keys?.Add(key) == false)
+            {
+                throw Invalid("the key occurs twice. Remove one of them.");
+            }
             Next(ref reader);
             CheckElement(ref reader, field.Value);
             // The entry of the map is a message between the two.
@@ -228,7 +233,9 @@ internal sealed partial class JsonMessageReader(
                 return reader.GetString()!;
             case RpcFieldKind.Bytes:
                 Expect(ref reader, JsonTokenType.String, field.Info.FullName, "base64 in quotes");
-                if (reader.TryGetBytesFromBase64(out byte[]? bytes) ||
+                // The first takes spaces and line breaks, which are not base64 (RFC 4648, 3.3).
+                if ((!reader.ValueIsEscaped && !BytesOf(ref reader).ContainsAny(" \t\r\n"u8)
+                        && reader.TryGetBytesFromBase64(out byte[]? bytes)) ||
                     Base64Text.TryDecode(reader.GetString()!, out bytes))
                 {
                     return bytes;
@@ -238,103 +245,6 @@ internal sealed partial class JsonMessageReader(
                 MessageTarget child = NewMessage(field.Message, type);
                 ReadMessage(ref reader, child, depth + 1);
                 return child.Message;
-        }
-    }
-
-    /// <returns>False when the value is the name of an enum that is not known, and these are passed
-    /// over.</returns>
-    private bool TryReadScalar(ref Utf8JsonReader reader, FieldLayout field, out ulong bits)
-    {
-        bits = 0;
-        switch (field.Kind)
-        {
-            case RpcFieldKind.Bool:
-                if (reader.TokenType is not (JsonTokenType.True or JsonTokenType.False))
-                {
-                    throw Invalid(ref reader, "is not a bool; write true or false without quotes.");
-                }
-                bits = reader.TokenType == JsonTokenType.True ? 1UL : 0;
-                return true;
-            case RpcFieldKind.Enum:
-                return TryReadEnum(ref reader, field, out bits);
-            default:
-                bits = ReadNumber(ref reader, field);
-                return true;
-        }
-    }
-
-    private ulong ReadNumber(ref Utf8JsonReader reader, FieldLayout field)
-    {
-        if (reader.TokenType == JsonTokenType.Number)
-        {
-            if (field.Kind is RpcFieldKind.Int32 or RpcFieldKind.SInt32 && reader.TryGetInt32(out int number))
-            {
-                return ScalarValue.Of(number);
-            }
-            return JsonNumber.Read(field, BytesOf(ref reader), out ulong bits) is { } problem
-                ? throw Invalid(ref reader, problem)
-                : bits;
-        }
-        if (reader.TokenType != JsonTokenType.String)
-        {
-            throw Invalid(ref reader, $"is not a number, which {field.Info.FullName} needs.");
-        }
-        ReadOnlySpan<byte> text =
-            reader.ValueIsEscaped ? Encoding.UTF8.GetBytes(reader.GetString()!) : BytesOf(ref reader);
-        if (field.Kind is RpcFieldKind.Double or RpcFieldKind.Float && SpecialOf(text) is { } special)
-        {
-            return field.Kind == RpcFieldKind.Double
-                ? ScalarValue.Of(special)
-                : ScalarValue.Of((float)special);
-        }
-        return JsonNumber.Read(field, text, out ulong quoted) is { } wrong
-            ? throw Invalid(ref reader, wrong)
-            : quoted;
-    }
-
-    private static double? SpecialOf(ReadOnlySpan<byte> text) =>
-        text.SequenceEqual("NaN"u8) ? ScalarValue.NaN
-        : text.SequenceEqual("Infinity"u8) ? double.PositiveInfinity
-        : text.SequenceEqual("-Infinity"u8) ? double.NegativeInfinity
-        : null;
-
-    private bool TryReadEnum(ref Utf8JsonReader reader, FieldLayout field, out ulong bits)
-    {
-        RpcEnumInfo type = field.Enum!;
-        switch (reader.TokenType)
-        {
-            case JsonTokenType.Null:
-                // Only of the enum that has nothing but null.
-                bits = 0;
-                return true;
-            case JsonTokenType.String when type.TryGetExactNumber(reader.GetString()!, out int number):
-                bits = ScalarValue.Of(number);
-                return true;
-            case JsonTokenType.String:
-                bits = 0;
-                if (Options.IgnoreUnknownFields)
-                {
-                    return false;
-                }
-                string hint = NearestName.Hint(reader.GetString()!, type.Values.Select(value => value.Key));
-                throw Invalid(ref reader, $"is not in the enum {type.FullName}." + (hint.Length > 0 ? hint
-                    : ValueText.OfNames(
-                        type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
-            case JsonTokenType.Number:
-                if (JsonNumber.Read(field, BytesOf(ref reader), out bits) is not null)
-                {
-                    throw Invalid(ref reader, $"is not a number of the enum {type.FullName}.");
-                }
-                if (field.ClosedNumbers is { } known && !known.Contains((int)bits))
-                {
-                    return Options.IgnoreUnknownFields
-                        ? false
-                        : throw Invalid(
-                            ref reader, $"is not a number of the enum {type.FullName}, which is closed.");
-                }
-                return true;
-            default:
-                throw Invalid(ref reader, $"is not in the enum {type.FullName}; give a name or a number.");
         }
     }
 

@@ -317,9 +317,10 @@ internal sealed class JsonMessageWriter(
         if (typeUrl.Length > 0 || any.Has(any.Layout.Fields[1]))
         {
             DynamicMessage inner = Unpack(any) ?? throw Invalid(
-                $"JSON cannot hold an Any of '{typeUrl}', whose type the schema does not have. Import "
-                + "the .proto " +
-                "that declares it.");
+                $"JSON cannot hold an Any of '{typeUrl}', "
+                + (typeUrl.Contains('/')
+                    ? "whose type the schema does not have. Import the .proto that declares it."
+                    : "which is not the URL of a type: it has no slash before the name."));
             _writer.WriteName("\"@type\":"u8);
             _writer.WriteString(typeUrl);
             if (inner.Layout.WellKnown == WellKnownType.None)

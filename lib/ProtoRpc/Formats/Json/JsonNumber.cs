@@ -4,10 +4,10 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Json;
 
-/// <summary>Reads the numbers of JSON exactly: <c>1e3</c> and <c>5.0</c> are also whole numbers.</summary>
+/// <summary>Reads the numbers of JSON exactly, in quotes too: <c>1e3</c> and <c>5.0</c> are also whole
+/// numbers.</summary>
 internal static class JsonNumber
 {
-    private const int MaxExponent = 1000;
     private const NumberStyles FloatStyle =
         NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint | NumberStyles.AllowExponent;
 
@@ -44,12 +44,13 @@ internal static class JsonNumber
 
         // Nearly all numbers are a few digits.
         Int128 whole;
-        if (IsNumber(text) && Utf8Parser.TryParse(text, out long plain, out int length)
+        bool isNumber = IsNumber(text);
+        if (isNumber && Utf8Parser.TryParse(text, out long plain, out int length)
             && length == text.Length)
         {
             whole = plain;
         }
-        else if (!TryReadWhole(text, out whole))
+        else if (!isNumber || !NumberText.TryReadWhole(text, out whole))
         {
             bits = 0;
             return $"is not a whole number; {field.Info.TypeName} takes numbers from {min} to {max}.";
@@ -60,8 +61,43 @@ internal static class JsonNumber
             : $"does not fit into {field.Info.TypeName}, which takes numbers from {min} to {max}.";
     }
 
-    private static bool IsNumber(ReadOnlySpan<byte> text) => text is [>= (byte)'0' and <= (byte)'9', ..] or
-        [(byte)'-', >= (byte)'0' and <= (byte)'9', ..];
+    // The grammar of RFC 8259, in quotes too: no plus sign, no spaces, no leading zeros.
+    private static bool IsNumber(ReadOnlySpan<byte> text)
+    {
+        int at = text is [(byte)'-', ..] ? 1 : 0;
+        int whole = CountDigits(text[at..]);
+        if (whole == 0 || (whole > 1 && text[at] == '0'))
+        {
+            return false;
+        }
+        at += whole;
+        if (at < text.Length && text[at] == '.')
+        {
+            int fraction = CountDigits(text[++at..]);
+            if (fraction == 0)
+            {
+                return false;
+            }
+            at += fraction;
+        }
+        if (at == text.Length)
+        {
+            return true;
+        }
+        if (text[at++] is not ((byte)'e' or (byte)'E'))
+        {
+            return false;
+        }
+        at += at < text.Length && text[at] is (byte)'+' or (byte)'-' ? 1 : 0;
+        int exponent = CountDigits(text[at..]);
+        return exponent > 0 && at + exponent == text.Length;
+    }
+
+    private static int CountDigits(ReadOnlySpan<byte> text)
+    {
+        int end = text.IndexOfAnyExceptInRange((byte)'0', (byte)'9');
+        return end < 0 ? text.Length : end;
+    }
 
     private static (Int128 Min, Int128 Max) RangeOf(RpcFieldKind kind) => kind switch
     {
@@ -70,63 +106,4 @@ internal static class JsonNumber
         RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => (0, uint.MaxValue),
         _ => (int.MinValue, int.MaxValue),
     };
-
-    /// <summary>The whole number that the text is; one that is too large for every type stays too
-    /// large.</summary>
-    private static bool TryReadWhole(ReadOnlySpan<byte> text, out Int128 value)
-    {
-        value = 0;
-        if (!IsNumber(text))
-        {
-            return false;
-        }
-        bool negative = text[0] == '-';
-        Int128 digits = 0;
-        int exponent = 0;
-        bool inFraction = false;
-        int i = negative ? 1 : 0;
-        for (; i < text.Length && text[i] is not ((byte)'e' or (byte)'E'); i++)
-        {
-            if (text[i] == '.' && !inFraction && i + 1 < text.Length && char.IsAsciiDigit((char)text[i + 1]))
-            {
-                inFraction = true;
-                continue;
-            }
-            if (!char.IsAsciiDigit((char)text[i]))
-            {
-                return false;
-            }
-            if (digits > Int128.MaxValue / 100)
-            {
-                // No type has that many digits, and a fraction is not a whole number.
-                value = Int128.MaxValue;
-                return true;
-            }
-            digits = (digits * 10) + (text[i] - '0');
-            exponent -= inFraction ? 1 : 0;
-        }
-        if (i < text.Length)
-        {
-            if (!int.TryParse(
-                text[(i + 1)..], NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out int given))
-            {
-                return false;
-            }
-            exponent += Math.Clamp(given, -MaxExponent, MaxExponent);
-        }
-        for (; exponent < 0 && digits != 0; exponent++)
-        {
-            if (digits % 10 != 0)
-            {
-                return false;
-            }
-            digits /= 10;
-        }
-        for (; exponent > 0 && digits != 0 && digits <= Int128.MaxValue / 10; exponent--)
-        {
-            digits *= 10;
-        }
-        value = negative ? -digits : digits;
-        return true;
-    }
 }

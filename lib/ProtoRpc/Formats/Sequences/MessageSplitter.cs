@@ -1,7 +1,7 @@
 namespace ProtoRpc.Formats.Sequences;
 
-/// <summary>Finds the end of the first message in bytes of which more may come. Each byte is looked at once,
-/// however few come at a time.</summary>
+/// <summary>Finds the end of the first message in a growing sequence of bytes. Each byte is read only once,
+/// however few bytes arrive at a time.</summary>
 internal abstract class MessageSplitter
 {
     /// <summary>Whether errors name their place by line and column.</summary>

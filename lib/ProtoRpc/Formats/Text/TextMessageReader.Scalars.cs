@@ -49,6 +49,11 @@ internal sealed partial class TextMessageReader
             RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => (0, uint.MaxValue),
             _ => (int.MinValue, int.MaxValue),
         };
+        if (negative && min == 0)
+        {
+            // Also for -0, as in C++.
+            throw Invalid($"a minus stands before a number of {field.Info.TypeName}, which has no sign.");
+        }
         return _token.Kind == TextToken.Integer &&
             TextNumber.TryReadInteger(_token.Bytes, negative, out Int128 value) && value >= min
                 && value <= max
@@ -122,7 +127,7 @@ internal sealed partial class TextMessageReader
         else if (_token.Kind == TextToken.Symbol
             && (closing.Count == 0 || "}>]".Contains((char)_token.Bytes[0])))
         {
-            throw Malformed($"expected a value, not '{_token.Text}'.");
+            throw Malformed($"expected a value, not '{_token.Shown}'.");
         }
         Next();
     }

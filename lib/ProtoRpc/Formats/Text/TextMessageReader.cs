@@ -62,7 +62,7 @@ internal sealed partial class TextMessageReader(
         {
             if (_token.Kind is not (TextToken.Identifier or TextToken.Integer))
             {
-                throw Malformed($"expected the name of a field, not '{_token.Text}'.");
+                throw Malformed($"expected the name of a field, not '{_token.Shown}'.");
             }
             name = _token.Text;
             field = TextNames.Find(message.Layout, name);
@@ -100,7 +100,7 @@ internal sealed partial class TextMessageReader(
         }
         else if (!field.IsMessage)
         {
-            throw Malformed($"expected a colon before the value, not '{_token.Text}'.");
+            throw Malformed($"expected a colon before the value, not '{_token.Shown}'.");
         }
         if (!field.IsRepeated || !_token.IsSymbol('['))
         {
@@ -158,7 +158,7 @@ internal sealed partial class TextMessageReader(
     private char TakeOpening()
     {
         char end = _token.IsSymbol('{') ? '}' : _token.IsSymbol('<') ? '>'
-            : throw Malformed($"expected the '{{' of a message, not '{_token.Text}'.");
+            : throw Malformed($"expected the '{{' of a message, not '{_token.Shown}'.");
         Next();
         return end;
     }
@@ -216,7 +216,7 @@ internal sealed partial class TextMessageReader(
     {
         if (!_token.IsSymbol(symbol))
         {
-            throw Malformed($"expected '{symbol}' {purpose}, not '{_token.Text}'.");
+            throw Malformed($"expected '{symbol}' {purpose}, not '{_token.Shown}'.");
         }
         Next();
     }
@@ -234,7 +234,7 @@ internal sealed partial class TextMessageReader(
     {
         if (_token.Kind != TextToken.String)
         {
-            throw Invalid($"expected text in quotes, not '{_token.Text}'.");
+            throw Invalid($"expected text in quotes, not '{_token.Shown}'.");
         }
         List<byte> bytes = [];
         while (_token.Kind == TextToken.String)

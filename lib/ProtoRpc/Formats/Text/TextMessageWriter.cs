@@ -30,9 +30,11 @@ internal sealed class TextMessageWriter(
     {
         CheckDepth(depth);
         if (Options.ExpandAny && message.Layout.WellKnown == WellKnownType.Any
+            && message.References[message.Layout.Fields[0].Slot] is string typeUrl
+            && TextNames.CanBracket(typeUrl)
             && Unpack(message) is { } inner)
         {
-            Open($"[{message.Get(message.Layout.Fields[0].Info)}]");
+            Open($"[{typeUrl}]");
             WriteFields(inner, depth + 1);
             Close();
             return;

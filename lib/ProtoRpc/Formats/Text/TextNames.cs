@@ -1,3 +1,4 @@
+using System.Buffers;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;
@@ -5,6 +6,10 @@ namespace ProtoRpc.Formats.Text;
 /// <summary>The names of fields in the text format.</summary>
 internal static class TextNames
 {
+    // Those that readers take, without the percent sign, which needs two digits after it.
+    private static readonly SearchValues<char> UrlCharacters = SearchValues.Create(
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._/-~!$&'()*+,;=:@");
+
     /// <summary>The name of a field; a group has its type's, an extension its full name in brackets, what a
     /// MessageSet holds its type's full name in brackets.</summary>
     public static string Of(FieldLayout field) =>
@@ -34,6 +39,10 @@ internal static class TextNames
             && (found.Info.FullName == name || found.Info.MessageSetName == $"[{name}]")
             ? found
             : null;
+
+    /// <summary>Whether the URL of a type stands in brackets as it is. It is a peer's, who could end the
+    /// brackets in it, or write to a terminal.</summary>
+    public static bool CanBracket(string typeUrl) => !typeUrl.AsSpan().ContainsAnyExcept(UrlCharacters);
 
     // What proto2 declares with the word group, and what an edition declares as if it were one.
     private static bool IsLikeGroup(RpcFieldInfo field) =>

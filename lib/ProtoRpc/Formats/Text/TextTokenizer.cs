@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Text;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;
 
@@ -34,6 +35,9 @@ internal sealed class TextTokenizer
     public ReadOnlySpan<byte> Bytes => _window.Span[_start.._position];
 
     public string Text => Encoding.UTF8.GetString(Bytes);
+
+    /// <summary>The same for errors: a token may be as long as the whole text.</summary>
+    public string Shown => ValueText.OfName(Text);
 
     /// <summary>The line and column of the token.</summary>
     public string WhereFrom(TextOrigin origin) => TextPosition.Of(_text, _tokenOffset, origin);

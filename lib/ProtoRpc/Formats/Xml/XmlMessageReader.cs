@@ -10,6 +10,7 @@ internal sealed class XmlMessageReader(
     XmlReader reader, RpcMessageInfo root, FormatOptions options, long length)
     : FormatReader(root, options, length)
 {
+    private const int MaxReason = 300;
     private const string SchemaInstance = "http://www.w3.org/2001/XMLSchema-instance";
     private const string Namespaces = "http://www.w3.org/2000/xmlns/";
     private const string XmlNamespace = "http://www.w3.org/XML/1998/namespace";
@@ -52,13 +53,17 @@ internal sealed class XmlMessageReader(
 
     private static RpcException NotXml(string path, FormatOptions options, XmlException e) => new(
         RpcStatusCode.InvalidArgument,
-        $"{path}: this is not XML, or uses a feature that is not allowed: {e.Message} "
+        $"{path}: this is not XML, or uses a feature that is not allowed: {Reason(e)} "
         + $"(at {options.Origin.Place(Math.Max(0, e.LineNumber - 1), Math.Max(0, e.LinePosition - 1))})",
         e)
     {
         ErrorId = RpcErrorIds.MalformedMessage,
         FieldPath = path,
     };
+
+    // It may quote the names of elements, which are as long as the peer likes.
+    private static string Reason(XmlException e) =>
+        e.Message.Length <= MaxReason ? e.Message : $"{e.Message.AsSpan(0, MaxReason)}...";
 
     /// <summary>Reads from the start of an element to its end.</summary>
     private void ReadContent(in MessageTarget message, int depth)
@@ -141,7 +146,7 @@ internal sealed class XmlMessageReader(
             if (reader.LocalName != XmlNames.Item)
             {
                 throw Invalid(
-                    $"expected <item> for an element of a list, not <{reader.LocalName}>.");
+                    $"expected <item> for an element of a list, not <{ValueText.OfName(reader.LocalName)}>.");
             }
             ReadValue(message, field, depth);
             Path.Pop();
@@ -186,8 +191,8 @@ internal sealed class XmlMessageReader(
             else
             {
                 throw Invalid(
-                    $"<{reader.LocalName}> is not allowed in an entry of a map, which has <key> and " +
-                    "<value>, each once.");
+                    $"<{ValueText.OfName(reader.LocalName)}> is not allowed in an entry of a map, which has "
+                    + "<key> and <value>, each once.");
             }
         }
         AddEntry(
@@ -219,7 +224,7 @@ internal sealed class XmlMessageReader(
         {
             if (reader.NodeType == XmlNodeType.Element)
             {
-                throw Invalid($"expected text, not <{reader.LocalName}>.");
+                throw Invalid($"expected text, not <{ValueText.OfName(reader.LocalName)}>.");
             }
             if (first.Length == 0)
             {
@@ -244,7 +249,8 @@ internal sealed class XmlMessageReader(
             {
                 throw Error(
                     RpcErrorIds.UnknownField,
-                    $"the attribute '{reader.Name}' is not allowed. Write fields as elements.");
+                    $"the attribute '{ValueText.OfName(reader.Name)}' is not allowed. "
+                    + "Write fields as elements.");
             }
         }
         reader.MoveToElement();

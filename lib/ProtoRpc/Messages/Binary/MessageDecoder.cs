@@ -129,7 +129,7 @@ internal static partial class MessageDecoder
         return true;
     }
 
-    /// <summary>Reads a message of a list and those that follow it at once.</summary>
+    /// <summary>Reads a message of a list, and the following ones with the same tag.</summary>
     private static void ReadMessages(ref WireReader reader, ref object? slot, FieldLayout field, uint tag)
     {
         MessageLayout layout = field.Message;
@@ -244,8 +244,8 @@ internal static partial class MessageDecoder
         }
     }
 
-    /// <summary>Keeps a number that a closed enum does not have. A packed one gets a tag of its own, as every
-    /// implementation does: it cannot stay in its array.</summary>
+    /// <summary>Keeps a number that a closed enum does not define as an unknown field. A packed number gets a
+    /// separate tag, as in every implementation, because it cannot stay in its array.</summary>
     private static void AppendUnknownEnum(
         DynamicMessage message, FieldLayout field, ulong value, ReadOnlySpan<byte> record)
     {
@@ -331,7 +331,7 @@ internal static partial class MessageDecoder
         }
         if (message.Layout.Find(item.TypeId) is not { } field)
         {
-            // Its message is not looked at, as it was not before there was such a type.
+            // The nested message is not parsed, because its type is not known.
             message.AppendUnknown(reader.Since(start));
             return;
         }

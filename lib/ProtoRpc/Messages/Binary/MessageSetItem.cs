@@ -12,10 +12,10 @@ internal readonly record struct MessageSetItem(int TypeId, int MessageStart)
     public const uint TypeIdTag = (2 << WireType.TagBits) | WireType.Varint;
     public const uint MessageTag = (3 << WireType.TagBits) | WireType.LengthDelimited;
 
-    /// <summary>Passes over an item whose first tag was read.</summary>
-    /// <returns>Null where the type id or the message is missing: other implementations leave such an item
-    /// out, too.</returns>
-    /// <remarks>The first type id and the first message count, in whichever order they come.</remarks>
+    /// <summary>Reads an item whose first tag was read.</summary>
+    /// <returns>Null if the type id or the message is missing. Other implementations also skip such an
+    /// item.</returns>
+    /// <remarks>The first type id and the first message count, in either order.</remarks>
     public static MessageSetItem? Read(ref WireReader reader)
     {
         int typeId = 0;

@@ -21,9 +21,9 @@ internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> by
     public MessageDescriptor Descriptor => type.Descriptor;
 
     /// <summary>Reads the message.</summary>
-    /// <param name="maxElements">The most elements that it may have.</param>
-    /// <exception cref="RpcException">Internal: the server that sent it did not send such a message;
-    /// ResourceExhausted: of more elements than the limit.</exception>
+    /// <param name="maxElements">The maximum number of elements.</param>
+    /// <exception cref="RpcException">Internal: the bytes of the server are not a message of the type.
+    /// ResourceExhausted: the message has more elements than the limit.</exception>
     public DynamicMessage ToDynamic(int maxElements = int.MaxValue)
     {
         try

@@ -36,7 +36,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
     /// <summary>What is left for it to be made of.</summary>
     public readonly ElementBudget Budget => _budget;
 
-    /// <summary>Whether no message that was read lacks a required field of its own.</summary>
+    /// <summary>Whether all messages that were read have their required fields.</summary>
     public readonly bool IsComplete => !_incomplete;
 
     public readonly ReadOnlySpan<byte> Since(int start) => _bytes[start.._position];

@@ -40,7 +40,7 @@ internal ref struct WireWriter
         _position = _end = Math.Min(_buffer.Length, MaxRoom);
     }
 
-    /// <summary>Whether a message was written that lacks a required field of its own.</summary>
+    /// <summary>Whether any written message lacks one of its required fields.</summary>
     public bool IsIncomplete { get; set; }
 
     /// <summary>Bytes written so far; what is written between two calls is as long as they differ.</summary>

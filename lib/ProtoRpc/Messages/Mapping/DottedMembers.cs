@@ -14,7 +14,7 @@ internal sealed class DottedMembers
     /// null where the name is none.</summary>
     public static (FieldLayout Field, string Path)? Split(MessageLayout layout, string name)
     {
-        // The name of an extension has dots of its own.
+        // The name of an extension contains dots: [package.name].
         int start = name.StartsWith('[') ? Math.Max(name.IndexOf(']'), 0) : 0;
         int dot = name.IndexOf('.', start);
         if (dot <= 0 || dot == name.Length - 1 || layout.Find(name[..dot]) is not { } field)

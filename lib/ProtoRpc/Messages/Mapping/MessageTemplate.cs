@@ -6,7 +6,7 @@ namespace ProtoRpc.Messages.Mapping;
 /// <param name="root">The type.</param>
 internal sealed class MessageTemplate(MessageLayout root)
 {
-    // A type can contain thousands of others in many ways, and such a template is not useful.
+    // A type can contain thousands of others on many paths. Such a large template is not useful.
     private const int MaxMessages = 2000;
     private const int MaxMembers = 50_000;
 

@@ -61,7 +61,7 @@ internal sealed partial class ObjectReader
             ?? ReadMembers(layout, value!, MembersOf(layout, value!), depth);
     }
 
-    /// <summary>Makes a message of members, without regard to a shape of its own.</summary>
+    /// <summary>Creates a message from its members, ignoring the special shape of well-known types.</summary>
     public DynamicMessage ReadMembers(
         MessageLayout layout, object value, IEnumerable<KeyValuePair<string, object?>> members, int depth)
     {
@@ -352,7 +352,7 @@ internal sealed partial class ObjectReader
             : ScalarValue.Box(field.Key.Kind, ReadScalar(field.Key, given));
         object? value = Unwrap(wrapped);
         CheckElement(field.Value, value);
-        // The entry is a message of its own on the wire.
+        // On the wire, each map entry is a separate message.
         object kept = field.Value.IsReference
             ? ReadReference(field.Value, value, depth + 1)
             : ScalarValue.Box(field.Value.Kind, ReadScalar(field.Value, value!));

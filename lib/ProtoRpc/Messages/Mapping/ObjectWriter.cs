@@ -99,7 +99,8 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         return (fields, values);
     }
 
-    // What may have many objects within it. A type with a shape of its own is a small value, mostly.
+    // Whether a field may contain many objects. Well-known types with their own shape are mostly small
+    // values.
     private static bool IsDeferred(DynamicMessage message, FieldLayout field) =>
         message.References[field.Slot] switch
         {
@@ -107,7 +108,8 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
                 or WellKnownType.Struct or WellKnownType.ListValue,
             List<DynamicMessage> { Count: > 0 } => true,
 
-            // Each number without a name is an object of its own, made of a single byte.
+            // Each number without a name becomes a separate object, although it takes a single byte on the
+            // wire.
             List<int> { Count: > 0 } => field.Kind == RpcFieldKind.Enum,
             OrderedDictionary<object, object> { Count: > 0 } => true,
             _ => false,

@@ -10,8 +10,6 @@ namespace ProtoRpc.Messages.Mapping;
 /// <remarks>Each method returns what is wrong with the value, and what would do, or null.</remarks>
 internal static class ScalarReader
 {
-    private const NumberStyles NumberText = NumberStyles.Float;
-
     public static string? ReadScalar(FieldLayout field, object value, out ulong bits)
     {
         switch (field.Kind)
@@ -68,7 +66,8 @@ internal static class ScalarReader
         bool? flag = value switch
         {
             bool given => given,
-            string text when bool.TryParse(text, out bool parsed) => parsed,
+            // .NET takes zeros (U+0000) at the end.
+            string text when bool.TryParse(text, out bool parsed) && !text.Contains('\0') => parsed,
             _ when TryGetInteger(value, out Int128 number) && number >= 0 && number <= 1 => number == 1,
             _ => null,
         };
@@ -120,7 +119,11 @@ internal static class ScalarReader
         {
             return "is not a number; give a number, text of one, 'NaN', 'Infinity' or '-Infinity'.";
         }
-        float single = value is float given ? given : (float)number;
+
+        // Text is read in single precision, because a double in between would round twice.
+        float single = value is float given ? given
+            : value is string text && NumberText.TryRead(text, out float read) && !float.IsNaN(read) ? read
+            : (float)number;
         bits = ScalarValue.Of(single);
         return float.IsInfinity(single) && !double.IsInfinity(number)
             ? "does not fit into float, which takes numbers from -3.4028235E+38 to 3.4028235E+38."
@@ -223,10 +226,7 @@ internal static class ScalarReader
                 number = Int128.CreateSaturating(n);
                 return true;
             case string text:
-                return Int128.TryParse(
-                    text, NumberStyles.Integer, CultureInfo.InvariantCulture, out number) ||
-                    (decimal.TryParse(text, NumberText, CultureInfo.InvariantCulture, out decimal parsed) &&
-                        TryGetInteger(parsed, out number));
+                return NumberText.TryReadWhole(text, out number);
             default:
                 return false;
         }
@@ -262,21 +262,14 @@ internal static class ScalarReader
                 number = (double)n;
                 return double.IsFinite(number);
             case string text:
-                return TryParseDouble(text.AsSpan().Trim(), out number);
+                bool isNumber = NumberText.TryRead(text, out number);
+                number = double.IsNaN(number) ? ScalarValue.NaN : number;
+                return isNumber;
             default:
                 bool whole = TryGetInteger(value, out Int128 integer) && value is not Enum;
                 number = whole ? (double)integer : 0;
                 return whole;
         }
-    }
-
-    private static bool TryParseDouble(ReadOnlySpan<char> text, out double number)
-    {
-        bool read = double.TryParse(text, NumberText, CultureInfo.InvariantCulture, out number);
-        number = double.IsNaN(number) ? ScalarValue.NaN : number;
-        // A number that is too large parses as infinity.
-        return read &&
-            (!double.IsInfinity(number) || text.EndsWith("Infinity", StringComparison.OrdinalIgnoreCase));
     }
 
     /// <summary>Whether a text has half of a surrogate pair.</summary>

@@ -11,8 +11,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
     private const string ValueKey = "value";
     private const string TypePrefix = "type.googleapis.com/";
 
-    /// <summary>The message; null where the type has no shape of its own, or the value is in that of its
-    /// fields.</summary>
+    /// <summary>Reads a value in the special shape of a well-known type. Null if the type has no special
+    /// shape, or if the value has the shape of its fields.</summary>
     public DynamicMessage? TryRead(MessageLayout layout, object? value, int depth) => layout.WellKnown switch
     {
         WellKnownType.Timestamp => ReadTimestamp(layout, value!, depth),

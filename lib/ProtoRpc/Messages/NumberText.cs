@@ -1,0 +1,128 @@
+using System.Buffers;
+using System.Globalization;
+using System.Numerics;
+using System.Text;
+
+namespace ProtoRpc.Messages;
+
+/// <summary>Reads numbers of texts exactly: what is no whole number is never rounded to one.</summary>
+internal static class NumberText
+{
+    private const long MaxExponent = 1L << 40;
+    private const int ShortLength = 64;
+    private const string Infinity = "Infinity";
+
+    // .NET reads numbers with zeros (U+0000) at their end, in every style.
+    private const char Zero = '\0';
+
+    private static readonly SearchValues<char> NumberCharacters = SearchValues.Create("0123456789+-.eE");
+
+    /// <summary>The whole number that a text is: <c>12</c>, <c>+1e3</c>, <c>5.0</c>; spaces around it are
+    /// passed over. One that is too large for every type stays too large.</summary>
+    public static bool TryReadWhole(string text, out Int128 value)
+    {
+        ReadOnlySpan<char> number = text.AsSpan().Trim();
+        value = 0;
+        if (number.ContainsAnyExcept(NumberCharacters))
+        {
+            return false;
+        }
+
+        // Nearly all numbers are a few digits.
+        if (long.TryParse(
+            number, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long plain))
+        {
+            value = plain;
+            return true;
+        }
+
+        return double.TryParse(number, NumberStyles.Float, CultureInfo.InvariantCulture, out _)
+            && TryReadDigits(number, out value);
+    }
+
+    /// <summary>A number with a fraction or an exponent, or one of the three special values, rounded once to
+    /// the precision of its type.</summary>
+    public static bool TryRead<TNumber>(string text, out TNumber number)
+        where TNumber : IFloatingPoint<TNumber> =>
+        TNumber.TryParse(
+            text.AsSpan().Trim(), NumberStyles.Float, CultureInfo.InvariantCulture, out number!)
+        && IsWhatItSays(text, TNumber.IsInfinity(number));
+
+    /// <summary>The whole number that a number of JSON is.</summary>
+    /// <param name="text">Of the grammar of JSON.</param>
+    /// <param name="value">The number; one that is too large for every type stays too large.</param>
+    public static bool TryReadWhole(ReadOnlySpan<byte> text, out Int128 value)
+    {
+        Span<char> number = text.Length <= ShortLength ? stackalloc char[text.Length] : new char[text.Length];
+        Encoding.ASCII.GetChars(text, number);
+        return TryReadDigits(number, out value);
+    }
+
+    // A number that is too large parses as infinity.
+    private static bool IsWhatItSays(ReadOnlySpan<char> text, bool isInfinity) => !text.Contains(Zero)
+        && (!isInfinity || text.Trim().EndsWith(Infinity, StringComparison.OrdinalIgnoreCase));
+
+    private static bool TryReadDigits(ReadOnlySpan<char> text, out Int128 value)
+    {
+        bool negative = text[0] == '-';
+        int end = text.IndexOfAny('e', 'E');
+        ReadOnlySpan<char> mantissa = text[(text[0] is '-' or '+' ? 1 : 0)..(end < 0 ? text.Length : end)];
+        long exponent = end < 0 ? 0 : ExponentOf(text[(end + 1)..]);
+        Int128 digits = 0;
+        int zeros = 0;
+        bool inFraction = false;
+        foreach (char character in mantissa)
+        {
+            if (character == '.')
+            {
+                inFraction = true;
+                continue;
+            }
+
+            exponent -= inFraction ? 1 : 0;
+            if (character == '0')
+            {
+                // They only count if another digit follows: 1.000 is 1.
+                zeros++;
+                continue;
+            }
+
+            for (zeros = digits == 0 ? 0 : zeros; zeros >= 0; zeros--)
+            {
+                if (digits > Int128.MaxValue / 100)
+                {
+                    // No type has that many digits, and a fraction is not a whole number.
+                    value = Int128.MaxValue;
+                    return true;
+                }
+
+                digits *= 10;
+            }
+
+            digits += character - '0';
+            zeros = 0;
+        }
+
+        exponent += zeros;
+        for (; exponent > 0 && digits != 0 && digits <= Int128.MaxValue / 10; exponent--)
+        {
+            digits *= 10;
+        }
+
+        value = negative ? -digits : digits;
+        return exponent >= 0 || digits == 0;
+    }
+
+    // More than any text has digits is as good as no end.
+    private static long ExponentOf(ReadOnlySpan<char> text)
+    {
+        bool negative = text[0] == '-';
+        long exponent = 0;
+        foreach (char digit in text.TrimStart("+-"))
+        {
+            exponent = Math.Min((exponent * 10) + (digit - '0'), MaxExponent);
+        }
+
+        return negative ? -exponent : exponent;
+    }
+}

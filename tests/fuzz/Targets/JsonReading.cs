@@ -1,0 +1,46 @@
+using System.Text.RegularExpressions;
+
+namespace ProtoRpc.Fuzz.Targets;
+
+/// <summary>What both read, but not as the same message: ours and Google.Protobuf's are the same but for
+/// this.</summary>
+/// <param name="Reason">Who is right, and by which word.</param>
+/// <param name="Different">What differs in the text format, as a regular expression.</param>
+/// <param name="Same">What stands for it, so that both are the same.</param>
+internal sealed record JsonReading(string Reason, string Different, string Same)
+{
+    private readonly Regex _different = new(Different, RegexOptions.CultureInvariant);
+
+    /// <summary>All of what may be read.</summary>
+    public static JsonReading[] All { get; } =
+    [
+        new(
+            "Capitals in a FieldMask: it takes fooBAR for foo_bar, C++ and Java for foo_b_a_r.",
+            @"(?<=\bpaths: ""[^""]*)_", ""),
+        new("It reads numbers as double, so large ones of 64 bits lose digits.", @"\d{16,20}", "#"),
+    ];
+
+    /// <summary>Those of what we write: such numbers are in quotes.</summary>
+    public static JsonReading[] Written { get; } = All[..1];
+
+    /// <summary>How often it occurred.</summary>
+    public long Count { get; private set; }
+
+    /// <summary>Whether two messages, in the text format, only differ in what is judged; that is
+    /// counted.</summary>
+    public static bool IsJudged(JsonReading[] rows, string ours, string theirs)
+    {
+        foreach (JsonReading row in rows)
+        {
+            ours = row._different.Replace(ours, row.Same);
+            theirs = row._different.Replace(theirs, row.Same);
+            if (ours == theirs)
+            {
+                row.Count++;
+                return true;
+            }
+        }
+
+        return false;
+    }
+}
