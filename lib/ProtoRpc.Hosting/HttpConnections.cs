@@ -115,7 +115,8 @@ internal sealed class HttpConnections : IDisposable
     {
         foreach ((HttpConnection entry, _) in _open)
         {
-            if (entry.IsSilent(now, _limits.BindTimeout + KestrelDelay))
+            if (_limits.BindTimeout != Timeout.InfiniteTimeSpan
+                && entry.IsSilent(now, _limits.BindTimeout + KestrelDelay))
             {
                 entry.Abort("No request came.");
             }

@@ -38,8 +38,8 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     private RequestDelegate _handle = _ => Task.CompletedTask;
     private readonly HttpConnections _connections;
 
-    // Whether a handler that blocks its thread keeps Kestrel from reading from the connection. HTTP/2 handles
-    // requests on other threads, and under TLS nothing else could tell that a client has disconnected.
+    // Whether a handler that blocks its thread keeps Kestrel from reading the connection. HTTP/2 runs
+    // requests on other threads. Under TLS, only reading detects that a client has disconnected.
     private readonly bool _isInline;
     private volatile bool _stopping;
 
@@ -56,6 +56,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         _isInline = tls is null && protocols == HttpProtocols.Http1;
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
+        builder.Services.AddSingleton<IConnectionListenerFactory, SparingSockets>();
         builder.Services.Configure<SocketTransportOptions>(sockets =>
         {
             sockets.CreateBoundListenSocket = place => place is UnixDomainSocketEndPoint path
@@ -172,8 +173,10 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     }
 
     // Kestrel looks once a second.
-    private static TimeSpan Patience(TimeSpan timeout) =>
-        TimeSpan.FromSeconds(Math.Clamp(timeout.TotalSeconds, MinPatienceSeconds, MaxPatienceSeconds));
+    private static TimeSpan Patience(TimeSpan timeout) => TimeSpan.FromSeconds(
+        timeout == Timeout.InfiniteTimeSpan
+            ? MaxPatienceSeconds
+            : Math.Clamp(timeout.TotalSeconds, MinPatienceSeconds, MaxPatienceSeconds));
 
     private static void Listen(
         KestrelServerOptions options, RpcEndpoint endpoint, Action<ListenOptions> configure)
@@ -181,7 +184,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         (string host, int port) = (endpoint.Host, endpoint.Port);
         if (!endpoint.Kind.HasPort)
         {
-            options.ListenUnixSocket(endpoint.Name, configure);
+            options.ListenUnixSocket(endpoint.SocketPath, configure);
         }
         else if (host is "*" or "+")
         {

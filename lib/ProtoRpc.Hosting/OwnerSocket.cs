@@ -19,7 +19,7 @@ internal static class OwnerSocket
             if (!OperatingSystem.IsWindows())
             {
                 // No client can connect in between, because the socket does not listen yet.
-                File.SetUnixFileMode(endpoint.Name, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+                File.SetUnixFileMode(endpoint.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
             }
 
             return socket;
@@ -44,7 +44,7 @@ internal static class OwnerSocket
     // The socket of a process that ended is still there as a file, but refuses.
     private static void RemoveDead(RpcEndpoint endpoint, UnixDomainSocketEndPoint path)
     {
-        if (!File.Exists(endpoint.Name))
+        if (!File.Exists(endpoint.SocketPath))
         {
             return;
         }
@@ -52,12 +52,15 @@ internal static class OwnerSocket
         using Socket probe = NewSocket();
         try
         {
+            // Off Windows, a Unix socket answers at once. Where too many connections wait to be accepted, a
+            // blocking call would wait as well.
+            probe.Blocking = OperatingSystem.IsWindows();
             probe.Connect(path);
         }
         catch (SocketException e)
-            when (e.SocketErrorCode == SocketError.ConnectionRefused && IsSocket(endpoint.Name))
+            when (e.SocketErrorCode == SocketError.ConnectionRefused && IsSocket(endpoint.SocketPath))
         {
-            File.Delete(endpoint.Name);
+            File.Delete(endpoint.SocketPath);
             return;
         }
         catch (SocketException)

@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Http.Headers;
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
 using ProtoRpc.Security.Ntlm;
@@ -81,6 +80,89 @@ public static class HttpAuthenticationTests
         Assert.Contains("änn", MessageFormats.Json.ToText(reply), StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("http://127.0.0.1:0/")]
+    [InlineData("grpc://127.0.0.1:0")]
+    public static async Task A_check_that_throws_fails_the_call_and_is_reported(string endpoint)
+    {
+        HttpServerOptions http = new();
+        http.Security.Bearer = (_, _) => throw new InvalidOperationException("secret: pw=1");
+        List<RpcFailedCall> failed = [];
+        using SearchServer server = new(
+            http, new RpcServerOptions { CallFailed = failed.Add },
+            endpoint);
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoint, SearchServer.Schema, new RpcClientOptions { RetryCount = 0 });
+        RpcCallOptions options = new() { Headers = new RpcMetadata { { "authorization", "Bearer x" } } };
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => client.InvokeAsync("Who", new { query = "x" }, options));
+
+        Assert.Equal(RpcStatusCode.Unknown, error.Code);
+        Assert.NotNull(error.CorrelationId);
+        Assert.DoesNotContain("secret", error.Message, StringComparison.Ordinal);
+        Assert.Equal("secret: pw=1", Assert.Single(failed).Error.Message);
+    }
+
+    [Theory]
+    [InlineData("http://127.0.0.1:0/")]
+    [InlineData("grpc://127.0.0.1:0")]
+    public static async Task A_check_whose_own_call_fails_does_not_name_the_server_that_it_called(
+        string endpoint)
+    {
+        int closed = ClosedPort();
+        HttpServerOptions http = new();
+        http.Security.Bearer = (_, _) =>
+        {
+            using RpcClient client = RpcClient.Connect(
+                $"grpc://127.0.0.1:{closed}", SearchServer.Schema, new() { RetryCount = 0 });
+            return default;
+        };
+        List<RpcFailedCall> failed = [];
+
+        RpcException error = await RefusalAsync(http, failed, endpoint);
+
+        Assert.NotNull(error.CorrelationId);
+        Assert.DoesNotContain($"{closed}", error.ToString(), StringComparison.Ordinal);
+        Assert.Contains($"{closed}", Assert.Single(failed).Error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("http://127.0.0.1:0/")]
+    [InlineData("grpc://127.0.0.1:0")]
+    public static async Task A_check_may_say_why_it_refuses(string endpoint)
+    {
+        HttpServerOptions http = new();
+        http.Security.Bearer = (_, _) => throw new RpcException(
+            RpcStatusCode.PermissionDenied, "The token expired.");
+        List<RpcFailedCall> failed = [];
+
+        RpcException error = await RefusalAsync(http, failed, endpoint);
+
+        Assert.Equal(RpcStatusCode.PermissionDenied, error.Code);
+        Assert.Contains("The token expired.", error.Message, StringComparison.Ordinal);
+        Assert.Null(error.CorrelationId);
+        Assert.Empty(failed);
+    }
+
+    private static async Task<RpcException> RefusalAsync(
+        HttpServerOptions http, List<RpcFailedCall> failed, string endpoint)
+    {
+        using SearchServer server = new(http, new RpcServerOptions { CallFailed = failed.Add }, endpoint);
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoint, SearchServer.Schema, new RpcClientOptions { RetryCount = 0 });
+        RpcCallOptions options = new() { Headers = new RpcMetadata { { "authorization", "Bearer x" } } };
+        return await Assert.ThrowsAsync<RpcException>(
+            () => client.InvokeAsync("Who", new { query = "x" }, options));
+    }
+
+    private static int ClosedPort()
+    {
+        using System.Net.Sockets.TcpListener listener = new(IPAddress.Loopback, 0);
+        listener.Start();
+        return ((IPEndPoint)listener.LocalEndpoint).Port;
+    }
+
     [Fact]
     public static void Passwords_in_clear_are_taken_on_loopback_only()
     {
@@ -159,6 +241,40 @@ public static class HttpAuthenticationTests
         Assert.Contains("bob", text, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("Via", "1.1 proxy", RpcAuthentication.Ntlm)]
+    [InlineData("Forwarded", "for=192.0.2.1", RpcAuthentication.Ntlm)]
+    [InlineData("X-Forwarded-For", "192.0.2.1", RpcAuthentication.Ntlm | RpcAuthentication.None)]
+    public static async Task A_connection_that_a_proxy_shares_proves_nothing_for_other_requests(
+        string header, string value, RpcAuthentication authentication)
+    {
+        RpcServerOptions options = new()
+        {
+            Security = new RpcServerSecurity
+            {
+                Authentication = authentication,
+                NtlmAccounts = [NtlmAccount.From(new NetworkCredential("bob", "Pa55word", "CORP"))],
+            },
+        };
+        using SearchServer server = new(options: options);
+        using NtlmClientContext client = new(
+            NtlmCredential.From(new NetworkCredential("bob", "Pa55word", "CORP")), new NtlmClientOptions());
+        using HttpResponseMessage challenged = await SendTokenAsync(server, client.Step([]));
+        byte[] challenge = Convert.FromBase64String(challenged.Headers.WwwAuthenticate.Single().Parameter!);
+        using HttpResponseMessage proved = await SendTokenAsync(server, client.Step(challenge));
+
+        (HttpStatusCode other, _, string refusal) = await server.GetAsync(Who, (header, value));
+        (HttpStatusCode empty, _, _) = await server.GetAsync(Who, (header, value), ("Authorization", ""));
+        (HttpStatusCode direct, _, string text) = await server.GetAsync(Who);
+
+        Assert.Equal(HttpStatusCode.OK, proved.StatusCode);
+        Assert.Equal(HttpStatusCode.Unauthorized, other);
+        Assert.Contains("proxy", refusal, StringComparison.Ordinal);
+        Assert.Equal(HttpStatusCode.Unauthorized, empty);
+        Assert.Equal(HttpStatusCode.OK, direct);
+        Assert.Contains("bob", text, StringComparison.Ordinal);
+    }
+
     [Fact]
     public static async Task The_runtime_proves_itself_by_its_own_ntlm()
     {
@@ -197,12 +313,5 @@ public static class HttpAuthenticationTests
         return response;
     }
 
-    private static X509Certificate2 NewCertificate(string name)
-    {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new(name, key, HashAlgorithmName.SHA256);
-        using X509Certificate2 certificate =
-            request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
-        return X509CertificateLoader.LoadPkcs12(certificate.Export(X509ContentType.Pkcs12), password: null);
-    }
+    private static X509Certificate2 NewCertificate(string name) => TestCertificate.Create(name);
 }

@@ -10,7 +10,7 @@ namespace ProtoRpc.Hosting.Application;
 /// <summary>The routes of an application that lead to a server.</summary>
 internal static class MappedRoutes
 {
-    // No name that a group of routes could have for a part of its own.
+    // A name that route groups do not use for their own parameters.
     private const string Rest = "protorpc-method";
 
     public static IEndpointConventionBuilder Add(IEndpointRouteBuilder endpoints, MappedFaces faces)

@@ -24,7 +24,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         GrpcRoutes routes = Routes(host, options, health);
         Func<RpcEndpoint, RequestDelegate> service = bound => new GrpcService(
             host, new HostPolicy(options, bound), routes,
-            new HttpAuthentication(options.Security, SecurityPolicy.Open, bound), bound).HandleAsync;
+            HttpAuthentication.OfGrpc(options.Security, host.Options.Security, bound), bound).HandleAsync;
         return new GrpcEndpoint(
             endpoint.IsTls
                 ? ports.Serve(endpoint, host, options, HttpProtocols.Http1AndHttp2, service)
@@ -70,11 +70,12 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         return new GrpcRoutes(services, [.. further]);
     }
 
-    // NTLM and Kerberos prove who a connection is, and HTTP/2 lets many callers share one.
+    // NTLM and Kerberos prove who a connection is, and HTTP/2 lets many callers share one. The kernel's word
+    // is enough on Unix sockets, but Windows does not say who is on the other side of one.
     private void RequireProof(RpcEndpoint endpoint, RpcServerSecurity security)
     {
         if (!security.Authentication.HasFlag(RpcAuthentication.None) && options.Security.IsOpen
-            && !endpoint.IsLocalOnly)
+            && !(endpoint.IsLocalOnly && UnixPeer.IsIdentified))
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,

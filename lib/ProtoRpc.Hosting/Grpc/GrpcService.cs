@@ -85,9 +85,12 @@ internal sealed class GrpcService(
             await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null)
                 .ConfigureAwait(false);
         }
-        catch (Exception e) when (e is RpcException or MissingMethodException)
+        catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
         {
-            CallFailure failure = CallFailure.OfRequest(e);
+            // Anything else comes from a check of the application.
+            CallFailure failure = e is RpcException or MissingMethodException
+                ? CallFailure.OfRequest(e)
+                : host.Fail(context: null, peer, e);
             Note(http, path, peer, failure.Code);
             await response.FailAsync(failure, null).ConfigureAwait(false);
         }

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
+using ProtoRpc.Protocols;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
@@ -48,11 +49,22 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
         }
     }
 
-    private async Task<PipeReader> DecodeAsync(HttpContext http) =>
-        PipeReader.Create(new ReadOnlySequence<byte>(
-            await GrpcWebText.ReadAsync(
-                http.Request.BodyReader, host.Options.Limits.MaxMessageBytes, http.RequestAborted)
-                .ConfigureAwait(false)));
+    private async Task<PipeReader> DecodeAsync(HttpContext http)
+    {
+        RequestMemory.Share memory = new(host.Memory);
+        try
+        {
+            return PipeReader.Create(new ReadOnlySequence<byte>(
+                await GrpcWebText.ReadAsync(
+                    http.Request.BodyReader, host.Options.Limits.MaxMessageBytes, memory, http.RequestAborted)
+                    .ConfigureAwait(false)));
+        }
+        finally
+        {
+            // The call counts what was decoded.
+            memory.Release();
+        }
+    }
 
     private static string? TypeOf(HttpRequest request)
     {

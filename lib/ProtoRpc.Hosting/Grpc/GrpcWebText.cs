@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Buffers.Text;
 using System.IO.Pipelines;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Hosting.Grpc;
@@ -15,7 +16,7 @@ internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
     /// <exception cref="RpcException">Internal: not base64; ResourceExhausted:
     /// longer than a message may be.</exception>
     public static async ValueTask<byte[]> ReadAsync(
-        PipeReader reader, int maxBytes, CancellationToken cancellation)
+        PipeReader reader, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
     {
         long maxText = ((maxBytes + (long)GrpcFraming.PrefixLength + 2) / 3 * Quantum) + Quantum;
         while (true)
@@ -24,6 +25,13 @@ internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
             if (result.Buffer.Length > maxText)
             {
                 throw GrpcDefects.TooLarge($"sent more than {maxText:N0} characters", maxBytes);
+            }
+
+            if (!memory.TryHold(result.Buffer.Length))
+            {
+                // Kestrel receives the rest, so that a client that still sends gets the answer.
+                reader.AdvanceTo(result.Buffer.End);
+                throw memory.Full();
             }
 
             if (result.IsCompleted)

@@ -59,7 +59,7 @@ internal sealed class HealthService
             && _services.Contains(request.Service)
             ? request.Service
             : null;
-        Status told = Status.Unknown;
+        Status sent = Status.Unknown;
         do
         {
             Status now = service is null
@@ -68,16 +68,16 @@ internal sealed class HealthService
                     _reports is null
                     || await _reports.LastAsync(service, _services, context.CancellationToken)
                         .ConfigureAwait(false));
-            if (now != told)
+            if (now != sent)
             {
-                told = now;
+                sent = now;
                 await stream.WriteAsync(new HealthCheckResponse { Status = now }).ConfigureAwait(false);
             }
         }
         while (!await IsStoppedAsync(service is null ? null : _reports, context.CancellationToken)
             .ConfigureAwait(false));
 
-        if (service is not null && told != Status.NotServing)
+        if (service is not null && sent != Status.NotServing)
         {
             await stream.WriteAsync(
                 new HealthCheckResponse { Status = Status.NotServing }).ConfigureAwait(false);

@@ -14,6 +14,9 @@ internal sealed class ConnectionPeer
     /// <summary>Who it is, as far as it is known.</summary>
     public PeerIdentity? Identity { get; set; }
 
+    /// <summary>Whether an authentication on this connection has proved the identity.</summary>
+    public bool IsProved { get; set; }
+
     /// <summary>The authentication that has begun on the connection.</summary>
     public SecurityContext? Handshake { get; set; }
 

@@ -98,6 +98,17 @@ internal static class HandlerHeaders
     /// itself is what counts.</summary>
     public static void WriteOfFailure(HttpResponse response, RpcServerCallContext context)
     {
+        // Written already by a reply that then could not be.
+        foreach ((string name, _) in context.SetHeaders ?? [])
+        {
+            response.Headers.Remove(name);
+        }
+
+        foreach ((string name, _) in context.SetTrailers ?? [])
+        {
+            response.Headers.Remove($"{HttpNames.TrailerPrefix}{name}");
+        }
+
         try
         {
             Write(response, context.SetHeaders);

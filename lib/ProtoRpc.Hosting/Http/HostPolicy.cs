@@ -10,8 +10,8 @@ namespace ProtoRpc.Hosting.Http;
 
 /// <summary>The names by which an endpoint is called, as the Host header or :authority gives them.</summary>
 /// <remarks>
-/// A page under any name can have its name server answer with 127.0.0.1 (DNS rebinding). To the browser such
-/// a page and a loopback endpoint have the same origin, so only the name in the request tells them apart.
+/// A web page's name server can resolve the page's name to 127.0.0.1 (DNS rebinding). For the browser, the
+/// page and a loopback endpoint then have the same origin. Only the host name in the request differs.
 /// </remarks>
 internal sealed class HostPolicy
 {

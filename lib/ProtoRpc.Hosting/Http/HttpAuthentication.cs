@@ -3,6 +3,7 @@ using System.Security.Principal;
 using System.Text;
 using Microsoft.AspNetCore.Http;
 using ProtoRpc.Security;
+using ProtoRpc.Server;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting.Http;
@@ -27,21 +28,26 @@ internal sealed class HttpAuthentication
     /// <exception cref="RpcException">FailedPrecondition:
     /// passwords would go in clear over a network.</exception>
     public HttpAuthentication(HttpServerSecurity security, bool allowsAnonymous, RpcEndpoint endpoint)
-        : this(security, SecurityPolicy.Open, endpoint)
+        : this(security, SecurityPolicy.Open, allowsAnonymous, endpoint)
     {
         _isOfApplication = true;
-        _allowsAnonymous &= allowsAnonymous;
     }
 
     /// <exception cref="RpcException">FailedPrecondition:
     /// passwords would go in clear over a network.</exception>
     public HttpAuthentication(HttpServerSecurity security, SecurityPolicy policy, RpcEndpoint endpoint)
+        : this(security, policy, policy.AllowsAnonymous, endpoint)
+    {
+    }
+
+    private HttpAuthentication(
+        HttpServerSecurity security, SecurityPolicy policy, bool allowsAnonymous, RpcEndpoint endpoint)
     {
         _security = security;
         _negotiate = new NegotiateHandshake(policy);
         _endpoint = endpoint;
         _isOpen = security.IsOpen && !policy.OffersMechanisms;
-        _allowsAnonymous = policy.AllowsAnonymous && (security.IsOpen || security.AllowAnonymous);
+        _allowsAnonymous = allowsAnonymous && (security.IsOpen || security.AllowAnonymous);
         bool isPlain = !endpoint.IsTls && !endpoint.IsLocalOnly && !HttpTransport.IsLoopback(endpoint.Host);
         if (isPlain && (security.Basic is not null || security.Bearer is not null))
         {
@@ -55,6 +61,17 @@ internal sealed class HttpAuthentication
             };
         }
     }
+
+    /// <summary>The authentication on gRPC endpoints, which have no handshakes: those prove who a connection
+    /// is, and HTTP/2 lets many callers share one.</summary>
+    /// <param name="security">What may be presented.</param>
+    /// <param name="server">Whether the server serves callers without a proof.</param>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <exception cref="RpcException">FailedPrecondition:
+    /// passwords would go in clear over a network.</exception>
+    public static HttpAuthentication OfGrpc(
+        HttpServerSecurity security, RpcServerSecurity server, RpcEndpoint endpoint) => new(
+        security, SecurityPolicy.Open, server.Authentication.HasFlag(RpcAuthentication.None), endpoint);
 
     /// <summary>Who sends a request: the peer as it is, or with the identity that was proved.</summary>
     /// <exception cref="HttpRefusal">401, with what may be presented.</exception>
@@ -73,8 +90,17 @@ internal sealed class HttpAuthentication
             }
         }
 
-        // A connection that proved it keeps its name; others prove each request.
-        if (_isOpen || (peer.User.IsAuthenticated && http.Request.Headers.Authorization.Count == 0))
+        if (IsOfAnother(http, peer))
+        {
+            Challenge(http.Response);
+            throw new HttpRefusal(
+                StatusCodes.Status401Unauthorized,
+                RpcStatusCode.Unauthenticated,
+                "The request came through a proxy on a connection that another request authenticated. "
+                + "Requests through a proxy must authenticate themselves.");
+        }
+
+        if ((_isOpen && _allowsAnonymous) || IsKnown(http, peer))
         {
             return peer;
         }
@@ -98,8 +124,24 @@ internal sealed class HttpAuthentication
         }
 
         Challenge(http.Response);
-        _negotiate.Challenge(http.Response);
         throw Refused(presented);
+    }
+
+    // A connection that proved it keeps its name; others prove each request. The process on the other side
+    // of a Unix socket can be a proxy, so its account does not stand in for a check of each caller.
+    private bool IsKnown(HttpContext http, PeerIdentity peer) =>
+        peer.User.IsAuthenticated && http.Request.Headers.Authorization.Count == 0
+        && (_security.IsOpen || ConnectionPeer.Of(http).IsProved);
+
+    // A proxy sends the requests of several clients on one connection. With None as well: the caller whose
+    // handshake it was would otherwise become anonymous without a word.
+    private static bool IsOfAnother(HttpContext http, PeerIdentity peer)
+    {
+        IHeaderDictionary headers = http.Request.Headers;
+        bool isForwarded = headers.ContainsKey("Via") || headers.ContainsKey("Forwarded")
+            || headers.ContainsKey("X-Forwarded-For");
+        return isForwarded && peer.User.IsAuthenticated && headers.Authorization.ToString().Length == 0
+            && ConnectionPeer.Of(http).IsProved;
     }
 
     private HttpRefusal Refused(bool presented) => new(
@@ -120,7 +162,7 @@ internal sealed class HttpAuthentication
 
         return _security.ClientCertificate is { } check
             && http.Connection.ClientCertificate is { } certificate
-                ? (true, await check(certificate, http.RequestAborted).ConfigureAwait(false))
+                ? (true, await AskAsync(check, certificate, http).ConfigureAwait(false))
                 : default;
     }
 
@@ -131,14 +173,29 @@ internal sealed class HttpAuthentication
         string value = space < 0 ? "" : header[(space + 1)..].Trim();
         if (scheme.Equals("Basic", StringComparison.OrdinalIgnoreCase) && _security.Basic is { } basic)
         {
-            return ReadBasic(value) is { } credential ? basic(credential, http.RequestAborted) : default;
+            return ReadBasic(value) is { } credential ? AskAsync(basic, credential, http) : default;
         }
 
         return scheme.Equals("Bearer", StringComparison.OrdinalIgnoreCase)
             && _security.Bearer is { } bearer
             && value.Length > 0
-                ? bearer(value, http.RequestAborted)
+                ? AskAsync(bearer, value, http)
                 : default;
+    }
+
+    // The errors of other calls that a check makes name servers that the caller must not see.
+    private static async ValueTask<IIdentity?> AskAsync<TProof>(
+        HttpCallerCheck<TProof> check, TProof proof, HttpContext http)
+    {
+        try
+        {
+            return await check(proof, http.RequestAborted).ConfigureAwait(false);
+        }
+        catch (Exception e) when (!http.RequestAborted.IsCancellationRequested
+            && e is not HttpRefusal && !CallerCheckFailure.IsForCaller(e))
+        {
+            throw new CallerCheckFailure(e);
+        }
     }
 
     // The user name ends at the first colon; the password may have more.
@@ -166,5 +223,7 @@ internal sealed class HttpAuthentication
         {
             response.Headers.Append("WWW-Authenticate", $"Bearer realm=\"{Realm}\"");
         }
+
+        _negotiate.Challenge(response);
     }
 }

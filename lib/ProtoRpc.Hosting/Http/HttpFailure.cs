@@ -20,7 +20,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
     /// <summary>The error text for the caller, cut to the size that a reply may have.</summary>
     public string Text => Failure.Text.Length <= MaxTextLength
         ? Failure.Text
-        : string.Concat(Failure.Text.AsSpan(0, MaxTextLength), "...");
+        : string.Concat(Failure.Text.AsSpan(0, EndOf(Failure.Text)), "...");
 
     /// <summary>What a failure means in HTTP.</summary>
     public static HttpFailure Of(CallFailure failure) => new(
@@ -109,6 +109,10 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
 
         json.WriteEndArray();
     }
+
+    // A character may be two of UTF-16's, of which one alone is none.
+    private static int EndOf(string text) =>
+        char.IsHighSurrogate(text[MaxTextLength - 1]) ? MaxTextLength - 1 : MaxTextLength;
 
     // What Kestrel finds wrong while the body is read.
     private static RpcStatusCode CodeOf(BadHttpRequestException bad) => bad.StatusCode switch

@@ -60,7 +60,8 @@ internal sealed class HttpRoutes
             return new HttpRoute { Method = called };
         }
 
-        if (!path.StartsWith(_base, StringComparison.OrdinalIgnoreCase))
+        if (!path.StartsWith(_base, StringComparison.OrdinalIgnoreCase)
+            || (path.Length > _base.Length && path[_base.Length] != '/'))
         {
             return HttpRoute.Nothing(path);
         }

@@ -1,5 +1,7 @@
 using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.Hosting.Http;
@@ -54,10 +56,16 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
         connection.Handshake = null;
     }
 
+    // The certificate that this connection was opened with, which can have been replaced since.
+    private static byte[]? BindingOf(HttpContext http) =>
+        http.Features.Get<ISslStreamFeature>()?.SslStream.LocalCertificate is X509Certificate2 certificate
+            ? TlsEndPoint.BindingOf(certificate)
+            : null;
+
     private PeerIdentity? Step(HttpContext http, string scheme, byte package, string token)
     {
         ConnectionPeer connection = ConnectionPeer.Of(http);
-        SecurityContext handshake = connection.Handshake ??= policy.TryBegin(package)!;
+        SecurityContext handshake = connection.Handshake ??= policy.TryBegin(package, BindingOf(http))!;
         try
         {
             byte[] answer = handshake.Step(Convert.FromBase64String(token));
@@ -73,6 +81,7 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
             }
 
             connection.Identity = connection.Identity! with { User = handshake.Identity };
+            connection.IsProved = true;
             End(connection);
             return connection.Identity;
         }

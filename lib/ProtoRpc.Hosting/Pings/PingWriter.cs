@@ -26,8 +26,8 @@ internal sealed class PingWriter(PipeWriter inner, PingGuard guard) : PipeWriter
 
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
-        // Kestrel flushes whole frames, and answers each ping with one:
-        // so this comes at once, and between two.
+        // Kestrel flushes whole frames and answers each ping with one frame. So this runs immediately after a
+        // ping, and between frames.
         if (guard.HasTooMany && !guard.IsOver)
         {
             inner.Write(Farewell);

@@ -3,8 +3,8 @@ using ProtoRpc.Security.Ntlm;
 
 namespace ProtoRpc;
 
-/// <summary>An account of a listener that verifies NTLM by itself:
-/// a name and the NT hash of the password.</summary>
+/// <summary>An account of a listener that validates NTLM itself: a name and the NT hash of the
+/// password.</summary>
 /// <remarks>Anyone with the hash can authenticate as the user: protect it like the password.</remarks>
 public sealed class NtlmAccount
 {
@@ -23,7 +23,7 @@ public sealed class NtlmAccount
         NtHash = ntHash;
     }
 
-    /// <summary>As callers are known to handlers: <c>DOMAIN\user</c>, or just the user.</summary>
+    /// <summary>The caller's name in handlers: <c>DOMAIN\user</c>, or only the user.</summary>
     public string Name => Domain.Length == 0 ? User : $@"{Domain}\{User}";
 
     internal string User { get; }
@@ -32,9 +32,9 @@ public sealed class NtlmAccount
 
     internal byte[] NtHash { get; }
 
-    /// <summary>An account with a password.</summary>
-    /// <param name="credential">Name and password. <c>DOMAIN\user</c> is found only by callers who name that
-    /// domain; a bare user by callers of any.</param>
+    /// <summary>Creates an account with a password.</summary>
+    /// <param name="credential">The name and password. <c>DOMAIN\user</c> only matches callers with that
+    /// domain; a bare user name matches callers with any domain.</param>
     /// <exception cref="RpcException">InvalidArgument: there is no user name.</exception>
     public static NtlmAccount From(NetworkCredential credential)
     {
@@ -43,10 +43,11 @@ public sealed class NtlmAccount
         return new NtlmAccount(known.User, known.Domain, known.NtHash);
     }
 
-    /// <summary>An account with the hash of a password: MD4 of its UTF-16 text.</summary>
-    /// <param name="name"><c>DOMAIN\user</c> or a bare user.</param>
-    /// <param name="ntHash">Sixteen octets.</param>
-    /// <exception cref="RpcException">InvalidArgument: no user name, or no such hash.</exception>
+    /// <summary>Creates an account with the NT hash of a password: the MD4 hash of its UTF-16 text.</summary>
+    /// <param name="name"><c>DOMAIN\user</c> or a bare user name.</param>
+    /// <param name="ntHash">The hash, 16 octets.</param>
+    /// <exception cref="RpcException">InvalidArgument: there is no user name, or the hash has another
+    /// size.</exception>
     public static NtlmAccount FromHash(string name, ReadOnlySpan<byte> ntHash)
     {
         ArgumentNullException.ThrowIfNull(name);
@@ -65,6 +66,6 @@ public sealed class NtlmAccount
             name[(backslash + 1)..], backslash < 0 ? "" : name[..backslash], ntHash.ToArray());
     }
 
-    /// <summary>The name, never the hash.</summary>
+    /// <summary>The name; never the hash.</summary>
     public override string ToString() => Name;
 }

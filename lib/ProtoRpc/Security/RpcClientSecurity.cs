@@ -2,33 +2,33 @@ using System.Net;
 
 namespace ProtoRpc;
 
-/// <summary>As whom a client calls, and how that is proved and, on native endpoints, protected.</summary>
+/// <summary>How a client authenticates, and how native endpoints protect its calls.</summary>
 public sealed record RpcClientSecurity
 {
     /// <summary>Anonymous calls. Local transports still identify the caller.</summary>
     public static RpcClientSecurity Anonymous => new();
 
-    /// <summary>As whom. On local transports and pipes <see cref="RpcClientAuthentication.Self"/> is the word
-    /// of the kernel, and needs nothing.</summary>
+    /// <summary>The identity of the calls. On local transports and pipes, the kernel reports the user for
+    /// <see cref="RpcClientAuthentication.Self"/>, and no mechanism is needed.</summary>
     public RpcClientAuthentication Authentication { get; set; }
 
-    /// <summary>The user of <see cref="RpcClientAuthentication.User"/>.</summary>
+    /// <summary>The credential for <see cref="RpcClientAuthentication.User"/>.</summary>
     public NetworkCredential? Credential { get; set; }
 
-    /// <summary>The token of <see cref="RpcClientAuthentication.Bearer"/>.</summary>
+    /// <summary>The bearer token for <see cref="RpcClientAuthentication.Bearer"/>.</summary>
     public string? Token { get; set; }
 
-    /// <summary>How it is proved.</summary>
+    /// <summary>The authentication mechanism.</summary>
     public RpcMechanism Mechanism { get; set; }
 
     /// <summary>How the calls are protected.</summary>
     public RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Privacy;
 
-    /// <summary>The name under which Kerberos knows the server;
-    /// null for <c>host/</c> and the endpoint's host.</summary>
+    /// <summary>The Kerberos service principal name of the server; null for <c>host/</c> and the endpoint's
+    /// host.</summary>
     public string? ServicePrincipalName { get; set; }
 
-    /// <summary>How it is proved, without the token: that belongs in no log.</summary>
+    /// <summary>The authentication, without the token, which must not be logged.</summary>
     public override string ToString() =>
         $"{nameof(RpcClientSecurity)} {{ {Authentication}, {Mechanism}, {ProtectionLevel} }}";
 }

@@ -1,22 +1,22 @@
 namespace ProtoRpc;
 
-/// <summary>Whom a server's native endpoints let in.</summary>
-/// <remarks>Callers on local transports and pipes are known by the word of the kernel,
-/// and need no mechanism.</remarks>
+/// <summary>The authentication that a server's native endpoints require.</summary>
+/// <remarks>On local transports and pipes, the kernel identifies callers, and no mechanism is
+/// needed.</remarks>
 public sealed record RpcServerSecurity
 {
-    /// <summary>Everybody, without a proof.</summary>
+    /// <summary>Accepts all callers without authentication.</summary>
     public static RpcServerSecurity Anonymous => new();
 
-    /// <summary>What is taken as proof. Unless <see cref="RpcAuthentication.None"/> is in it, a caller who
-    /// brings none is refused before anything looks at what he sends.</summary>
+    /// <summary>The accepted authentication. Without <see cref="RpcAuthentication.None"/>, an anonymous
+    /// caller is rejected before its request is read.</summary>
     public RpcAuthentication Authentication { get; set; } = RpcAuthentication.None;
 
-    /// <summary>The least protection of authenticated calls.</summary>
+    /// <summary>The minimum protection of authenticated calls.</summary>
     public RpcProtectionLevel MinimumLevel { get; set; } = RpcProtectionLevel.Integrity;
 
-    /// <summary>The name under which Kerberos knows the service, as <c>host/server.example.com</c>; null for
-    /// any that the machine has a key of.</summary>
+    /// <summary>The Kerberos service principal name of the service, such as <c>host/server.example.com</c>;
+    /// null for any that the machine has a key for.</summary>
     public string? ServicePrincipalName { get; set; }
 
     /// <summary>The accounts that the listener accepts with NTLM. If empty, Windows validates its own

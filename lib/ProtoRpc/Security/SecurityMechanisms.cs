@@ -32,7 +32,7 @@ internal static class SecurityMechanisms
         NeedsSystemForPasswords = false,
         ForClient = NtlmClient,
         ForServer = proof => proof.Accounts is { } accounts
-            ? () => new NtlmServerContext(accounts, proof.Ntlm)
+            ? () => new NtlmServerContext(accounts, proof.BoundNtlm())
             : null,
         NotForServer = ServerSecurityErrors.NoNtlmAccounts,
     };
@@ -149,4 +149,13 @@ internal sealed record ClientProof(NetworkCredential? Credential, string Service
 /// <param name="Ntlm">Clock and names of NTLM.</param>
 /// <param name="IsDce">Whether callers speak DCE/RPC, and Kerberos in its style.</param>
 internal sealed record ServerProof(
-    NtlmAccountTable? Accounts, Func<GssCredential?> Keys, NtlmServerOptions Ntlm, bool IsDce);
+    NtlmAccountTable? Accounts, Func<GssCredential?> Keys, NtlmServerOptions Ntlm, bool IsDce)
+{
+    /// <summary>What the caller's TLS connection is bound to; null without TLS.</summary>
+    public byte[]? Binding { get; init; }
+
+    /// <summary>The options of NTLM for the caller's connection.</summary>
+    public NtlmServerOptions BoundNtlm() => Binding is null
+        ? Ntlm
+        : Ntlm with { ChannelBinding = NtlmCrypto.BindingHash(Binding) };
+}

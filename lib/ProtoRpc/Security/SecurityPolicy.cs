@@ -9,15 +9,15 @@ namespace ProtoRpc.Security;
 /// threads.</summary>
 internal sealed class SecurityPolicy
 {
-    private readonly Dictionary<byte, Func<SecurityContext>> _mechanisms = [];
+    private readonly Dictionary<byte, Func<byte[]?, SecurityContext>> _mechanisms = [];
 
-    /// <param name="security">Whom to let in.</param>
-    /// <param name="needsMechanism">Whether there must be one:
-    /// so where the kernel does not tell who calls.</param>
-    /// <param name="isDce">Whether callers speak DCE/RPC, and Kerberos in its style;
-    /// those of HTTP do not.</param>
-    /// <exception cref="RpcException">InvalidArgument or Unimplemented:
-    /// it cannot work like that here.</exception>
+    /// <param name="security">The required authentication.</param>
+    /// <param name="needsMechanism">Whether a mechanism is required, because the kernel does not identify
+    /// callers.</param>
+    /// <param name="isDce">Whether callers use DCE/RPC, with Kerberos in its style; HTTP callers do
+    /// not.</param>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented: this authentication is not possible
+    /// here.</exception>
     public SecurityPolicy(RpcServerSecurity security, bool needsMechanism = true, bool isDce = true)
         : this(security, new NtlmServerOptions(), needsMechanism, isDce)
     {
@@ -52,7 +52,9 @@ internal sealed class SecurityPolicy
 
             if (mechanism.ForServer(proof) is { } create)
             {
-                _mechanisms.Add(mechanism.Package, create);
+                _mechanisms.Add(mechanism.Package, binding => binding is null
+                    ? create()
+                    : mechanism.ForServer(proof with { Binding = binding })!());
             }
             else if (needsMechanism)
             {
@@ -78,15 +80,20 @@ internal sealed class SecurityPolicy
     public bool Offers(byte package) => _mechanisms.ContainsKey(package);
 
     /// <summary>Begins the authentication of a caller.</summary>
+    /// <param name="package">The authentication type of DCE/RPC.</param>
+    /// <param name="binding">What the caller's TLS connection is bound to (<see cref="TlsEndPoint"/>);
+    /// null for no check of it. Our NTLM verifies it; Kerberos and the mechanisms of Windows do not.</param>
     /// <returns>Null when the package is not offered.</returns>
-    public SecurityContext? TryBegin(byte package) =>
-        _mechanisms.TryGetValue(package, out Func<SecurityContext>? create) ? create() : null;
+    public SecurityContext? TryBegin(byte package, byte[]? binding = null) =>
+        _mechanisms.TryGetValue(package, out Func<byte[]?, SecurityContext>? create)
+            ? create(binding)
+            : null;
 
     [SupportedOSPlatform("windows")]
-    private static Func<SecurityContext> ByWindows(byte package, string? service, bool isDce)
+    private static Func<byte[]?, SecurityContext> ByWindows(byte package, string? service, bool isDce)
     {
         SspiCredential credential = SspiCredential.OfServer(SecurityPackage.NameOf(package));
-        return () => SspiContext.ForServer(credential, service, isDce);
+        return _ => SspiContext.ForServer(credential, service, isDce);
     }
 
     // Without a key, Negotiate continues without Kerberos, unless Kerberos was requested explicitly.

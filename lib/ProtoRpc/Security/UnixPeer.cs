@@ -21,6 +21,9 @@ internal static class UnixPeer
     private const int MacPeerProcess = 2;
     private const int MacCredentialsSize = 76;
 
+    /// <summary>Whether the system identifies the peers of Unix sockets.</summary>
+    public static bool IsIdentified => OperatingSystem.IsLinux() || OperatingSystem.IsMacOS();
+
     /// <summary>Reads user and process of the other side;
     /// the anonymous identity where the system has no way.</summary>
     public static PeerIdentity Read(Socket socket)

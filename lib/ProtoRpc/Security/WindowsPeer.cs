@@ -23,9 +23,9 @@ internal static partial class WindowsPeer
     {
         bool isLocal = IsLocal(pipe.SafePipeHandle);
         uint processId = 0;
-        if (isLocal && GetNamedPipeClientProcessId(pipe.SafePipeHandle, out uint told) != 0)
+        if (isLocal && GetNamedPipeClientProcessId(pipe.SafePipeHandle, out uint clientId) != 0)
         {
-            processId = told;
+            processId = clientId;
         }
 
         IIdentity user = new GenericIdentity("");
@@ -37,7 +37,8 @@ internal static partial class WindowsPeer
                 using WindowsIdentity? client = WindowsIdentity.GetCurrent(ifImpersonating: true);
                 if (client is { IsAuthenticated: true, Name.Length: > 0 })
                 {
-                    // It keeps a token of its own, for groups and for handlers that act as the caller.
+                    // WindowsIdentity duplicates the token, so groups and impersonation work after the
+                    // client's token is closed.
                     user = new WindowsIdentity(client.Token, UnixPeer.AuthenticationType);
                 }
             });

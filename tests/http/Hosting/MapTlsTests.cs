@@ -13,9 +13,13 @@ public sealed class MapTlsTests : IDisposable
     private const string Name = "shop.test";
 
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-hosting-");
-    private readonly X509Certificate2 _certificate = NewCertificate();
+    private readonly byte[] _pfx = TestCertificate.CreatePfx("secret", $"CN={Name}", [Name, "127.0.0.1"]);
+    private readonly X509Certificate2 _certificate;
 
     private static RpcSchema Schema { get; } = RpcSchema.FromDescriptors(OrdersReflection.Descriptor);
+
+    public MapTlsTests() =>
+        _certificate = X509CertificateLoader.LoadPkcs12(_pfx, "secret", X509KeyStorageFlags.Exportable);
 
     public void Dispose()
     {
@@ -79,14 +83,14 @@ public sealed class MapTlsTests : IDisposable
         ];
         if (isPem)
         {
-            using ECDsa key = _certificate.GetECDsaPrivateKey()!;
+            using RSA key = _certificate.GetRSAPrivateKey()!;
             File.WriteAllText(path, _certificate.ExportCertificatePem());
             File.WriteAllText(path + ".key", key.ExportPkcs8PrivateKeyPem());
             settings.Add(("ProtoRpc:Certificate:KeyPath", path + ".key"));
         }
         else
         {
-            File.WriteAllBytes(path, _certificate.Export(X509ContentType.Pkcs12, "secret"));
+            File.WriteAllBytes(path, _pfx);
             settings.Add(("ProtoRpc:Certificate:Password", "secret"));
         }
 
@@ -105,7 +109,7 @@ public sealed class MapTlsTests : IDisposable
     public async Task A_wrong_password_of_the_certificate_is_an_error_of_its_path()
     {
         string path = Path.Combine(_folder.FullName, "server.pfx");
-        File.WriteAllBytes(path, _certificate.Export(X509ContentType.Pkcs12, "secret"));
+        File.WriteAllBytes(path, _pfx);
 
         Exception error = await Assert.ThrowsAnyAsync<Exception>(() => HostedApp.StartAsync(
             null, null, ("ProtoRpc:Certificate:Path", path), ("ProtoRpc:Certificate:Password", "guess")));
@@ -145,20 +149,6 @@ public sealed class MapTlsTests : IDisposable
             Content = new StringContent("""{"order":{"id":"a"}}""", Encoding.UTF8, "application/json"),
         };
         return await http.SendAsync(request);
-    }
-
-    private static X509Certificate2 NewCertificate()
-    {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new($"CN={Name}", key, HashAlgorithmName.SHA256);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddDnsName(Name);
-        names.AddIpAddress(IPAddress.Loopback);
-        request.CertificateExtensions.Add(names.Build());
-        DateTimeOffset now = DateTimeOffset.UtcNow;
-        using X509Certificate2 made = request.CreateSelfSigned(now.AddDays(-1), now.AddDays(1));
-        return X509CertificateLoader.LoadPkcs12(
-            made.Export(X509ContentType.Pkcs12), null, X509KeyStorageFlags.Exportable);
     }
 
     private RpcClientOptions Trusting(string? name) => new()

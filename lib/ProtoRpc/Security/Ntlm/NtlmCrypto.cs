@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 using System.Text;
@@ -56,6 +57,18 @@ internal static class NtlmCrypto
         Derive(sessionKey, ofServer
             ? "session key to server-to-client sealing key magic constant\0"u8
             : "session key to client-to-server sealing key magic constant\0"u8);
+
+    /// <summary>The hash of a channel binding ([MS-NLMP] section 2.2.2.1): MD5 over the structure of
+    /// RFC 2744 section 3.11, with no addresses and this application data.</summary>
+    public static byte[] BindingHash(ReadOnlySpan<byte> applicationData)
+    {
+        // Kind and length of the initiator's address and of the acceptor's.
+        const int Addresses = 16;
+        byte[] bindings = new byte[Addresses + sizeof(int) + applicationData.Length];
+        BinaryPrimitives.WriteInt32LittleEndian(bindings.AsSpan(Addresses), applicationData.Length);
+        applicationData.CopyTo(bindings.AsSpan(Addresses + sizeof(int)));
+        return MD5.HashData(bindings);
+    }
 
     private static byte[] Mac(
         ReadOnlySpan<byte> key,

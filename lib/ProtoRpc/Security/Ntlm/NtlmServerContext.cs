@@ -159,10 +159,14 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         }
     }
 
+    // No hash, and one of zeros, say that the client did not see TLS: it does not know bindings, or TLS ends
+    // before its server, at a proxy. The response is signed, so nobody can remove the hash on the way.
     private void VerifyBinding(NtlmV2Response response)
     {
         if (options.ChannelBinding is { } binding
-            && !CryptographicOperations.FixedTimeEquals(binding, response.Pairs.Find(AvId.ChannelBindings)))
+            && response.Pairs.Find(AvId.ChannelBindings) is { } sent
+            && sent.AsSpan().ContainsAnyExcept((byte)0)
+            && !CryptographicOperations.FixedTimeEquals(binding, sent))
         {
             throw SecurityErrors.Refused(
                 Name, "the client authenticated for another TLS connection than this one");

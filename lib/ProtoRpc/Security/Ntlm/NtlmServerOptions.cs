@@ -15,8 +15,8 @@ internal sealed record NtlmServerOptions
     /// <summary>The domain of its accounts; a stand-alone server is its own domain.</summary>
     public string DomainName { get; init; } = NetBiosName(Environment.MachineName);
 
-    /// <summary>The channel binding hash of the TLS connection, or null;
-    /// the client must send the same hash.</summary>
+    /// <summary>The channel binding hash of the TLS connection, or null. A client that sends a hash must send
+    /// the same one.</summary>
     public byte[]? ChannelBinding { get; init; }
 
     /// <summary>How far a client's answer may be off this clock: 36 hours, as on Windows, since clients of no

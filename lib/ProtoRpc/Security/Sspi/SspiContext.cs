@@ -263,7 +263,8 @@ internal sealed unsafe class SspiContext : SecurityContext
         _isComplete = true;
     }
 
-    // A handle for callers is of an account, not of one of its services: what was asked for is told apart.
+    // A credential handle for callers belongs to an account, not to one of its services. So the requested
+    // service name is checked separately.
     private void CheckTarget(SspiHandle* context)
     {
         SspiTarget target;

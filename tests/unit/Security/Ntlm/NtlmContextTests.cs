@@ -232,25 +232,45 @@ public static class NtlmContextTests
     }
 
     [Theory]
-    [InlineData(true, true, true)]
-    [InlineData(true, false, false)]
-    [InlineData(false, true, true)]
+    [InlineData(1, 1, true)]
+    [InlineData(1, 2, false)]
+    [InlineData(1, 0, true)]
+    [InlineData(1, null, true)]
+    [InlineData(null, 2, true)]
     public static void An_authentication_for_another_TLS_connection_is_refused(
-        bool demands, bool same, bool works)
+        int? expected, int? sent, bool works)
     {
         using NtlmServerContext server = NtlmVectors.NewServer(new NtlmServerOptions
         {
-            ChannelBinding = demands ? new byte[16] : null,
+            ChannelBinding = Binding(expected),
         });
         using NtlmClientContext client = NtlmVectors.NewClient(null, new NtlmClientOptions
         {
-            ChannelBinding = same ? new byte[16] : [.. Enumerable.Repeat((byte)1, 16)],
+            ChannelBinding = Binding(sent),
         });
 
         Exception? error = Record.Exception(() => Agree(client, server));
 
         Assert.Equal(works, error is null);
         Assert.True(error is null || error.Message.Contains("TLS", StringComparison.Ordinal));
+
+        static byte[]? Binding(int? value) =>
+            value is { } octet ? [.. Enumerable.Repeat((byte)octet, 16)] : null;
+    }
+
+    [Fact]
+    public static void A_binding_of_another_length_is_refused()
+    {
+        using NtlmServerContext server = NtlmVectors.NewServer(new NtlmServerOptions
+        {
+            ChannelBinding = new byte[16],
+        });
+        using NtlmClientContext client = NtlmVectors.NewClient(null, new NtlmClientOptions
+        {
+            ChannelBinding = [1],
+        });
+
+        Assert.Throws<RpcException>(() => Agree(client, server));
     }
 
     [Fact]
