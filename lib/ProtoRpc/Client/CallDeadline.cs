@@ -2,13 +2,13 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Begins the time of a call from its options: its timeout or its deadline, whichever is
+/// <summary>Starts the clock of a call from its options: the timeout or the deadline, whichever is
 /// earlier.</summary>
 internal static class CallDeadline
 {
-    /// <param name="options">The call's; null for none.</param>
-    /// <param name="usual">What calls may take that say nothing of it; null for ever.</param>
-    /// <param name="endpoint">For errors.</param>
+    /// <param name="options">The options of the call; null for none.</param>
+    /// <param name="usual">The timeout of calls that set none; null for no limit.</param>
+    /// <param name="endpoint">The endpoint, for errors.</param>
     /// <param name="caller">Cancelled by the caller.</param>
     /// <exception cref="RpcException">DeadlineExceeded: the deadline has passed already.</exception>
     public static CallClock Of(

@@ -4,23 +4,23 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Client;
 
-/// <summary>The headers of <c>rpc_messages.proto</c> as a client writes and reads them, however they
-/// travel.</summary>
+/// <summary>Writes and reads the headers of <c>rpc_messages.proto</c> for clients, on every
+/// transport.</summary>
 internal static class CallHeaders
 {
-    /// <summary>What goes before a request.</summary>
-    /// <param name="method">The method as the server knows it.</param>
+    /// <summary>Creates the header of a request.</summary>
+    /// <param name="method">The method's name on the server.</param>
     /// <param name="context">The side channel.</param>
     /// <param name="timeout">How long the caller waits.</param>
-    /// <param name="call">What else the caller asked for; null for nothing.</param>
-    /// <param name="options">How the client behaves.</param>
-    /// <exception cref="RpcException">InvalidArgument: what goes with the call cannot be sent.</exception>
+    /// <param name="call">The other options of the call; null for none.</param>
+    /// <param name="options">The client's options.</param>
+    /// <exception cref="RpcException">InvalidArgument: a header or extension cannot be sent.</exception>
     public static RpcRequestHeader Request(
         string method, RpcCallContext context, TimeSpan timeout, CallSpec? call, RpcClientOptions options)
     {
         RpcRequestHeader header = new()
         {
-            // The default, which the original's clients write all the same.
+            // Set although it is the default, because the original's clients also write it.
             Version = 1,
             MethodName = method,
             CallContext = context,
@@ -44,15 +44,15 @@ internal static class CallHeaders
         return header;
     }
 
-    /// <summary>How long the caller waits, as it is sent: in milliseconds; null for ever.</summary>
+    /// <summary>The timeout as it is sent, in milliseconds; null for no limit.</summary>
     public static uint? Timeout(TimeSpan timeout) =>
         timeout == System.Threading.Timeout.InfiniteTimeSpan
             ? null
             : (uint)Math.Clamp(timeout.TotalMilliseconds, 1, uint.MaxValue);
 
-    /// <summary>Keeps what came beside a reply for the caller who asked for it.</summary>
-    /// <returns>How the call failed; null for one that succeeded.</returns>
-    /// <exception cref="RpcException">Internal: it cannot be read.</exception>
+    /// <summary>Reads the response header into the caller's response information.</summary>
+    /// <returns>The failure of the call; null if it succeeded.</returns>
+    /// <exception cref="RpcException">Internal: the header cannot be read.</exception>
     public static RpcException? ReadResponse(
         RpcResponseHeader header, string method, CallSpec? call, RpcClientOptions options)
     {

@@ -4,11 +4,12 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Says when a call that the server surely did not take is made again, on every transport.</summary>
-/// <param name="endpoint">For errors.</param>
-/// <param name="retries">How often; 0 for never.</param>
-/// <param name="waits">Whether a server that is not there is tried again until the time is over.</param>
-/// <param name="clock">The time for all tries, pauses included.</param>
+/// <summary>Retries calls that the server cannot have received or has rejected before they ran, on every
+/// transport.</summary>
+/// <param name="endpoint">The endpoint, for errors.</param>
+/// <param name="retries">The number of retries; 0 for none.</param>
+/// <param name="waits">Whether to retry an unreachable server until the time is over.</param>
+/// <param name="clock">The time for all attempts, including pauses.</param>
 /// <param name="info">Counts the retries; null for none.</param>
 internal sealed class CallRetries(
     RpcEndpoint endpoint, int retries, bool waits, CallClock clock, RpcResponseInfo? info = null)
@@ -16,10 +17,10 @@ internal sealed class CallRetries(
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(100);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(5);
 
-    // A caller that waits for a server needs short pauses.
+    // Shorter pauses, because the caller waits for the server to start.
     private static readonly TimeSpan LongestPauseOfWaiting = TimeSpan.FromSeconds(1);
 
-    // The time that a last try is worth making in.
+    // A retry is only made if at least this much time is left.
     private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(10);
 
     private TimeSpan _pause = waits ? FirstPause / 2 : FirstPause;
@@ -27,29 +28,29 @@ internal sealed class CallRetries(
     private int _made;
     private int _failed;
 
-    /// <summary>Gets each attempt that is followed by another one; null for none.</summary>
+    /// <summary>Logs each attempt that is followed by another one; null for none.</summary>
     public ClientLog? Log { get; init; }
 
-    /// <summary>What is called; null while connecting.</summary>
+    /// <summary>The called method; null while connecting.</summary>
     public string? Method { get; init; }
 
-    /// <summary>Runs a call, and again after a pause that grows,
-    /// as often as asked and within its time.</summary>
-    /// <exception cref="RpcException">The failure that is not followed by another try.</exception>
+    /// <summary>Runs a call, and retries it with growing pauses, within the number of retries and the
+    /// time.</summary>
+    /// <exception cref="RpcException">The failure of the last attempt.</exception>
     public TReply Run<TReply>(Func<TReply> call) => BlockingWait.End(
         RunAsync<BlockingWait, TReply>(() => ValueTask.FromResult(call())));
 
-    /// <summary>The same without holding a thread.</summary>
-    /// <exception cref="RpcException">The failure that is not followed by another try.</exception>
+    /// <summary>Runs a call like <see cref="Run"/>, without blocking a thread.</summary>
+    /// <exception cref="RpcException">The failure of the last attempt.</exception>
     public Task<TReply> RunAsync<TReply>(Func<Task<TReply>> call) =>
         RunAsync<AsyncWait, TReply>(() => new ValueTask<TReply>(call())).AsTask();
 
-    /// <summary>Waits for the next try, holding the thread.</summary>
-    /// <exception cref="RpcException">There is no further try: the failure.</exception>
+    /// <summary>Blocks until the next attempt.</summary>
+    /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
     public void Wait(RpcException failure) => BlockingWait.End(WaitAsync<BlockingWait>(failure));
 
     /// <summary>Waits for the next try.</summary>
-    /// <exception cref="RpcException">There is no further try: the failure.</exception>
+    /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
     public ValueTask WaitAsync(RpcException failure) => WaitAsync<AsyncWait>(failure);
 
     private async ValueTask<TReply> RunAsync<TWait, TReply>(Func<ValueTask<TReply>> call)
@@ -92,7 +93,7 @@ internal sealed class CallRetries(
             Fail(failure);
         }
 
-        // There would be another try, but for the caller.
+        // The caller cancelled during the pause before another attempt.
         if (clock.Caller.IsCancellationRequested)
         {
             throw CallErrors.Cancelled(endpoint, sent: false);
@@ -106,7 +107,7 @@ internal sealed class CallRetries(
 
         _made += isAwaited ? 0 : 1;
 
-        // So that clients that failed together do not come back together.
+        // Jitter, so that clients that failed at the same time do not all retry at the same time.
         TimeSpan pause = _pause * (0.5 + Random.Shared.NextDouble());
         TimeSpan longest = waits ? LongestPauseOfWaiting : LongestPause;
         _pause = _pause * 2 < longest ? _pause * 2 : longest;
@@ -115,7 +116,7 @@ internal sealed class CallRetries(
         return pause;
     }
 
-    // The last try has but a part of the time, and so says less than the tries before it.
+    // The last attempt had only a part of the time, so its timeout says less than the earlier failures.
     [DoesNotReturn]
     private void Fail(RpcException failure)
     {

@@ -5,18 +5,18 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>What of a client's security goes as the header Authorization: bearer tokens, and passwords over
-/// gRPC, which has no challenge that HTTP's client could answer.</summary>
+/// <summary>Creates the header Authorization: for bearer tokens, and for passwords over gRPC. gRPC has no
+/// challenge that .NET's HTTP client could answer.</summary>
 internal static class ClientAuthorization
 {
     private const string Header = "authorization";
 
-    /// <summary>Whether what is sent to an endpoint can be read by that endpoint alone,
-    /// or by this machine.</summary>
+    /// <summary>Whether only the endpoint, or only this machine, can read what is sent there.</summary>
     public static bool IsPrivate(RpcEndpoint endpoint) =>
         endpoint.IsTls || endpoint.IsLocalOnly || HttpTransport.IsLoopback(endpoint.Host);
 
-    /// <exception cref="RpcException">InvalidArgument or Unimplemented: it cannot be sent there.</exception>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented: the credential cannot be sent to the
+    /// endpoint.</exception>
     public static void Check(RpcEndpoint endpoint, RpcClientOptions options)
     {
         RpcClientSecurity security = options.Security;
@@ -37,9 +37,9 @@ internal static class ClientAuthorization
         }
     }
 
-    /// <summary>Puts the header into the options, where the endpoint gets one.</summary>
-    /// <exception cref="RpcException">InvalidArgument:
-    /// it cannot be sent, or the headers have one already.</exception>
+    /// <summary>Adds the header to the options, if the endpoint requires one.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the credential cannot be sent, or the headers already
+    /// contain Authorization.</exception>
     public static RpcClientOptions Apply(RpcEndpoint endpoint, RpcClientOptions options)
     {
         if (HeaderOf(endpoint, options.Security) is not { } value)
@@ -81,14 +81,14 @@ internal static class ClientAuthorization
             _ => null,
         };
 
-    // RFC 6750, section 2.1: a token has no spaces and nothing that needs quoting.
+    // RFC 6750, section 2.1: a token has no spaces and no characters that need quoting.
     private static string TokenOf(RpcEndpoint endpoint, string token) => token.All(c => c is > ' ' and <= '~')
         ? token
         : throw ClientSecurityErrors.NotSendable(
             endpoint,
             "the token contains a space or a non-ASCII character. Give the token alone, without 'Bearer'");
 
-    // RFC 7617: the user's name ends at the first colon.
+    // RFC 7617: the user name ends at the first colon.
     private static string BasicOf(RpcEndpoint endpoint, NetworkCredential credential)
     {
         string user = string.IsNullOrEmpty(credential.Domain)

@@ -2,8 +2,8 @@ using Microsoft.Extensions.Logging;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Writes what a client does to the log of its host. What the logger throws is ignored: the call
-/// ends as it would without a log.</summary>
+/// <summary>Writes a client's events to its host's log. Exceptions of the logger are ignored, so that a call
+/// ends the same with and without a log.</summary>
 internal sealed class ClientLog
 {
     private const int MaxText = 512;
@@ -51,58 +51,58 @@ internal sealed class ClientLog
             "Connecting to {Endpoint}: attempt {Attempt} failed with status {Status}, the next begins in "
             + "{Milliseconds} ms: {Text}");
 
-    /// <summary>The event of a failed attempt of a call that is followed by another one.</summary>
+    /// <summary>The event of a failed attempt of a call that is retried.</summary>
     public const int CallRetriedId = 25;
 
-    /// <summary>The same of an attempt to connect.</summary>
+    /// <summary>The event of a failed attempt to connect that is retried.</summary>
     public const int ConnectRetriedId = 26;
 
     private readonly ILogger _logger;
 
     private ClientLog(ILogger logger) => _logger = logger;
 
-    /// <summary>Whether calls are logged that fail.</summary>
+    /// <summary>Whether failed calls are logged.</summary>
     public bool LogsFailures => IsEnabled(LogLevel.Information);
 
     /// <summary>Whether each call is logged, with its sizes.</summary>
     public bool LogsCalls => IsEnabled(LogLevel.Debug);
 
-    /// <summary>The log of a client in the category of its class.</summary>
-    /// <returns>Null where the host logs nothing.</returns>
+    /// <summary>Creates the log of a client, with its class as the category.</summary>
+    /// <returns>Null if the host has no log.</returns>
     public static ClientLog? Of<TClient>(RpcClientOptions options) =>
         options.LoggerFactory?.CreateLogger<TClient>() is { } logger ? new ClientLog(logger) : null;
 
-    /// <summary>A call ended well.</summary>
+    /// <summary>Logs a call that succeeded.</summary>
     public void End(string method, RpcEndpoint endpoint, TimeSpan time, RpcResponseInfo? info) => Try(() =>
         CallEnded(
             _logger, method, endpoint, Of(time), info?.BytesSent ?? 0, info?.BytesReceived ?? 0,
             info?.Retries ?? 0, null));
 
-    /// <summary>A call failed.</summary>
+    /// <summary>Logs a call that failed.</summary>
     public void Fail(
         string method, RpcEndpoint endpoint, TimeSpan time, RpcStatusCode status, string? text) =>
         Try(() => CallFailed(
             _logger, method, endpoint, status, Of(time), TerminalText.OneLine(text, MaxText), null));
 
-    /// <summary>A connection is there.</summary>
+    /// <summary>Logs a new connection.</summary>
     public void Connect(RpcEndpoint endpoint, TimeSpan time) =>
         Try(() => Connected(_logger, endpoint, Of(time), null));
 
-    /// <summary>A server could not be reached.</summary>
+    /// <summary>Logs a server that could not be reached.</summary>
     public void FailToConnect(RpcEndpoint endpoint, Exception error) => Try(() => ConnectFailed(
         _logger, endpoint, (error as RpcException)?.Code ?? RpcStatusCode.Unknown,
         TerminalText.OneLine(error.Message, MaxText), null));
 
-    /// <summary>A server did something against its protocol that the client tolerates.</summary>
+    /// <summary>Logs a protocol violation of a server that the client tolerates.</summary>
     public void Tolerate(string text) =>
         Try(() => Tolerated(_logger, TerminalText.OneLine(text, MaxText), null));
 
-    /// <summary>An attempt failed, and another one follows.</summary>
-    /// <param name="method">What is called; null for connecting.</param>
-    /// <param name="endpoint">Where.</param>
+    /// <summary>Logs a failed attempt that is followed by another one.</summary>
+    /// <param name="method">The called method; null for connecting.</param>
+    /// <param name="endpoint">The endpoint.</param>
     /// <param name="attempt">The number of the attempt, from 1.</param>
-    /// <param name="failure">How it failed.</param>
-    /// <param name="pause">The time until the next one.</param>
+    /// <param name="failure">The failure.</param>
+    /// <param name="pause">The time until the next attempt.</param>
     public void Retry(
         string? method, RpcEndpoint endpoint, int attempt, RpcException failure, TimeSpan pause) => Try(() =>
     {

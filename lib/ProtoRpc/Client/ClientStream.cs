@@ -3,13 +3,13 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>A call of streams at a transport: replies are read, failures say where,
-/// and tokens end it.</summary>
-/// <param name="stream">The call below.</param>
-/// <param name="end">Cancels the call below; disposed of with it.</param>
-/// <param name="check">Checks a request; null where they are checked already.</param>
+/// <summary>A streaming call on a transport. Reads replies, adds the endpoint and method to failures, and
+/// cancels the call with its tokens.</summary>
+/// <param name="stream">The transport's call.</param>
+/// <param name="end">Cancels the transport's call; disposed with this.</param>
+/// <param name="check">Checks a request; null if requests are already checked.</param>
 /// <param name="read">Reads a reply.</param>
-/// <param name="locate">Adds endpoint and method to a failure.</param>
+/// <param name="locate">Adds the endpoint and method to a failure.</param>
 internal sealed class ClientStream(
     IRpcStream stream,
     CancellationTokenSource end,
@@ -69,7 +69,7 @@ internal sealed class ClientStream(
         end.Dispose();
     }
 
-    // A message that waits cannot be taken back: the call ends.
+    // A message that waits to be sent cannot be taken back, so cancelling it ends the call.
     private CancellationTokenRegistration EndWith(CancellationToken cancellation) =>
         cancellation.UnsafeRegister(static state => ((ClientStream)state!).CancelCall(), this);
 
@@ -81,7 +81,7 @@ internal sealed class ClientStream(
         }
         catch (ObjectDisposedException)
         {
-            // The call was disposed of meanwhile, which ended it.
+            // The call was disposed meanwhile, which also ended it.
         }
     }
 }

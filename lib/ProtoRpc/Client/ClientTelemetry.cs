@@ -5,7 +5,7 @@ using ProtoRpc.Protocols;
 namespace ProtoRpc.Client;
 
 /// <summary>Reports a call as an activity and a measurement, with the names of OpenTelemetry's conventions
-/// for RPC, and logs it. Without a listener, a call costs two reads of a flag.</summary>
+/// for RPC, and logs it. Without a listener, a call only reads two flags.</summary>
 internal sealed class ClientTelemetry
 {
     private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
@@ -31,21 +31,21 @@ internal sealed class ClientTelemetry
         _activity = TelemetryNames.Start(ActivityKind.Client, system, method, parent: default, _tags);
     }
 
-    /// <summary>Begins a call, whose activity becomes the current one; null without a listener.</summary>
-    /// <param name="system">The RPC system: <c>grpc</c>, <c>dcerpc</c> of the raw layer, or
+    /// <summary>Begins a call and makes its activity the current one; null without a listener.</summary>
+    /// <param name="system">The RPC system: <c>grpc</c>, <c>dcerpc</c> for raw calls, or
     /// <c>protorpc</c>.</param>
     /// <param name="method"><c>package.Service/Method</c>, or the id of an interface.</param>
-    /// <param name="endpoint">Where.</param>
+    /// <param name="endpoint">The endpoint.</param>
     /// <param name="log">The log of the client; null for none.</param>
-    /// <param name="info">Has the sizes at the end; null where they are not counted.</param>
+    /// <param name="info">Contains the sizes when the call ends; null if they are not counted.</param>
     public static ClientTelemetry? Begin(
         string system, string method, RpcEndpoint endpoint, ClientLog? log, RpcResponseInfo? info) =>
         RpcDiagnostics.Source.HasListeners() || Duration.Enabled || log is { LogsFailures: true }
             ? new(system, method, endpoint, log, info)
             : null;
 
-    /// <summary>The call with the headers that name the current activity, unless its caller names
-    /// one.</summary>
+    /// <summary>Adds the trace headers of the current activity to a call, unless the caller or the client has
+    /// set them.</summary>
     /// <param name="call">The call.</param>
     /// <param name="always">The headers that the client sends with every call.</param>
     public static CallSpec Trace(CallSpec call, RpcMetadata always)
@@ -62,12 +62,12 @@ internal sealed class ClientTelemetry
         return call with { Options = (call.Options ?? new RpcCallOptions()) with { Headers = headers } };
     }
 
-    /// <summary>Makes what was current before the call current again, while the call goes on.</summary>
+    /// <summary>Makes the previous activity the current one again, while the call continues.</summary>
     public void Leave() => Activity.Current = _before;
 
     /// <summary>Ends the call.</summary>
-    /// <param name="status">How it ended.</param>
-    /// <param name="error">Its failure, for the log; null for none.</param>
+    /// <param name="status">The status of the call.</param>
+    /// <param name="error">The failure, for the log; null for none.</param>
     public void End(RpcStatusCode status, Exception? error = null)
     {
         bool isError = status != RpcStatusCode.OK;
@@ -75,7 +75,7 @@ internal sealed class ClientTelemetry
         {
             TelemetryNames.SetStatus(activity, status, isError);
 
-            // A stream ends where another activity may be current, which stays so.
+            // A stream may end while another activity is current. That activity stays current.
             Activity? current = Activity.Current;
             activity.Dispose();
             if (current != activity)

@@ -2,15 +2,14 @@ using System.Security;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Makes common exceptions of the core library without reflection, for programs whose types are
-/// trimmed.</summary>
+/// <summary>Creates common exceptions of the core library without reflection, for trimmed programs.</summary>
 internal static class CoreExceptions
 {
     private static readonly Dictionary<string, Func<string, Exception>> Makers = new(StringComparer.Ordinal)
     {
         ["System.AggregateException"] = text => new AggregateException(text),
         ["System.ApplicationException"] = text => new ApplicationException(text),
-        // The only text of these three would be the name of a parameter, but for the inner exception.
+        // Without an inner exception, the only text argument of these three is the name of a parameter.
         ["System.ArgumentNullException"] = text => new ArgumentNullException(text, innerException: null),
         ["System.ArgumentOutOfRangeException"] =
             text => new ArgumentOutOfRangeException(text, innerException: null),
@@ -46,7 +45,7 @@ internal static class CoreExceptions
     /// <summary>The names of the types.</summary>
     public static IReadOnlyCollection<string> TypeNames => Makers.Keys;
 
-    /// <summary>An exception of a type, or null for types that are not listed here.</summary>
+    /// <summary>Creates an exception of a type; null for types that are not listed here.</summary>
     public static Exception? Create(string typeName, string message) =>
         Makers.TryGetValue(typeName, out Func<string, Exception>? make) ? make(message) : null;
 }

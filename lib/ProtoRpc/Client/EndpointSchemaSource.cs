@@ -2,11 +2,12 @@ using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc.Client;
 
-/// <summary>What servers say of themselves, as gRPC servers do by reflection.</summary>
-/// <param name="optionsOf">How a server is contacted.</param>
+/// <summary>Reads the schema that servers publish, such as gRPC servers with reflection.</summary>
+/// <param name="optionsOf">Returns the options for connecting to a server.</param>
 internal sealed class EndpointSchemaSource(Func<RpcEndpoint, RpcClientOptions> optionsOf) : SchemaSource
 {
-    // What no file is called: the scheme of a URI, the protocol sequence of a string binding.
+    // Accepts the scheme of a URI or the protocol sequence of a string binding: file names do not begin like
+    // that.
     public override bool Takes(string location) =>
         location.Contains("://", StringComparison.Ordinal)
         || EndpointKinds.OfSequence(location.Split(':', 2) is [{ } sequence, _] ? sequence : "") is not null;

@@ -4,32 +4,33 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>One way for a client to reach an endpoint: the native protocol, HTTP, gRPC.</summary>
-/// <remarks>An asynchronous method that a channel does not have of its own runs the blocking one on the
-/// thread pool: the system's calls that connect and look up names have no other form.</remarks>
+/// <summary>A client's connection to an endpoint: over the native protocol, HTTP or gRPC.</summary>
+/// <remarks>Asynchronous methods that a channel does not implement run the blocking ones on the thread pool,
+/// because the system's calls for connecting and resolving names only block.</remarks>
 internal interface IRpcChannel : IDisposable, IAsyncDisposable
 {
-    /// <summary>The side channel: sent with every call, and replaced by what a reply brings.</summary>
+    /// <summary>The side channel. It is sent with every call; a reply may replace it.</summary>
     RpcCallContext Context { get; set; }
 
-    /// <summary>Reaches the server, so that it is found out now when it is not there. Without, the first call
+    /// <summary>Connects, so that an unreachable server is reported now. Otherwise the first call
     /// connects.</summary>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, and what the server refuses.</exception>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, or the reason why the server rejects the
+    /// client.</exception>
     void Connect(CancellationToken cancellation);
 
     /// <inheritdoc cref="Connect"/>
     Task ConnectAsync(CancellationToken cancellation) =>
         Task.Run(() => Connect(cancellation), CancellationToken.None);
 
-    /// <summary>Makes one call and blocks for the reply.</summary>
+    /// <summary>Makes a call and blocks until the reply.</summary>
     TReply Invoke<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
 
-    /// <summary>Makes one call without holding a thread.</summary>
+    /// <summary>Makes a call without blocking a thread.</summary>
     Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
 
-    /// <summary>Makes one call whose request's bytes come from a stream.</summary>
+    /// <summary>Makes a call whose request is read from a stream.</summary>
     TReply Upload<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation);
 
@@ -38,7 +39,7 @@ internal interface IRpcChannel : IDisposable, IAsyncDisposable
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         Task.Run(() => Upload(call, request, read, cancellation), CancellationToken.None);
 
-    /// <summary>Begins a call whose messages go and come one at a time.</summary>
+    /// <summary>Begins a streaming call.</summary>
     IRpcStream Open(CallSpec call, CancellationToken cancellation);
 
     /// <summary>Reads the schema of the server.</summary>
@@ -50,7 +51,7 @@ internal interface IRpcChannel : IDisposable, IAsyncDisposable
         Task.Run(() => FetchSchema(cancellation), CancellationToken.None);
 
     /// <summary>Reads the server's declaration of services in the client's schema.</summary>
-    /// <returns>A schema that may have some of them; null if the server has no reflection.</returns>
+    /// <returns>A schema that may lack some of the services; null if the server has no reflection.</returns>
     RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation);
 
     /// <inheritdoc cref="FetchSchema(IReadOnlyList{RpcServiceInfo}, CancellationToken)"/>
@@ -59,8 +60,8 @@ internal interface IRpcChannel : IDisposable, IAsyncDisposable
         Task.Run(() => FetchSchema(services, cancellation), CancellationToken.None);
 
     /// <summary>Pings the server.</summary>
-    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service
-    /// that is asked for.</exception>
+    /// <exception cref="RpcException">The server did not answer. NotFound: it does not serve the requested
+    /// service.</exception>
     RpcPingResult Ping(PingSpec ping, CancellationToken cancellation);
 
     /// <inheritdoc cref="Ping"/>
@@ -70,30 +71,31 @@ internal interface IRpcChannel : IDisposable, IAsyncDisposable
     ValueTask IAsyncDisposable.DisposeAsync() => new(Task.Run(Dispose));
 }
 
-/// <summary>What a ping asks.</summary>
-/// <param name="Through">The service that native endpoints are pinged through; null asks only whether a
-/// server is there.</param>
-/// <param name="Service">The full name of the service that the server must have; null for any.</param>
+/// <summary>The parameters of a ping.</summary>
+/// <param name="Through">The service through which native endpoints are pinged; null to only check whether a
+/// server answers.</param>
+/// <param name="Service">The full name of the service that the server must serve; null for any.</param>
 /// <param name="Timeout">How long the caller waits.</param>
 internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Service, TimeSpan Timeout)
 {
-    /// <summary>What the server's ping handlers are sent; null for nothing.</summary>
+    /// <summary>The request for the server's ping handlers; null for none.</summary>
     public IMessage? Request { get; init; }
 
-    /// <summary>Whether the caller wants an answer of the ping handlers,
-    /// and so is told why there is none.</summary>
+    /// <summary>Whether the ping has a request. If so, a server that does not answer pings is an error, even
+    /// if it is reachable.</summary>
     public bool IsAsking => Request is not null;
 
-    /// <summary>The message that is sent.</summary>
+    /// <summary>The message to send.</summary>
     public IMessage Message => Request ?? new RpcPingRequest();
 }
 
-/// <summary>What is called, and how long the caller waits.</summary>
+/// <summary>A call: the method, its time and its options.</summary>
 /// <param name="Method">The method.</param>
-/// <param name="Clock">The call's time, which runs from the first try on.</param>
+/// <param name="Clock">The deadline and the cancellation of the call. Its time starts with the first
+/// attempt.</param>
 internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
 {
-    /// <summary>A call whose time begins now.</summary>
+    /// <summary>A call whose time starts now.</summary>
     public CallSpec(RpcMethodInfo method, TimeSpan timeout)
         : this(method, CallClock.Start(timeout))
     {
@@ -102,14 +104,15 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
     /// <summary>Receives the progress of a large request, or null.</summary>
     public IProgress<RpcProgress>? Progress { get; init; }
 
-    /// <summary>Headers, compression and what else the caller asked for; null for nothing.</summary>
+    /// <summary>The headers, compression and other options of the call; null for none.</summary>
     public RpcCallOptions? Options { get; init; }
 
-    /// <summary>Keeps the request for further tries, where there may be some.</summary>
+    /// <summary>Keeps the request for retries; null if the call is not retried.</summary>
     public KeptRequest? Kept { get; init; }
 
-    /// <summary>A call of a method with options; without a timeout, unary calls have the limit's.</summary>
-    /// <exception cref="RpcException">DeadlineExceeded: its deadline has passed already.</exception>
+    /// <summary>Creates a call from its options. Without a timeout, the limit's call timeout applies to unary
+    /// calls.</summary>
+    /// <exception cref="RpcException">DeadlineExceeded: the deadline has already passed.</exception>
     public static CallSpec Of(
         RpcMethodInfo method, RpcCallOptions? options, RpcLimits limits, RpcEndpoint endpoint) =>
         new(method, CallDeadline.Of(options, method.IsUnary ? limits.CallTimeout : null, endpoint))
@@ -119,25 +122,25 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
         };
 }
 
-/// <summary>A call that runs, seen from the client.
-/// Disposing it before its end cancels it on the server.</summary>
-/// <remarks>You can send and read in parallel, but not send or read twice at a time.</remarks>
+/// <summary>A streaming call, on the client. Disposing it before its end cancels the call on the
+/// server.</summary>
+/// <remarks>You can send and read in parallel, but only one send and one read at a time.</remarks>
 internal interface IRpcStream : IAsyncDisposable
 {
-    /// <summary>The message that was read, until the next one is.</summary>
+    /// <summary>The last reply; valid until the next read.</summary>
     ReplyBody Current { get; }
 
-    /// <summary>Sends a message; waits while the server does not take it.</summary>
+    /// <summary>Sends a message. Waits while the server does not accept more.</summary>
     /// <param name="message">The message.</param>
-    /// <param name="compress">Whether it is compressed where the call's messages are.</param>
-    /// <returns>False if the server has ended the call; reading returns or throws how.</returns>
+    /// <param name="compress">Whether to compress the message, if the call uses compression.</param>
+    /// <returns>False if the server has ended the call. Reading then reports how it ended.</returns>
     ValueTask<bool> SendAsync(IMessage message, bool compress);
 
     /// <summary>Ends the request stream.</summary>
     ValueTask CompleteAsync();
 
     /// <summary>Waits for the next message.</summary>
-    /// <returns>False when the call has ended well.</returns>
+    /// <returns>False if the call has ended successfully.</returns>
     /// <exception cref="RpcException">The call failed.</exception>
     ValueTask<bool> ReadAsync();
 }

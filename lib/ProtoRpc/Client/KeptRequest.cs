@@ -3,10 +3,9 @@ using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Client;
 
-/// <summary>The request of a call as its channel sends it: encoded by the first try, and sent again by the
-/// others.</summary>
-/// <remarks>Safe for many threads: a try that was given up may still be sending. Disposing of it gives pooled
-/// memory back.</remarks>
+/// <summary>The encoded request of a call. The first attempt encodes it, and retries send it again.</summary>
+/// <remarks>Thread-safe, because an abandoned attempt may still be sending. Disposing returns pooled
+/// memory.</remarks>
 internal sealed class KeptRequest : IDisposable
 {
     private const string What = "request";
@@ -15,15 +14,15 @@ internal sealed class KeptRequest : IDisposable
     private object? _encoded;
     private bool _disposed;
 
-    /// <summary>What the first try has made of the request.</summary>
-    /// <param name="kept">Where it is kept; null for a call that is tried once.</param>
-    /// <param name="encode">Makes it. All tries of a call make the same of it.</param>
+    /// <summary>Returns the request as the first attempt encoded it.</summary>
+    /// <param name="kept">Keeps the request; null for a call that is not retried.</param>
+    /// <param name="encode">Encodes the request. All attempts of a call use the same encoding.</param>
     public static T Of<T>(KeptRequest? kept, Func<T> encode)
         where T : class => kept is null ? encode() : kept.Of(encode);
 
-    /// <summary>The request of a call in its binary form, for this try.</summary>
-    /// <exception cref="RpcException">ResourceExhausted: it is larger than the limit; InvalidArgument: it is
-    /// nested too deep.</exception>
+    /// <summary>The request of a call in the binary form, for this attempt.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: the request is larger than the limit.
+    /// InvalidArgument: it is nested too deeply.</exception>
     public static EncodedMessage Encode(CallSpec call, IMessage request, int maxBytes) => call.Kept is null
         ? EncodedMessage.Of(request, maxBytes, What)
         : call.Kept.Of(() => EncodedMessage.Keep(request, maxBytes, What)).Lend();

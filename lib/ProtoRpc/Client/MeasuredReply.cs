@@ -3,7 +3,7 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Client;
 
-/// <summary>A reply of which only the size is needed.</summary>
+/// <summary>A reply of which only the size is known.</summary>
 internal sealed class MeasuredReply(RpcMessageInfo type, int bytes) : IMessage
 {
     /// <inheritdoc/>

@@ -4,19 +4,19 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Client;
 
-/// <summary>What a client makes of the replies to its pings.</summary>
+/// <summary>Converts the replies to a client's pings to results.</summary>
 internal static class PingResults
 {
-    // What a server says of itself ends on a terminal.
+    // A limit for the server's texts, because they are shown in a terminal.
     private const int MaxTextLength = 100;
     private const int MaxServices = 10_000;
 
     /// <summary>Reads the reply to a ping.</summary>
-    /// <exception cref="RpcException">Internal: it is none.</exception>
+    /// <exception cref="RpcException">Internal: the bytes are not a reply to a ping.</exception>
     public static RpcPingResponse Read(ReplyBody body) =>
         PingProtocol.Read(ReplyParser.ToBinary(PingProtocol.Info, body, RpcLimits.Default).Span);
 
-    /// <summary>An answer, with what the server said of itself.</summary>
+    /// <summary>The result of an answered ping, with the server's reply.</summary>
     public static RpcPingResult ResultOf(RpcEndpoint endpoint, TimeSpan latency, RpcPingResponse? reply)
     {
         ServerFacts? facts = PingProtocol.FactsOf(reply);
@@ -32,13 +32,13 @@ internal static class PingResults
         };
     }
 
-    /// <summary>A server's text in one line, without what would control a terminal.</summary>
+    /// <summary>A server's text in one line, without control characters.</summary>
     public static string Plain(string text) => string.Concat(text.Take(MaxTextLength).Select(
         c => char.IsControl(c) || char.GetUnicodeCategory(c) is UnicodeCategory.Format
             or UnicodeCategory.LineSeparator
             or UnicodeCategory.ParagraphSeparator ? '\uFFFD' : c));
 
-    /// <summary>What of a server's names are names of services.</summary>
+    /// <summary>The names in a server's list that are valid names of services.</summary>
     public static string[] Names(IEnumerable<string> services) =>
     [
         .. services
@@ -46,15 +46,14 @@ internal static class PingResults
             .Take(MaxServices),
     ];
 
-    /// <summary>Fails when the server says which services it has,
-    /// and the wanted one is not among them.</summary>
-    /// <exception cref="RpcException">NotFound.</exception>
+    /// <summary>Checks that the server serves a service, if the server lists its services.</summary>
+    /// <exception cref="RpcException">NotFound: the service is not in the list.</exception>
     public static RpcPingResult Require(this RpcPingResult result, string? service) =>
         service is null || result.Services.Count == 0 || result.Services.Contains(service)
             ? result
             : throw NotServed(result.Endpoint, service, result.Services);
 
-    /// <summary>The server answers, and does not have the service.</summary>
+    /// <summary>The error for a server that answers, but does not serve the service.</summary>
     public static RpcException NotServed(
         RpcEndpoint endpoint, string service, IReadOnlyCollection<string> services)
     {

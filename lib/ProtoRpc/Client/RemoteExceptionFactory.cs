@@ -5,15 +5,15 @@ using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Makes the exception that a server threw anew, as far as the client allows.</summary>
+/// <summary>Recreates the exception that a server threw, if the client allows its type.</summary>
 internal static partial class RemoteExceptionFactory
 {
     private const string FrameworkCore = "mscorlib";
 
     private const string ByName = "Makes an exception of a type that the server names.";
 
-    /// <summary>An exception of the remote type with the remote message, or null when the type is not
-    /// allowed, not there, or not to be made so.</summary>
+    /// <summary>Creates an exception of the remote type with the remote message. Null if the type is not
+    /// allowed, does not exist, or has no suitable constructor.</summary>
     public static Exception? Create(RpcRemoteException remote, RpcExceptionTypes allowed)
     {
         if (allowed == RpcExceptionTypes.None || !PlainName().IsMatch(remote.TypeName))
@@ -30,7 +30,7 @@ internal static partial class RemoteExceptionFactory
         catch (Exception e) when (e is IOException or BadImageFormatException
             or TypeLoadException or ArgumentException or NotSupportedException)
         {
-            // The RpcException has what the server sent.
+            // The exception is not recreated. The RpcException still has what the server sent.
             return null;
         }
     }
@@ -46,14 +46,15 @@ internal static partial class RemoteExceptionFactory
         allowed == RpcExceptionTypes.CoreLibrary
         || AssemblyOf(remote)?.Name is FrameworkCore or "System.Private.CoreLib";
 
-    // The only text of ArgumentNullException and others of the kind is the name of a parameter; with an inner
-    // exception beside it, it is the message, but for TypeInitializationException.
+    // With one argument, the text of ArgumentNullException and others is the name of a parameter. With an
+    // inner exception as the second argument, the text is the message, except for
+    // TypeInitializationException.
     [RequiresUnreferencedCode(ByName)]
     private static Exception? Make(Type type, string message) =>
         Make(type, [typeof(string), typeof(Exception)], [message, null])
             ?? Make(type, [typeof(string)], [message]);
 
-    // AggregateException refuses null as its inner exception.
+    // AggregateException throws if its inner exception is null.
     [RequiresUnreferencedCode(ByName)]
     private static Exception? Make(Type type, Type[] parameters, object?[] values)
     {
@@ -75,7 +76,7 @@ internal static partial class RemoteExceptionFactory
     [RequiresUnreferencedCode(ByName)]
     private static Type? FindType(RpcRemoteException remote, RpcExceptionTypes allowed)
     {
-        // .NET Framework's name for the library of core types, whatever version it is of.
+        // In .NET Framework, mscorlib contains the core types. Its version does not matter.
         AssemblyName? name = AssemblyOf(remote);
         if (allowed == RpcExceptionTypes.CoreLibrary || name?.Name is FrameworkCore)
         {
@@ -95,7 +96,7 @@ internal static partial class RemoteExceptionFactory
             ?? (loaded is null ? Load(name, allowed)?.GetType(remote.TypeName) : null);
     }
 
-    // A type that .NET has in another assembly than .NET Framework, whose names come from servers.
+    // Finds types that are in different assemblies in .NET and .NET Framework. The names come from servers.
     [RequiresUnreferencedCode(ByName)]
     private static Type? FindMoved(string typeName, string assembly) =>
         AppDomain.CurrentDomain.GetAssemblies()
@@ -113,7 +114,7 @@ internal static partial class RemoteExceptionFactory
         _ => null,
     };
 
-    // A name that carries a code base, a path or anything else beside the usual parts is no name.
+    // Null for a name with a code base, a path or other unusual parts.
     private static AssemblyName? AssemblyOf(RpcRemoteException remote)
     {
         if (remote.AssemblyName.Length == 0

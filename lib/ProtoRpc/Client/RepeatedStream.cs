@@ -3,11 +3,12 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>A call that is made again, elsewhere or later, as long as the server surely did not take it. Once
-/// something of its reply has come it is as any other.</summary>
-/// <param name="first">The first try.</param>
-/// <param name="next">Gives the next try, or null if the failure is thrown.</param>
-/// <param name="kept">The request for further tries; null where somebody else keeps it, or nobody.</param>
+/// <summary>A streaming call that is retried, on the same or another server, as long as the server cannot
+/// have run it. Once a part of the reply has arrived, it is not retried.</summary>
+/// <param name="first">The first attempt.</param>
+/// <param name="next">Returns the next attempt, or null to throw the failure.</param>
+/// <param name="kept">Keeps the request for retries; null if another object keeps it, or if the call is not
+/// retried.</param>
 internal sealed class RepeatedStream(
     IRpcStream first, Func<RpcException, ValueTask<IRpcStream?>> next, KeptRequest? kept = null)
     : IRpcStream
@@ -28,7 +29,8 @@ internal sealed class RepeatedStream(
     {
         lock (_gate)
         {
-            // One, of a method that takes one. Of a stream they are not kept, so next gives null there.
+            // The single request of a method that takes one. Requests of a stream are not kept; next returns
+            // null for them.
             _sent ??= _began ? null : message;
             _compress = compress;
             return _current.SendAsync(message, compress);
@@ -86,7 +88,7 @@ internal sealed class RepeatedStream(
         }
     }
 
-    // False when the call was given up meanwhile: of the new try the server has no message then.
+    // Returns false if the call was cancelled meanwhile. The new attempt has then sent no message.
     private async ValueTask<bool> GoOnWithAsync(IRpcStream again)
     {
         IRpcStream failed = _current;

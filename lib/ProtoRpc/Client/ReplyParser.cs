@@ -5,12 +5,12 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Reads replies. The caller is not at fault when one is wrong,
-/// so the status is never the parser's.</summary>
+/// <summary>Reads replies. A malformed reply is not the caller's fault, so the parser's status is
+/// replaced.</summary>
 internal static class ReplyParser
 {
-    /// <exception cref="RpcException">Internal: not a reply of the method, and why; ResourceExhausted: of
-    /// more elements than the limit.</exception>
+    /// <exception cref="RpcException">Internal: the bytes are not a reply of the method, and why.
+    /// ResourceExhausted: the reply has more elements than the limit.</exception>
     public static DynamicMessage Parse(RpcMethodInfo method, ReplyBody body, RpcLimits limits)
     {
         try
@@ -25,7 +25,7 @@ internal static class ReplyParser
         }
     }
 
-    /// <summary>The same for a generated class.</summary>
+    /// <summary>Reads a reply as a generated class.</summary>
     public static TReply Parse<TReply>(RpcMethodInfo method, ReplyBody body)
         where TReply : class, IMessage<TReply>, new()
     {
@@ -50,8 +50,8 @@ internal static class ReplyParser
         }
     }
 
-    /// <summary>The binary form of a reply, for callers that do not read it here.</summary>
-    /// <returns>Valid for as long as the body.</returns>
+    /// <summary>The binary form of a reply, for callers that do not parse it.</summary>
+    /// <returns>Valid as long as the body.</returns>
     public static ReadOnlyMemory<byte> ToBinary(RpcMethodInfo method, ReplyBody body, RpcLimits limits) =>
         body.Format is not null ? Parse(method, body, limits).ToByteArray()
         : body.Bytes.IsSingleSegment ? body.Bytes.First
@@ -72,10 +72,10 @@ internal static class ReplyParser
 /// <summary>Reads a reply's body.</summary>
 internal delegate TReply ReplyReader<out TReply>(ReplyBody body);
 
-/// <summary>A reply as it came, in the format that it came in.</summary>
-/// <param name="Bytes">The message; valid until the next one is read, or the call ends.</param>
-/// <param name="Format">What they are; null for the binary form.</param>
-/// <param name="Options">How a format reads them.</param>
+/// <summary>A received reply, in its original format.</summary>
+/// <param name="Bytes">The message; valid until the next read, or the end of the call.</param>
+/// <param name="Format">The format; null for the binary form.</param>
+/// <param name="Options">The options for reading the format.</param>
 internal readonly record struct ReplyBody(
     ReadOnlySequence<byte> Bytes, MessageFormat? Format = null, FormatOptions? Options = null)
 {
@@ -85,6 +85,6 @@ internal readonly record struct ReplyBody(
     {
     }
 
-    /// <summary>A copy of the reply in its own memory.</summary>
+    /// <summary>A copy of the reply in separate memory.</summary>
     public ReplyBody Copy() => this with { Bytes = new(Bytes.ToArray()) };
 }

@@ -4,12 +4,12 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>A channel whose calls are made again when the server surely did not take them: as often as the
-/// client's options say, or until the call's time is over where it waits for the server.</summary>
+/// <summary>A channel that retries calls that the server cannot have run: as often as the client's options
+/// say, or until the call's time is over if it waits for the server.</summary>
 /// <param name="inner">The channel.</param>
-/// <param name="endpoint">For errors.</param>
-/// <param name="retries">How often; 0 for never.</param>
-/// <param name="log">Gets the attempts that are followed by another one; null for none.</param>
+/// <param name="endpoint">The endpoint, for errors.</param>
+/// <param name="retries">The number of retries; 0 for none.</param>
+/// <param name="log">Logs the attempts that are retried; null for none.</param>
 internal sealed class RetryingChannel(
     IRpcChannel inner, RpcEndpoint endpoint, int retries, ClientLog? log = null) : IRpcChannel
 {
@@ -63,7 +63,7 @@ internal sealed class RetryingChannel(
         }
     }
 
-    // The time of an upload is that of each part; what was read of a source that cannot go back is gone.
+    // The time of an upload applies to each part. The upload is only retried if its stream can seek back.
     public TReply Upload<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
@@ -96,7 +96,7 @@ internal sealed class RetryingChannel(
         });
     }
 
-    // A stream of requests is sent once: what was sent of it is gone.
+    // A stream of requests is not retried, because the messages that were sent are not kept.
     public IRpcStream Open(CallSpec call, CancellationToken cancellation)
     {
         if (!IsRepeated(call) || call.Method.IsClientStreaming)

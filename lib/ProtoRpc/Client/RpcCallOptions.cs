@@ -3,46 +3,46 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc;
 
-/// <summary>How one call is made.</summary>
+/// <summary>The options of a call.</summary>
 public sealed record RpcCallOptions
 {
-    /// <summary>How long the caller waits; InfiniteTimeSpan for ever. Null for the limit's call timeout with
-    /// a unary method, and for ever with one that streams.</summary>
+    /// <summary>How long the caller waits; InfiniteTimeSpan for no limit. Null uses the limit's call timeout
+    /// for unary methods, and no limit for streaming methods.</summary>
     public TimeSpan? Timeout { get; set; }
 
-    /// <summary>When the caller stops waiting, by this machine's clock: for calls that share one deadline.
-    /// Null for none. With a <see cref="Timeout"/> as well, the earlier of the two ends the call; a call
-    /// whose deadline has passed fails with DeadlineExceeded and sends nothing. The server receives the
-    /// remaining time.</summary>
+    /// <summary>When the caller stops waiting, by this machine's clock; null for none. Use it for calls that
+    /// share one deadline. If <see cref="Timeout"/> is also set, the earlier of the two applies. A call whose
+    /// deadline has passed fails with DeadlineExceeded and sends nothing. The server receives the remaining
+    /// time.</summary>
     public DateTimeOffset? Deadline { get; set; }
 
-    /// <summary>Headers to send beside those of the client.</summary>
+    /// <summary>The headers to send in addition to the client's.</summary>
     public RpcMetadata? Headers { get; set; }
 
-    /// <summary>Extensions of the request header of the native protocol: a
-    /// <c>google.protobuf.rpc_messages.RpcRequestHeader</c>, dynamic or generated, with extensions only. The
-    /// fields and extensions of the protocol itself are refused, and so is the whole on HTTP and gRPC
-    /// endpoints, which have no such header.</summary>
+    /// <summary>The extensions of the native protocol's request header: a
+    /// <c>google.protobuf.rpc_messages.RpcRequestHeader</c>, dynamic or generated, that only has extensions.
+    /// The protocol's own fields and extensions are rejected. HTTP and gRPC endpoints have no such header and
+    /// reject the message.</summary>
     public IMessage? Extensions { get; set; }
 
-    /// <summary>Receives headers, trailers and extensions of the reply.</summary>
+    /// <summary>Receives the headers, trailers and extensions of the reply.</summary>
     public RpcResponseInfo? Response { get; set; }
 
-    /// <summary>How requests are compressed; null as the client is set.</summary>
+    /// <summary>How requests are compressed; null for the client's setting.</summary>
     public RpcCompression? Compression { get; set; }
 
-    /// <summary>The side channel of this call alone: the client's is neither sent nor replaced,
-    /// and what comes back is in <see cref="Response"/>. Null for the client's.</summary>
+    /// <summary>A side channel for this call only; null for the client's. The client's is neither sent nor
+    /// replaced. The returned one is in <see cref="Response"/>.</summary>
     internal RpcCallContext? Context { get; init; }
 
-    /// <summary>Whether a gateway makes the call for a caller who sent no headers: native endpoints then get
-    /// the count of gateways, and what comes beside a reply is kept where there is something.</summary>
+    /// <summary>Whether a gateway makes the call for a caller that sent no headers. Native endpoints then get
+    /// the number of gateways; headers of the reply are only kept if there are any.</summary>
     internal bool IsFirstHop { get; init; }
 
     /// <summary>Receives the progress of a large request that is sent in parts.</summary>
     public IProgress<RpcProgress>? Progress { get; set; }
 
-    /// <summary>Whether a server that cannot be reached is tried again until the call's time is over. A call
-    /// that may have run is never made again.</summary>
+    /// <summary>Whether to retry an unreachable server until the call's time is over. A call that may have
+    /// run is never retried.</summary>
     public bool WaitForReady { get; set; }
 }

@@ -1,7 +1,7 @@
 namespace ProtoRpc.Client;
 
-/// <summary>Stands at the head of a channel's file, and brings it to <see cref="RpcChannels"/>: so a new way
-/// to reach endpoints is a file of its own, and no other one knows it.</summary>
+/// <summary>Registers a channel in <see cref="RpcChannels"/>, at the beginning of the channel's file. So a
+/// new channel needs no change in other files.</summary>
 [AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
 internal abstract class RpcChannelAttribute : Attribute
 {
@@ -24,16 +24,16 @@ internal sealed class RpcChannelAttribute<TChannel> : RpcChannelAttribute
         TChannel.Create(endpoint, service, options);
 }
 
-/// <summary>Makes channels to endpoints of some kinds.</summary>
+/// <summary>Creates channels to some kinds of endpoints.</summary>
 internal interface IRpcChannelMaker
 {
-    /// <summary>Whether its channels reach endpoints of a kind.</summary>
+    /// <summary>Whether the channels support a kind of endpoint.</summary>
     static abstract bool Reaches(EndpointKindAttribute kind);
 
-    /// <summary>Makes a channel, which connects with its first call.</summary>
+    /// <summary>Creates a channel, which connects with its first call.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="service">The service that is called first, or null.</param>
-    /// <param name="options">How the client behaves.</param>
+    /// <param name="service">The service of the first call, or null.</param>
+    /// <param name="options">The client's options.</param>
     static abstract IRpcChannel Create(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options);
 }

@@ -1,31 +1,32 @@
 using System.Reflection;
 using ProtoRpc.Client.Balancing;
 using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Which channel reaches which kind of endpoint.</summary>
+/// <summary>Selects the channel for a kind of endpoint.</summary>
 internal static class RpcChannels
 {
-    /// <summary>The ways to reach endpoints.</summary>
+    /// <summary>The registered channels.</summary>
     public static IReadOnlyList<RpcChannelAttribute> All { get; } =
         [.. typeof(RpcChannels).Assembly.GetCustomAttributes<RpcChannelAttribute>()];
 
-    /// <summary>Makes a channel, which connects with its first call.</summary>
+    /// <summary>Creates a channel, which connects with its first call.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="service">The service that is called first, or null.</param>
-    /// <param name="options">How the client behaves.</param>
+    /// <param name="service">The service of the first call, or null.</param>
+    /// <param name="options">The client's options.</param>
     public static IRpcChannel Create(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
         new RetryingChannel(
             CreateSingle(endpoint, service, options), endpoint, options.RetryCount,
             ClientLog.Of<RpcClient>(options));
 
-    /// <summary>Makes a channel over several servers of the same kind.</summary>
+    /// <summary>Creates a channel to several servers of the same kind.</summary>
     /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
-    /// <param name="policy">Which server gets a call.</param>
-    /// <param name="service">The service that is called first, or null.</param>
-    /// <param name="options">How the client behaves.</param>
+    /// <param name="policy">Selects the server of a call.</param>
+    /// <param name="service">The service of the first call, or null.</param>
+    /// <param name="options">The client's options.</param>
     public static IRpcChannel CreateBalanced(
         IReadOnlyList<RpcEndpoint> endpoints,
         RpcLoadBalancing policy,
@@ -34,7 +35,8 @@ internal static class RpcChannels
     {
         BalancedChannel channel = new(
             policy,
-            new AddressResolver(endpoints, TcpTransport.Resolve),
+            new AddressResolver(endpoints, HostLookup.Find),
+            options.Limits.ConnectTimeout,
             resolved => CreateSingle(resolved.Endpoint, service, ForHost(options, resolved)));
         return new RetryingChannel(
             channel, endpoints[0], options.RetryCount, ClientLog.Of<RpcClient>(options));
@@ -51,7 +53,8 @@ internal static class RpcChannels
             Endpoint = endpoint,
         };
 
-    // Certificates and tickets are for names, not for the address that is behind one at the moment.
+    // Certificates, Kerberos tickets and the exceptions of proxies are for host names, not for the resolved
+    // address.
     private static RpcClientOptions ForHost(RpcClientOptions options, ResolvedEndpoint resolved) =>
         resolved.Endpoint.Host == resolved.Host
             ? options
@@ -66,5 +69,9 @@ internal static class RpcChannels
                                 options.Security.ServicePrincipalName ?? $"host/{resolved.Host}",
                         }
                         : options.Security,
+                Proxy = resolved.Endpoint.IsHttp || resolved.Endpoint.IsGrpc
+                    ? new NamedServerProxy(
+                        options.Proxy ?? EnvironmentProxy.Of(resolved.Endpoint.IsGrpc), resolved.Host)
+                    : options.Proxy,
             };
 }

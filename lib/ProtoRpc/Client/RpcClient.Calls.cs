@@ -7,10 +7,10 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
-// The way of a call: from what the caller gave to the channel, and back.
+// Runs calls: converts the request, sends it through the channel, and converts the reply.
 public sealed partial class RpcClient
 {
-    // Without interceptors nothing is allocated here: a call would be slower by a tenth.
+    // Without interceptors, nothing is allocated here: allocations would make a call ten percent slower.
     private TReply Call<TReply>(
         RpcMethodInfo method, object request, ReplyReader<TReply> read, RpcCallOptions? options,
         CancellationToken cancellation)
@@ -57,7 +57,7 @@ public sealed partial class RpcClient
             (spec, sent) => Task.FromResult(_channel.Invoke(Traced(spec), sent, read, cancellation)),
             RequestOf, read, cancellation));
 
-    // As above: one async method, because each takes memory of its own while a call waits.
+    // A single async method, because each one allocates memory while a call waits.
     private async Task<TReply> CallAsync<TReply>(
         RpcMethodInfo method, object request, ReplyReader<TReply> read, RpcCallOptions? options,
         CancellationToken cancellation)
@@ -139,7 +139,7 @@ public sealed partial class RpcClient
             ? throw HeaderExtensions.NotCarried(Endpoint)
             : CallSpec.Of(method, Counted(options), _limits, Endpoint);
 
-    // What is logged of a call has its sizes.
+    // The log contains the sizes of calls, so they are counted.
     private RpcCallOptions? Counted(RpcCallOptions? options) =>
         _log is { LogsCalls: true } && options?.Response is null
             ? (options ?? new RpcCallOptions()) with { Response = new RpcResponseInfo() }
@@ -221,7 +221,8 @@ public sealed partial class RpcClient
         }
     }
 
-    // The parts of a call throw for a token that was cancelled between two of them; the call has begun then.
+    // A token that is cancelled between two parts of a call makes them throw, but the call has begun then:
+    // the error must be an RpcException.
     private TResult Cancellable<TResult>(Func<TResult> call, CancellationToken cancellation)
     {
         try

@@ -4,17 +4,17 @@ using ProtoRpc.Client;
 
 namespace ProtoRpc;
 
-// How clients come about.
+// Creates clients.
 public sealed partial class RpcClient
 {
-    /// <summary>Connects, and binds where the service is known.</summary>
+    /// <summary>Connects to an endpoint, and binds to the service if it is known.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="schema">The schema that names are looked up in. Calls with generated messages need none;
-    /// gRPC servers can be asked for theirs, see <see cref="FetchSchema"/>.</param>
-    /// <param name="options">How the client behaves; a copy is kept. Null for the defaults.</param>
-    /// <param name="cancellationToken">Gives up.</param>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented; InvalidArgument for the
-    /// endpoint; Cancelled for a token that is cancelled meanwhile.</exception>
+    /// <param name="schema">The schema for looking up names. Calls with generated messages need none; for
+    /// gRPC servers, <see cref="FetchSchema"/> can read the server's.</param>
+    /// <param name="options">The client's options, which are copied; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels connecting.</param>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded or Unimplemented. InvalidArgument: the
+    /// endpoint is not valid. Cancelled: the token was cancelled while connecting.</exception>
     /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public static RpcClient Connect(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options = null,
@@ -40,8 +40,8 @@ public sealed partial class RpcClient
         string endpoint, RpcClientOptions? options = null, CancellationToken cancellationToken = default) =>
         Connect(RpcEndpoint.Parse(endpoint), schema: null, options, cancellationToken);
 
-    /// <summary>Connects, and binds where the service is known, without holding the caller's
-    /// thread.</summary>
+    /// <summary>Connects to an endpoint, and binds to the service if it is known, without blocking the
+    /// caller's thread.</summary>
     /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
     public static Task<RpcClient> ConnectAsync(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options = null,
@@ -68,16 +68,17 @@ public sealed partial class RpcClient
         string endpoint, RpcClientOptions? options = null, CancellationToken cancellationToken = default) =>
         ConnectAsync(endpoint, schema: null, options, cancellationToken);
 
-    /// <summary>Connects to several servers that serve the same: a call that does not reach one goes to the
-    /// next, and each address of a host name is a server. The names are looked up again every 30 s.</summary>
+    /// <summary>Connects to several servers with the same services. Each address of a host name is a server,
+    /// and names are resolved again every 30 s. A call that does not reach a server goes to the next
+    /// one.</summary>
     /// <param name="endpoints">The endpoints, all of the same kind.</param>
-    /// <param name="balancing">Which server gets a call.</param>
-    /// <param name="schema">The schema that names are looked up in. Calls with generated messages need none;
-    /// gRPC servers can be asked for theirs, see <see cref="FetchSchema"/>.</param>
-    /// <param name="options">How the client behaves; a copy is kept. Null for the defaults.</param>
-    /// <param name="cancellationToken">Gives up.</param>
-    /// <exception cref="RpcException">Unavailable when none can be reached;
-    /// InvalidArgument for endpoints of several kinds.</exception>
+    /// <param name="balancing">Selects the server of a call.</param>
+    /// <param name="schema">The schema for looking up names. Calls with generated messages need none; for
+    /// gRPC servers, <see cref="FetchSchema"/> can read the server's.</param>
+    /// <param name="options">The client's options, which are copied; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels connecting.</param>
+    /// <exception cref="RpcException">Unavailable: no server can be reached. InvalidArgument: the
+    /// endpoints are of different kinds.</exception>
     public static RpcClient Connect(
         IReadOnlyList<RpcEndpoint> endpoints,
         RpcLoadBalancing balancing,
@@ -201,7 +202,7 @@ public sealed partial class RpcClient
         }
     }
 
-    // A gRPC server is asked for its schema once there is a connection.
+    // A gRPC server's schema is only read after connecting.
     private static RpcServiceInfo? FirstService(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
         schema is null && endpoint.Has(EndpointFeatures.Reflection)

@@ -4,17 +4,17 @@ using ProtoRpc.Client.Interceptors;
 
 namespace ProtoRpc;
 
-// Calls with one request and one reply.
+// Unary calls.
 public sealed partial class RpcClient
 {
-    /// <summary>Calls a method and blocks for the reply.</summary>
+    /// <summary>Calls a method and blocks until the reply.</summary>
     /// <param name="method">The method, or its bare or full name.</param>
     /// <param name="request">The request: a message, or an object or dictionary with its fields.</param>
-    /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
+    /// <param name="options">The deadline, headers and other options; null for the defaults.</param>
     /// <param name="cancellationToken">Cancels the call on both sides.</param>
-    /// <exception cref="RpcException">The call failed, with the server's status; InvalidArgument for a
-    /// request that is none of the method's; NotFound for the name; FailedPrecondition without a schema for
-    /// it.</exception>
+    /// <exception cref="RpcException">The call failed, with the server's status. InvalidArgument: the request
+    /// does not fit the method. NotFound: the method does not exist. FailedPrecondition: there is no schema
+    /// for the name.</exception>
     public DynamicMessage Invoke(
         string method, object request, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default) =>
@@ -29,7 +29,7 @@ public sealed partial class RpcClient
         return Call(method, request, DynamicReader(method), options, cancellationToken);
     }
 
-    /// <summary>Calls a method that replies with a generated message, and blocks for the reply.</summary>
+    /// <summary>Calls a method that replies with a generated message, and blocks until the reply.</summary>
     /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
     /// <inheritdoc cref="Invoke(string, object, RpcCallOptions?, CancellationToken)"/>
     public TReply Invoke<TReply>(
@@ -48,7 +48,7 @@ public sealed partial class RpcClient
         return Call(method, request, TypedReader<TReply>(method), options, cancellationToken);
     }
 
-    /// <summary>Calls a method without holding a thread.</summary>
+    /// <summary>Calls a method without blocking a thread.</summary>
     /// <inheritdoc cref="Invoke(string, object, RpcCallOptions?, CancellationToken)"/>
     public Task<DynamicMessage> InvokeAsync(
         string method, object request, RpcCallOptions? options = null,
@@ -64,7 +64,7 @@ public sealed partial class RpcClient
         return CallAsync(method, request, DynamicReader(method), options, cancellationToken);
     }
 
-    /// <summary>Calls a method that replies with a generated message, without holding a thread.</summary>
+    /// <summary>Calls a method that replies with a generated message, without blocking a thread.</summary>
     /// <inheritdoc cref="Invoke{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
     public Task<TReply> InvokeAsync<TReply>(
         string method, object request, RpcCallOptions? options = null,
@@ -82,17 +82,17 @@ public sealed partial class RpcClient
         return CallAsync(method, request, TypedReader<TReply>(method), options, cancellationToken);
     }
 
-    /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream, and
-    /// blocks for the reply: for requests that are too large for memory. Native endpoints send it in parts,
-    /// and the timeout is that of each part.</summary>
+    /// <summary>Calls a method with a serialized request from a stream, and blocks until the reply. Use it
+    /// for requests that are too large for memory. Native endpoints send the request in parts, and the
+    /// timeout applies to each part.</summary>
     /// <param name="method">The method.</param>
-    /// <param name="request">Read from its position to its end;
-    /// must know its length, 2 GiB less one byte at most.</param>
-    /// <param name="options">Deadline, headers and the like; its <see cref="RpcCallOptions.Progress"/> is
-    /// told after each part how far the request has come. Null for the defaults.</param>
+    /// <param name="request">The stream, which is read from its position to its end. Its length must be
+    /// known, and be less than 2 GiB.</param>
+    /// <param name="options">The deadline, headers and other options; null for the defaults. <see
+    /// cref="RpcCallOptions.Progress"/> receives the progress after each part.</param>
     /// <param name="cancellationToken">Cancels the call on both sides.</param>
-    /// <exception cref="RpcException">The call failed; InvalidArgument for a request that is too large;
-    /// Unimplemented on gRPC, which sends a message in one piece.</exception>
+    /// <exception cref="RpcException">The call failed. InvalidArgument: the request is too large.
+    /// Unimplemented: gRPC sends a message in one piece.</exception>
     public DynamicMessage Upload(
         RpcMethodInfo method, Stream request, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default)
@@ -110,9 +110,9 @@ public sealed partial class RpcClient
         DynamicMessage Send(CallSpec spec) => _channel.Upload(Traced(spec), request, read, cancellationToken);
     }
 
-    /// <summary>Calls a method with a request whose bytes, a serialized message, come from a stream: for
-    /// requests that are too large for memory. Native endpoints send it in parts,
-    /// and the timeout is that of each part.</summary>
+    /// <summary>Calls a method with a serialized request from a stream, without blocking a thread. Use it for
+    /// requests that are too large for memory. Native endpoints send the request in parts, and the timeout
+    /// applies to each part.</summary>
     /// <inheritdoc cref="Upload"/>
     public Task<DynamicMessage> UploadAsync(
         RpcMethodInfo method, Stream request, RpcCallOptions? options = null,

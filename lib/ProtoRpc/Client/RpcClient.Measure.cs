@@ -3,11 +3,11 @@ using ProtoRpc.Client;
 
 namespace ProtoRpc;
 
-// Calls of a load test: requests are encoded before, and of replies only the size is kept.
+// Calls of a load test. Requests are encoded in advance, and only the size of replies is kept.
 public sealed partial class RpcClient
 {
-    /// <summary>Reads replies of a method for their size, or decodes them to see that they are some.
-    /// Interceptors get decoded ones in any case.</summary>
+    /// <summary>Creates a reader that only measures replies, or also decodes them to check them. Interceptors
+    /// always get decoded replies.</summary>
     internal ReplyReader<IMessage> MeasuringReader(RpcMethodInfo method, bool decodes)
     {
         RpcMessageInfo type = method.ReplyType;
@@ -23,7 +23,7 @@ public sealed partial class RpcClient
         };
     }
 
-    /// <summary>Calls a method, and holds the thread until its reply is there.</summary>
+    /// <summary>Calls a method, and blocks until its reply.</summary>
     internal IMessage Measure(
         RpcMethodInfo method, IMessage request, ReplyReader<IMessage> read, RpcCallOptions options,
         CancellationToken cancellation) =>
@@ -35,7 +35,7 @@ public sealed partial class RpcClient
         CancellationToken cancellation) =>
         CallAsync(method, Passed(request), read, options, cancellation);
 
-    /// <summary>Calls a method of any kind whose messages go and come one at a time.</summary>
+    /// <summary>Makes a streaming call of any kind of method.</summary>
     internal IAsyncEnumerable<IMessage> MeasureStream(
         RpcMethodInfo method, IAsyncEnumerable<IMessage> requests, ReplyReader<IMessage> read,
         RpcCallOptions options, CancellationToken cancellation) =>

@@ -4,15 +4,16 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc;
 
-// Whether the server is there, and what it says of itself.
+// Pings the server.
 public sealed partial class RpcClient
 {
-    /// <summary>Pings the server through the client's service, and may ask its ping handlers something.
-    /// Without a schema only that a server of the native protocol answers there is found out.</summary>
-    /// <param name="ping">What is asked, and for how long; null for the defaults.</param>
-    /// <param name="cancellationToken">Gives up.</param>
-    /// <exception cref="RpcException">The server did not answer; NotFound when it does not serve the service
-    /// that is asked for, or that of the client's options; what its ping handlers fail with.</exception>
+    /// <summary>Pings the server through the client's service, optionally with a request for its ping
+    /// handlers. Without a schema, this only checks whether a server of the native protocol
+    /// answers.</summary>
+    /// <param name="ping">The options of the ping; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the ping.</param>
+    /// <exception cref="RpcException">The server did not answer, or its ping handlers failed. NotFound: the
+    /// server does not serve the service of the ping's or the client's options.</exception>
     public RpcPingResult Ping(RpcPingOptions? ping = null, CancellationToken cancellationToken = default)
     {
         PingSpec spec = SpecOf(ping, cancellationToken);

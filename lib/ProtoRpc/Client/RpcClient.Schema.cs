@@ -6,7 +6,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
-// The schema to look names up in: the given one, that of the server, or that of generated messages.
+// The schema for looking up names: the given one, the server's, or that of generated messages.
 public sealed partial class RpcClient
 {
     private readonly RpcSchema? _given;
@@ -15,15 +15,15 @@ public sealed partial class RpcClient
     private RpcSchema? _schema;
     private RpcServiceInfo? _service;
 
-    /// <summary>The schema that names are looked up in; null before the first call with generated messages
-    /// of a client that was given none.</summary>
+    /// <summary>The schema for looking up names. Without a given schema, it is null until the first call with
+    /// generated messages.</summary>
     public RpcSchema? Schema => _schema;
 
     /// <summary>The service of bare method names; null for none.</summary>
     public RpcServiceInfo? Service => _service;
 
-    /// <summary>A method by bare or full name.</summary>
-    /// <exception cref="RpcException">NotFound, with the nearest names; FailedPrecondition without a
+    /// <summary>Finds a method by its bare or full name.</summary>
+    /// <exception cref="RpcException">NotFound, with the nearest names. FailedPrecondition: there is no
     /// schema.</exception>
     public RpcMethodInfo GetMethod(string name)
     {
@@ -35,7 +35,7 @@ public sealed partial class RpcClient
     /// this schema. If the client already has a schema, the server only adds services that it does not
     /// have.</summary>
     /// <param name="options">The deadline, and whether to wait for the server; null for the defaults.</param>
-    /// <param name="cancellationToken">Gives up.</param>
+    /// <param name="cancellationToken">Cancels fetching.</param>
     /// <exception cref="RpcException">Unimplemented: the server or the protocol does not send
     /// schemas. Internal: the server sent one that cannot be read. DeadlineExceeded: the server did not
     /// answer in time.</exception>
@@ -73,11 +73,11 @@ public sealed partial class RpcClient
         }
     }
 
-    /// <summary>Compares the client's schema with that of the server: of a gRPC server by reflection,
-    /// of an HTTP listener of ProtoRpc by its files.</summary>
+    /// <summary>Compares the client's schema with the server's. gRPC servers publish it by reflection, HTTP
+    /// listeners of ProtoRpc as files.</summary>
     /// <param name="service">The service to compare;
     /// null for that of the client's options, or for all.</param>
-    /// <param name="cancellationToken">Gives up.</param>
+    /// <param name="cancellationToken">Cancels the comparison.</param>
     /// <returns>The differences that make calls fail or lose fields; null if the server does not send its
     /// schema.</returns>
     public IReadOnlyList<string>? CompareSchema(
@@ -92,7 +92,8 @@ public sealed partial class RpcClient
         }
         catch (RpcException) when (!cancellationToken.IsCancellationRequested)
         {
-            // What cannot be read cannot be compared; a ping says whether the server is there.
+            // A schema that cannot be read cannot be compared. A ping reports whether the server is
+            // reachable.
             return null;
         }
     }
@@ -112,7 +113,8 @@ public sealed partial class RpcClient
         }
         catch (RpcException) when (!cancellationToken.IsCancellationRequested)
         {
-            // What cannot be read cannot be compared; a ping says whether the server is there.
+            // A schema that cannot be read cannot be compared. A ping reports whether the server is
+            // reachable.
             return null;
         }
     }
@@ -149,15 +151,15 @@ public sealed partial class RpcClient
             isBound ? clock.Timeout : null);
     }
 
-    private RpcSchema Learn(RpcSchema told)
+    private RpcSchema Learn(RpcSchema fetched)
     {
-        RpcSchema schema = _given is null ? told : _given.CompleteWith(told, "reflection");
+        RpcSchema schema = _given is null ? fetched : _given.CompleteWith(fetched, "reflection");
         _service = ServiceOf(schema, _options.Service);
         _schema = schema;
         return schema;
     }
 
-    // Channels ask for as long as the limits let a call take, which may be longer than this one has.
+    // Channels only limit fetching by the limits' call timeout, which may be longer than this timeout.
     private RpcException Failed(
         RpcException error, TimeSpan? timeout, CancellationTokenSource time,
         CancellationToken cancellation) =>
@@ -202,7 +204,7 @@ public sealed partial class RpcClient
         where TReply : class, IMessage<TReply>, new() =>
         MethodOf(name, Generated<TRequest>.Descriptor, Generated<TReply>.Descriptor);
 
-    // Generated messages bring along the schema of the files that declare them.
+    // Generated messages provide the schema of the files that declare them.
     private RpcMethodInfo MethodOf(string name, MessageDescriptor? request, MessageDescriptor? reply)
     {
         ArgumentNullException.ThrowIfNull(name);
@@ -217,7 +219,7 @@ public sealed partial class RpcClient
     private RpcMethodInfo? Find(string name) =>
         Service?.FindMethod(name) ?? _schema?.FindMethod(name);
 
-    // Files of a dynamic message are those of a schema, which is given and not learnt.
+    // Dynamic messages come from a schema that was given, so their files are not added.
     private bool LearnFrom(MessageDescriptor? message)
     {
         if (message is not { ClrType: not null, File: { Services.Count: > 0 } file })

@@ -5,15 +5,15 @@ using ProtoRpc.Client.Interceptors;
 
 namespace ProtoRpc;
 
-// Calls whose messages go and come one at a time.
+// Streaming calls.
 public sealed partial class RpcClient
 {
-    /// <summary>Begins a call whose messages go and come one at a time, of any kind of method.</summary>
+    /// <summary>Begins a streaming call of any kind of method.</summary>
     /// <param name="method">The method, or its bare or full name.</param>
-    /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the call on both sides, at any time of it.</param>
-    /// <exception cref="RpcException">Unimplemented where the transport carries no streams; NotFound for the
-    /// name; FailedPrecondition without a schema for it.</exception>
+    /// <param name="options">The deadline, headers and other options; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides, at any time.</param>
+    /// <exception cref="RpcException">Unimplemented: the transport does not support streams. NotFound: the
+    /// method does not exist. FailedPrecondition: there is no schema for the name.</exception>
     public RpcStreamingCall Open(
         string method, RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
         Open(GetMethod(method), options, cancellationToken);
@@ -26,7 +26,7 @@ public sealed partial class RpcClient
         return new(Begin(method, DynamicReader(method), options, cancellationToken));
     }
 
-    /// <summary>Begins a call with generated messages that go and come one at a time.</summary>
+    /// <summary>Begins a streaming call with generated messages.</summary>
     /// <typeparam name="TRequest">The generated class of the method's request type.</typeparam>
     /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
     /// <inheritdoc cref="Open(string, RpcCallOptions?, CancellationToken)"/>
@@ -47,8 +47,8 @@ public sealed partial class RpcClient
         return new(Begin(method, TypedReader<TReply>(method), options, cancellationToken));
     }
 
-    /// <summary>Begins a call whose messages go and come one at a time, without holding a thread while the
-    /// client's interceptors wait.</summary>
+    /// <summary>Begins a streaming call, without blocking a thread while the client's interceptors
+    /// wait.</summary>
     /// <inheritdoc cref="Open(string, RpcCallOptions?, CancellationToken)"/>
     public Task<RpcStreamingCall> OpenAsync(
         string method, RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
@@ -82,15 +82,15 @@ public sealed partial class RpcClient
             .ConfigureAwait(false));
     }
 
-    /// <summary>Calls a method that takes one request, and reads its replies as they come.</summary>
+    /// <summary>Calls a method with one request, and reads its replies as they arrive.</summary>
     /// <param name="method">The method, or its bare or full name.</param>
     /// <param name="request">The request: a message, or an object or dictionary with its fields.</param>
-    /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the call on both sides,
-    /// as does leaving the loop early.</param>
-    /// <exception cref="RpcException">The call failed, with the server's status; Unimplemented where the
-    /// transport carries no streams; InvalidArgument for a request that is none of the method's; NotFound for
-    /// the name; FailedPrecondition without a schema for it.</exception>
+    /// <param name="options">The deadline, headers and other options; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides. Leaving the loop early also cancels
+    /// it.</param>
+    /// <exception cref="RpcException">The call failed, with the server's status. Unimplemented: the transport
+    /// does not support streams. InvalidArgument: the request does not fit the method. NotFound: the method
+    /// does not exist. FailedPrecondition: there is no schema for the name.</exception>
     public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
         string method, object request, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default) =>
@@ -102,14 +102,15 @@ public sealed partial class RpcClient
         CancellationToken cancellationToken = default) =>
         InvokeStreamAsync(method, One(request), options, cancellationToken);
 
-    /// <summary>Calls a method that streams: requests go as they come, replies come as they are.</summary>
+    /// <summary>Calls a streaming method. Sends requests as the source returns them, and reads replies as
+    /// they arrive.</summary>
     /// <param name="method">The method, or its bare or full name.</param>
-    /// <param name="requests">The requests: messages, or objects or dictionaries with their fields; read
-    /// while replies come.</param>
-    /// <param name="options">Deadline, headers and the like; null for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the call on both sides,
-    /// as does leaving the loop early.</param>
-    /// <exception cref="RpcException">As with one request.</exception>
+    /// <param name="requests">The requests: messages, or objects or dictionaries with their fields. They are
+    /// read while replies arrive.</param>
+    /// <param name="options">The deadline, headers and other options; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides. Leaving the loop early also cancels
+    /// it.</param>
+    /// <exception cref="RpcException">The statuses of a call with one request.</exception>
     public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
         string method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default) =>
@@ -125,8 +126,8 @@ public sealed partial class RpcClient
         return StreamAsync(method, requests, DynamicReader(method), options, cancellationToken);
     }
 
-    /// <summary>Calls a method that takes one request, and reads its replies, generated messages, as they
-    /// come.</summary>
+    /// <summary>Calls a method with one request, and reads its replies as generated messages, as they
+    /// arrive.</summary>
     /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
     /// <inheritdoc cref="InvokeStreamAsync(string, object, RpcCallOptions?, CancellationToken)"/>
     public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
@@ -142,8 +143,8 @@ public sealed partial class RpcClient
         where TReply : class, IMessage<TReply>, new() =>
         InvokeStreamAsync<TReply>(method, One(request), options, cancellationToken);
 
-    /// <summary>Calls a method that streams: requests go as they come, replies, generated messages, come as
-    /// they are.</summary>
+    /// <summary>Calls a streaming method. Sends requests as the source returns them, and reads replies as
+    /// generated messages, as they arrive.</summary>
     /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
     /// <inheritdoc
     /// cref="InvokeStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
@@ -200,7 +201,7 @@ public sealed partial class RpcClient
     {
         if (_interceptors is not { } chain)
         {
-            // Nothing waits in there.
+            // Beginning a call does not block without interceptors.
             return Begin(method, read, options, cancellation);
         }
 
@@ -287,7 +288,7 @@ public sealed partial class RpcClient
         }
         finally
         {
-            // Ends the source of the requests too; the caller gets the error of that source.
+            // Also ends the source of the requests, whose error the caller gets.
             await end.CancelAsync().ConfigureAwait(false);
             await sending.ConfigureAwait(false);
         }

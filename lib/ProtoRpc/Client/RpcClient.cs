@@ -1,24 +1,24 @@
 using ProtoRpc.Client;
 using ProtoRpc.Client.Interceptors;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc;
 
-/// <summary>Calls services at one endpoint. Safe for use by many threads.</summary>
+/// <summary>Calls services at one endpoint. Thread-safe.</summary>
 /// <remarks>
-/// <para>A method is given as <see cref="RpcMethodInfo"/>, or by its name: bare (<c>Place</c>), or full
+/// <para>A method is given as <see cref="RpcMethodInfo"/>, or by its bare (<c>Place</c>) or full name
 /// (<c>shop.Orders/Place</c>). A request is a generated message, a <see cref="DynamicMessage"/>, or an object
-/// or dictionary whose members are the fields, nested at will, as <see cref="MessageMapper"/> takes them.
-/// Names are looked up in the client's schema; generated messages bring the schema of the file that declares
-/// them, so that calls with them need no other.</para>
-/// <para>The next call after a broken connection connects again.
-/// A call that may have reached the server is never sent twice.</para>
-/// <para>With a token that is already cancelled, every method throws <see cref="OperationCanceledException"/>
-/// with that token, and sends nothing. A token that is cancelled later fails the call with an
-/// <see cref="RpcException"/> of status Cancelled,
-/// whose <see cref="RpcException.MayHaveExecuted"/> says whether the server may have run it.
-/// A deadline that passes is always an <see cref="RpcException"/> of status DeadlineExceeded.</para>
+/// or dictionary whose members are the fields; see <see cref="MessageMapper"/>. Names are looked up in the
+/// client's schema. Generated messages provide the schema of the files that declare them.</para>
+/// <para>If a connection breaks, the next call reconnects. A call that may have reached the server is never
+/// sent twice.</para>
+/// <para>If a token is already cancelled, every method throws <see cref="OperationCanceledException"/> with
+/// that token, and sends nothing. If a token is cancelled later, the call fails with an <see
+/// cref="RpcException"/> of status Cancelled; <see cref="RpcException.MayHaveExecuted"/> says whether the
+/// server may have run it. A deadline that passes is always an <see cref="RpcException"/> of status
+/// DeadlineExceeded.</para>
 /// </remarks>
 public sealed partial class RpcClient : IDisposable, IAsyncDisposable
 {
@@ -45,30 +45,33 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         _log = ClientLog.Of<RpcClient>(options);
         _interceptors = ClientInterceptors.Create(endpoint, options, Locate);
 
-        // Texts in a host's objects come from users and peers: none of them is read as JSON.
+        // A host's objects may contain texts from users and peers, so texts are never parsed as JSON.
         _mapper = new MessageMapper { MaxDepth = _limits.MaxDepth, TakesRows = false };
     }
 
     /// <summary>The endpoint.</summary>
     public RpcEndpoint Endpoint { get; }
 
-    /// <summary>The side channel: sent with every call; what a reply brings back replaces it. Its fields
-    /// are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the schema declares.
-    /// Change a copy and set it.</summary>
+    /// <summary>The side channel. It is sent with every call; a reply may replace it. Its fields are the
+    /// extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the schema declares. To change
+    /// it, change a copy and set that.</summary>
     public DynamicMessage CallContext
     {
         get => SideChannel.ToDynamic(_channel.Context, _schema);
         set => _channel.Context = SideChannel.ToWire(value);
     }
 
-    /// <summary>False after the client was disposed of.</summary>
+    /// <summary>Empties the side channel, and so ends the session for this client.</summary>
+    internal void ForgetContext() => _channel.Context = new RpcCallContext();
+
+    /// <summary>False after the client is disposed.</summary>
     public bool IsOpen => Volatile.Read(ref _closed) == 0;
 
-    /// <summary>Calls that ended, failed ones included.</summary>
+    /// <summary>The number of completed calls, including failed ones.</summary>
     public long CallCount => Volatile.Read(ref _calls);
 
-    /// <summary>Closes the connections, and fails the calls that run. On native endpoints it ends the session
-    /// on the server first, and waits 1 second for that at most.</summary>
+    /// <summary>Closes the connections, and fails the running calls. On native endpoints, first ends the
+    /// session on the server, and waits at most 1 second for that.</summary>
     public void Dispose()
     {
         if (Interlocked.Exchange(ref _closed, 1) == 0)

@@ -3,88 +3,85 @@ using Microsoft.Extensions.Logging;
 
 namespace ProtoRpc;
 
-/// <summary>How a client behaves. Clients keep a copy: what is changed later holds for later
-/// clients.</summary>
+/// <summary>The options of a client. Clients copy them, so later changes only apply to new clients.</summary>
 public sealed record RpcClientOptions
 {
-    /// <summary>The bounds; its CallTimeout is the default deadline.</summary>
+    /// <summary>The limits; the call timeout is the default deadline.</summary>
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
-    /// <summary>As whom endpoints are called.</summary>
+    /// <summary>The credentials and the authentication of calls.</summary>
     public RpcClientSecurity Security { get; set; } = RpcClientSecurity.Anonymous;
 
-    /// <summary>Certificates and names of endpoints on TLS.</summary>
+    /// <summary>The certificates and server names for TLS.</summary>
     public RpcTlsOptions Tls { get; set; } = new();
 
-    /// <summary>Whether TLS is spoken to a native endpoint on TCP;
-    /// other endpoints say so by themselves.</summary>
+    /// <summary>Whether to use TLS on a native endpoint on TCP; the address of other endpoints determines
+    /// it.</summary>
     public bool UseTls { get; set; }
 
-    /// <summary>Makes what sends the requests of <c>http://</c>, <c>https://</c>, <c>grpc://</c> and
-    /// <c>grpcs://</c> endpoints instead of sockets: the handler of a test server, or one with connections of
-    /// its own, for which <see cref="Tls"/>, <see cref="Security"/> and <see cref="KeepAlive"/> then have no
-    /// effect. Called for each client and for each schema that is fetched over HTTP; the handler is
-    /// disposed with them. Null for sockets.</summary>
+    /// <summary>Creates the HTTP handler for <c>http://</c>, <c>https://</c>, <c>grpc://</c> and
+    /// <c>grpcs://</c> endpoints, for example that of a test server; null for sockets. With a custom handler,
+    /// <see cref="Tls"/>, <see cref="Security"/> and <see cref="KeepAlive"/> have no effect. Called for each
+    /// client, and for each schema that is fetched over HTTP; they dispose the handler.</summary>
     public Func<HttpMessageHandler>? HttpHandler { get; set; }
 
-    /// <summary>The proxy of HTTP and gRPC endpoints, to which gRPC makes tunnels with CONNECT; null for that
-    /// of the environment, which does not apply to loopback. <c>new WebProxy()</c> is none.</summary>
+    /// <summary>The proxy for HTTP and gRPC endpoints; gRPC uses CONNECT tunnels. Null uses the environment's
+    /// proxy, except for loopback. <c>new WebProxy()</c> uses no proxy.</summary>
     public IWebProxy? Proxy { get; set; }
 
-    /// <summary>Headers that go with every call.</summary>
+    /// <summary>The headers to send with every call.</summary>
     public RpcMetadata Headers { get; set; } = new();
 
-    /// <summary>How requests are compressed, where the transport compresses.</summary>
+    /// <summary>How requests are compressed, if the transport supports compression.</summary>
     public RpcCompression Compression { get; set; }
 
-    /// <summary>When HTTP endpoints are asked for compressed replies. A reply that comes compressed is always
-    /// understood. <see cref="RpcReplyCompression.Automatic"/> asks endpoints off loopback, and those that
-    /// get compressed requests.</summary>
+    /// <summary>When to request compressed replies from HTTP endpoints; compressed replies are always
+    /// accepted. <see cref="RpcReplyCompression.Automatic"/> requests them from endpoints that are not on
+    /// loopback, and from those that get compressed requests.</summary>
     public RpcReplyCompression ReplyCompression { get; set; }
 
-    /// <summary>How often a gRPC connection with calls on it asks whether the server is still there;
-    /// null for never. Many servers close connections that ask more often than every five minutes.</summary>
+    /// <summary>How often a gRPC connection with running calls sends a keepalive ping; null for never. Many
+    /// servers close connections that ping more often than every five minutes.</summary>
     public TimeSpan? KeepAlive { get; set; }
 
-    /// <summary>Whether the client connects with its first call. Otherwise an unreachable server is an
-    /// error of connecting.</summary>
+    /// <summary>Whether the client connects with its first call. Otherwise connecting reports an unreachable
+    /// server.</summary>
     public bool Lazy { get; set; }
 
-    /// <summary>How often a call is made again when the server surely did not take it: it was not there, or
-    /// refused the call before it ran. Connecting is tried again as often. The pauses grow, and the deadline
-    /// is one for all. Calls with a stream of requests are not made again, for what was sent of it is gone. 0
-    /// is never.</summary>
+    /// <summary>How often to retry a call that the server cannot have run, because it was unreachable, or
+    /// rejected the call before it ran; 0 for never. Connecting is retried as often. The pauses grow, and all
+    /// attempts share one deadline. Calls with a stream of requests are not retried, because the messages
+    /// that were sent are not kept.</summary>
     public int RetryCount { get; set; }
 
-    /// <summary>What stands around every call, the first one outermost.</summary>
+    /// <summary>The interceptors of every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcClientInterceptor> Interceptors { get; set; } = [];
 
-    /// <summary>Makes the logger of the client, in the category <c>ProtoRpc.RpcClient</c> or
-    /// <c>ProtoRpc.RpcRawClient</c>. It logs as a warning what a server does against its protocol and the
-    /// client tolerates, and each attempt that is made again, with its number, status and the pause; as
-    /// information calls and connections that failed, and for debugging every call with
-    /// its time and its sizes. Null for no log.</summary>
+    /// <summary>Creates the logger of the client, in the category <c>ProtoRpc.RpcClient</c> or
+    /// <c>ProtoRpc.RpcRawClient</c>; null for no log. Warnings are protocol violations of a server that the
+    /// client tolerates, and each retry with its number, status and pause. Failed calls and connections are
+    /// logged as information, and every call with its time and sizes as debug.</summary>
     public ILoggerFactory? LoggerFactory { get; set; }
 
-    /// <summary>Receives what is sent and received, for debugging; null for none.</summary>
+    /// <summary>Receives what the client sends and receives, for debugging; null for none.</summary>
     public RpcTrace? Trace { get; set; }
 
-    /// <summary>The format of requests to HTTP endpoints, and of the replies that are asked for.</summary>
+    /// <summary>The format of requests to HTTP endpoints, and of the requested replies.</summary>
     public MessageFormat Format { get; set; } = MessageFormats.Binary;
 
-    /// <summary>The service for bare method names and for the connection's first binding;
-    /// null for the schema's only one.</summary>
+    /// <summary>The service for bare method names and for the first binding of the connection; null for the
+    /// only service of the schema.</summary>
     public string? Service { get; set; }
 
-    /// <summary>The interface id of that service; null for the service's own.</summary>
+    /// <summary>The interface id of <see cref="Service"/>; null for the service's own.</summary>
     public Guid? InterfaceId { get; set; }
 
-    /// <summary>Which exception types of the server are made anew.</summary>
+    /// <summary>The types of server exceptions that the client recreates.</summary>
     public RpcExceptionTypes ExceptionTypes { get; set; } = RpcExceptionTypes.CoreLibrary;
 
-    /// <summary>Requests of this many bytes and more go in parts, each with its headers no larger
-    /// than this, at least 2,048; null for never. The server must take parts, as ours do;
-    /// the original's do when it was enabled.</summary>
+    /// <summary>Requests of at least this size are sent in parts. A part and its headers are no larger than
+    /// this. The minimum is 2,048; null sends no parts. The server must support parts: ProtoRpc's do, the
+    /// original's if it is enabled.</summary>
     public int? MultiPartThreshold { get; set; } = RpcLimits.Default.MaxMessageBytes;
 
     internal RpcClientOptions Copy() => this with

@@ -4,12 +4,11 @@ namespace ProtoRpc;
 
 /// <summary>The answer to a ping.</summary>
 /// <param name="Endpoint">The endpoint.</param>
-/// <param name="Latency">From sending to the reply, without connecting.</param>
-/// <param name="Product">What the server says it is;
-/// empty for servers that say nothing of themselves.</param>
-/// <param name="Version">Its version, or empty.</param>
-/// <param name="Services">Full names of the services it serves on that endpoint, where it says so.</param>
-/// <param name="Uptime">Since the listener started, where it says so.</param>
+/// <param name="Latency">The time from sending to the reply, without connecting.</param>
+/// <param name="Product">The server's product; empty if the server does not report it.</param>
+/// <param name="Version">The product's version, or empty.</param>
+/// <param name="Services">The full names of the endpoint's services, if the server reports them.</param>
+/// <param name="Uptime">The time since the listener started, if the server reports it.</param>
 public sealed record RpcPingResult(
     RpcEndpoint Endpoint, TimeSpan Latency, string Product,
     string Version, IReadOnlyList<string> Services, TimeSpan? Uptime)
@@ -23,8 +22,8 @@ public sealed record RpcPingResult(
     /// <inheritdoc cref="RpcPingResult" path="/param[@name='Services']"/>
     public IReadOnlyList<string> Services { get; init; } = Services.Select(TerminalText.Neutralize).ToArray();
 
-    /// <summary>The RpcPingResponse that came, whose fields are the extensions that the client's schema
-    /// declares; null from a server that does not know the ping of the native protocol.</summary>
+    /// <summary>The received RpcPingResponse, whose fields are the extensions that the client's schema
+    /// declares; null if the server does not support the native protocol's ping.</summary>
     public DynamicMessage? Reply { get; init; }
 
     internal RpcPingResponse? Received { get; init; }

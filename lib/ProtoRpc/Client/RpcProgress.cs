@@ -1,6 +1,6 @@
 namespace ProtoRpc;
 
-/// <summary>How far a message that goes in parts has come.</summary>
-/// <param name="SentBytes">Bytes that the server has taken.</param>
-/// <param name="TotalBytes">Bytes in all.</param>
+/// <summary>The progress of a message that is sent in parts.</summary>
+/// <param name="SentBytes">The number of bytes that the server has received.</param>
+/// <param name="TotalBytes">The total number of bytes.</param>
 public readonly record struct RpcProgress(long SentBytes, long TotalBytes);

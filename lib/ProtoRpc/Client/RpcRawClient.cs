@@ -7,11 +7,10 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
-/// <summary>Calls one interface of the raw layer: bytes in, bytes out.
-/// Safe for use by many threads.</summary>
-/// <remarks>A connection that broke is made anew by the next call. A call that may have reached the server is
-/// never sent twice. A token that is already cancelled is an <see cref="OperationCanceledException"/>, and
-/// nothing is sent; one that is cancelled later fails the call with the status Cancelled.</remarks>
+/// <summary>Calls one raw interface: bytes in, bytes out. Thread-safe.</summary>
+/// <remarks>If a connection breaks, the next call reconnects. A call that may have reached the server is
+/// never sent twice. If a token is already cancelled, <see cref="OperationCanceledException"/> is thrown, and
+/// nothing is sent. If it is cancelled later, the call fails with the status Cancelled.</remarks>
 public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 {
     private readonly NativeClient _client;
@@ -37,23 +36,23 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     /// <summary>The interface.</summary>
     public Guid InterfaceId { get; }
 
-    /// <summary>False after it was disposed.</summary>
+    /// <summary>False after the client is disposed.</summary>
     public bool IsOpen => Volatile.Read(ref _closed) == 0;
 
-    /// <summary>Calls that ended, failed ones included.</summary>
+    /// <summary>The number of completed calls, including failed ones.</summary>
     public long CallCount => Volatile.Read(ref _calls);
 
-    /// <summary>Connects and binds, so that a wrong endpoint or interface is an error immediately.</summary>
+    /// <summary>Connects and binds, so that a wrong endpoint or interface is reported immediately.</summary>
     /// <param name="endpoint">An endpoint of the native protocol.</param>
-    /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
-    /// <param name="limits">Null for the defaults; their call timeout is the default one.</param>
+    /// <param name="interfaceId">The UUID of the interface, whose version is 1.0.</param>
+    /// <param name="limits">The limits; null for the defaults. The call timeout is the default
+    /// deadline.</param>
     /// <param name="security">How the client authenticates; null for anonymous calls.</param>
-    /// <param name="tls">How to trust the server of an endpoint on TCP that speaks TLS;
-    /// null for no TLS.</param>
-    /// <param name="cancellationToken">Gives up.</param>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented (the interface is not
-    /// served there, or the endpoint is not of the native protocol),
-    /// InvalidArgument (TLS on another transport than TCP).</exception>
+    /// <param name="tls">The TLS options of an endpoint on TCP; null for no TLS.</param>
+    /// <param name="cancellationToken">Cancels connecting.</param>
+    /// <exception cref="RpcException">Unavailable or DeadlineExceeded. Unimplemented: the interface is not
+    /// served there, or the endpoint does not use the native protocol. InvalidArgument: TLS is only supported
+    /// on TCP.</exception>
     public static RpcRawClient Connect(
         RpcEndpoint endpoint,
         Guid interfaceId,
@@ -76,13 +75,15 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
             cancellationToken);
     }
 
-    /// <summary>Connects and binds as the options say: limits, security, TLS, retries, and whether the client
-    /// connects with its first call only. The other options are for messages.</summary>
+    /// <summary>Connects and binds with options: limits, security, TLS, retries, and whether to connect with
+    /// the first call. The other options apply only to messages.</summary>
     /// <param name="endpoint">An endpoint of the native protocol.</param>
-    /// <param name="interfaceId">The interface's UUID; version 1.0.</param>
-    /// <param name="options">How the client behaves.</param>
-    /// <param name="cancellationToken">Gives up.</param>
-    /// <exception cref="RpcException">As above.</exception>
+    /// <param name="interfaceId">The UUID of the interface, whose version is 1.0.</param>
+    /// <param name="options">The client's options.</param>
+    /// <param name="cancellationToken">Cancels connecting.</param>
+    /// <exception cref="RpcException">Unavailable or DeadlineExceeded. Unimplemented: the interface is not
+    /// served there, or the endpoint does not use the native protocol. InvalidArgument: TLS is only supported
+    /// on TCP.</exception>
     public static RpcRawClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options,
         CancellationToken cancellationToken = default)
@@ -126,14 +127,14 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         CancellationToken cancellationToken = default) =>
         Connect(RpcEndpoint.Parse(endpoint), interfaceId, options ?? new(), cancellationToken);
 
-    /// <summary>Connects and binds as the options say, without holding the caller's thread.</summary>
+    /// <summary>Connects and binds with options, without blocking the caller's thread.</summary>
     /// <inheritdoc cref="Connect(RpcEndpoint, Guid, RpcClientOptions, CancellationToken)"/>
     public static Task<RpcRawClient> ConnectAsync(
         string endpoint, Guid interfaceId, RpcClientOptions? options = null,
         CancellationToken cancellationToken = default) =>
         ConnectAsync(RpcEndpoint.Parse(endpoint), interfaceId, options ?? new(), cancellationToken);
 
-    /// <summary>Connects and binds as the options say, without holding the caller's thread.</summary>
+    /// <summary>Connects and binds with options, without blocking the caller's thread.</summary>
     /// <inheritdoc cref="Connect(RpcEndpoint, Guid, RpcClientOptions, CancellationToken)"/>
     public static Task<RpcRawClient> ConnectAsync(
         RpcEndpoint endpoint, Guid interfaceId, RpcClientOptions options,
@@ -142,31 +143,31 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(options);
 
-        // The system's calls that connect have no other form.
+        // On the thread pool, because the system's calls for connecting only block.
         return cancellationToken.IsCancellationRequested
             ? Task.FromCanceled<RpcRawClient>(cancellationToken)
             : Task.Run(
                 () => Connect(endpoint, interfaceId, options, cancellationToken), CancellationToken.None);
     }
 
-    /// <summary>Makes a call and blocks for the reply.</summary>
+    /// <summary>Makes a call and blocks until the reply.</summary>
     /// <param name="request">The request.</param>
-    /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for none.</param>
+    /// <param name="timeout">Null for the limit's call timeout; InfiniteTimeSpan for no limit.</param>
     /// <param name="cancellationToken">Cancels the call on both sides.</param>
-    /// <exception cref="RpcException">The call failed: by a fault or by another return code than 0, which
-    /// <see cref="RpcException.NativeStatus"/> has.</exception>
+    /// <exception cref="RpcException">The call failed with a fault, or with a return code other than 0, which
+    /// is in <see cref="RpcException.NativeStatus"/>.</exception>
     public byte[] Execute(
         ReadOnlySpan<byte> request, TimeSpan? timeout = null,
         CancellationToken cancellationToken = default) =>
         Execute(request, new RpcCallOptions { Timeout = timeout }, cancellationToken);
 
-    /// <summary>The same with the options of a call that the raw layer has: time, whether to wait for a
-    /// server that is not there, and where to put sizes and retries.</summary>
+    /// <summary>Makes a call with options and blocks until the reply. Raw calls support the timeout and
+    /// deadline, waiting for an unreachable server, and receiving sizes and retries.</summary>
     /// <param name="request">The request.</param>
     /// <param name="options">The options.</param>
     /// <param name="cancellationToken">Cancels the call on both sides.</param>
-    /// <exception cref="RpcException">As above; InvalidArgument for headers, extensions, compression and
-    /// progress, which the raw layer does not carry.</exception>
+    /// <exception cref="RpcException">The call failed with a fault, or with a return code other than 0.
+    /// InvalidArgument: raw calls do not support headers, extensions, compression and progress.</exception>
     public byte[] Execute(
         ReadOnlySpan<byte> request, RpcCallOptions options, CancellationToken cancellationToken = default)
     {
@@ -213,13 +214,13 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         }
     }
 
-    /// <summary>The same without holding a thread.</summary>
+    /// <summary>Makes a call without blocking a thread.</summary>
     public Task<byte[]> ExecuteAsync(
         ReadOnlyMemory<byte> request, TimeSpan? timeout = null,
         CancellationToken cancellationToken = default) =>
         ExecuteAsync(request, new RpcCallOptions { Timeout = timeout }, cancellationToken);
 
-    /// <summary>The same with options, without holding a thread.</summary>
+    /// <summary>Makes a call with options, without blocking a thread.</summary>
     /// <inheritdoc cref="Execute(ReadOnlySpan{byte}, RpcCallOptions, CancellationToken)"/>
     public async Task<byte[]> ExecuteAsync(
         ReadOnlyMemory<byte> request, RpcCallOptions options, CancellationToken cancellationToken = default)
@@ -260,7 +261,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         }
     }
 
-    /// <summary>Closes the connections; calls that run fail.</summary>
+    /// <summary>Closes the connections, and fails the running calls.</summary>
     public void Dispose()
     {
         if (Interlocked.Exchange(ref _closed, 1) == 0)
@@ -272,7 +273,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     /// <inheritdoc cref="Dispose"/>
     public ValueTask DisposeAsync()
     {
-        // Nothing waits in there.
+        // Dispose does not block.
         Dispose();
         return default;
     }
@@ -328,7 +329,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         };
     }
 
-    // What is logged of a call has its sizes.
+    // The log contains the sizes of calls, so they are counted.
     private RpcResponseInfo? InfoOf(RpcCallOptions options) =>
         options.Response ?? (_log is { LogsCalls: true } ? new RpcResponseInfo() : null);
 

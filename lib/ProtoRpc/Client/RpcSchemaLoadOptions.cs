@@ -1,16 +1,16 @@
 namespace ProtoRpc;
 
-/// <summary>How <see cref="RpcSchemaLoader"/> reads files and asks servers.</summary>
+/// <summary>The options of <see cref="RpcSchemaLoader"/>.</summary>
 public sealed record RpcSchemaLoadOptions
 {
-    /// <summary>Folders in which imports are looked for, in order.</summary>
+    /// <summary>The folders to search for imports, in order.</summary>
     public IReadOnlyList<string> ImportPaths { get; init; } = [];
 
-    /// <summary>What relative paths start from; null for the process's current folder.</summary>
+    /// <summary>The base of relative paths; null for the process's current folder.</summary>
     public string? BaseFolder { get; init; }
 
-    /// <summary>How the servers of all addresses are contacted: credentials, certificates, limits. Its
-    /// <see cref="RpcClientOptions.Service"/> and <see cref="RpcClientOptions.InterfaceId"/> are not
-    /// used.</summary>
+    /// <summary>The options for connecting to all servers: credentials, certificates, limits. <see
+    /// cref="RpcClientOptions.Service"/> and <see cref="RpcClientOptions.InterfaceId"/> are
+    /// ignored.</summary>
     public RpcClientOptions Client { get; init; } = new();
 }

@@ -4,17 +4,17 @@ using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc;
 
-/// <summary>Loads schemas from all sources: .proto files and folders, descriptor sets, servers
-/// with reflection, and HTTP servers with the files.</summary>
+/// <summary>Loads schemas from all sources: .proto files and folders, descriptor sets, servers with
+/// reflection, and HTTP servers that have the files.</summary>
 /// <remarks>
-/// A location is a path as <see cref="RpcSchema.Load"/> takes it, a folder (all .proto files below it), the
-/// address of a .proto file or a descriptor set (<c>https://host/Service.proto</c>), or an endpoint
-/// (<c>grpcs://host:443</c>). All locations of one call make one schema.
+/// A location is a path (see <see cref="RpcSchema.Load"/>), a folder with .proto files, the address of a
+/// .proto file or a descriptor set (<c>https://host/Service.proto</c>), or an endpoint
+/// (<c>grpcs://host:443</c>). All locations of one call form one schema.
 /// </remarks>
 public static class RpcSchemaLoader
 {
     /// <summary>Loads the schema of one location.</summary>
-    /// <exception cref="RpcException">It cannot be read or reached, or is no schema.</exception>
+    /// <exception cref="RpcException">The location cannot be read or reached, or is not a schema.</exception>
     public static RpcSchema Load(
         string location, RpcSchemaLoadOptions? options = null,
         CancellationToken cancellationToken = default) =>
@@ -28,16 +28,15 @@ public static class RpcSchemaLoader
         CancellationToken cancellationToken = default) =>
         LoadAsync(locations, options, cancellationToken).GetAwaiter().GetResult();
 
-    /// <summary>Loads the schema of one location without holding a thread while a server is
-    /// asked.</summary>
+    /// <summary>Loads the schema of one location, without blocking a thread while a server answers.</summary>
     /// <inheritdoc cref="Load(string, RpcSchemaLoadOptions?, CancellationToken)"/>
     public static Task<RpcSchema> LoadAsync(
         string location, RpcSchemaLoadOptions? options = null,
         CancellationToken cancellationToken = default) =>
         LoadAsync([location], options, cancellationToken);
 
-    /// <summary>Loads one schema of several locations without holding a thread while servers are
-    /// asked.</summary>
+    /// <summary>Loads one schema of several locations, without blocking a thread while servers
+    /// answer.</summary>
     /// <inheritdoc cref="Load(string, RpcSchemaLoadOptions?, CancellationToken)"/>
     public static Task<RpcSchema> LoadAsync(
         IEnumerable<string> locations,
@@ -49,20 +48,20 @@ public static class RpcSchemaLoader
         return LoadAsync(locations, options, _ => options.Client, cancellationToken);
     }
 
-    /// <summary>Whether a location is that of a server, not of a file.</summary>
+    /// <summary>Whether a location is the address of a server, not a file.</summary>
     public static bool IsAddress(string location)
     {
         ArgumentNullException.ThrowIfNull(location);
         return SourcesOf(static _ => new RpcClientOptions()).Any(source => source.Takes(location));
     }
 
-    /// <summary>The endpoint of the server that a location names.</summary>
+    /// <summary>The endpoint of the server in a location.</summary>
     internal static RpcEndpoint EndpointOf(string address) =>
         Uri.TryCreate(address, UriKind.Absolute, out Uri? uri) && uri.Scheme is "http" or "https"
             ? RpcHttpSchema.EndpointOf(uri)
             : RpcEndpoint.Parse(address);
 
-    /// <summary>The same with options for each server.</summary>
+    /// <summary>Loads one schema of several locations, with options for each server.</summary>
     internal static Task<RpcSchema> LoadAsync(
         IEnumerable<string> locations,
         RpcSchemaLoadOptions options,
@@ -75,7 +74,7 @@ public static class RpcSchemaLoader
         ILookup<bool, string> isFolder = locations.ToLookup(
             location => IsFolder(location, sources, request.BaseFolder));
 
-        // The files of a folder import each other by their names below it.
+        // The files of a folder import each other by paths relative to it.
         return SchemaLoader.LoadAsync(
             [.. isFolder[false], .. isFolder[true].Select(folder => Path.Combine(folder, "**", "*.proto"))],
             sources,
@@ -83,7 +82,7 @@ public static class RpcSchemaLoader
             cancellation);
     }
 
-    // The table of all sources: a new one is a row here, or in SchemaLoader.Files if it reads files.
+    // The list of all sources. To add one, add a line here, or to SchemaLoader.Files if it reads files.
     private static IReadOnlyList<SchemaSource> SourcesOf(Func<RpcEndpoint, RpcClientOptions> optionsOf) =>
     [
         .. SchemaLoader.Files,

@@ -5,12 +5,11 @@ using ProtoRpc.Client;
 
 namespace ProtoRpc;
 
-/// <summary>A call whose messages go and come one at a time. Disposing of it before its end cancels it on the
-/// server.</summary>
-/// <typeparam name="TRequest">What is sent.</typeparam>
-/// <typeparam name="TReply">What comes.</typeparam>
-/// <remarks>You can send and read in parallel, but not send or read twice at a time.
-/// A token that is cancelled while something waits cancels the whole call.</remarks>
+/// <summary>A streaming call. Disposing it before its end cancels the call on the server.</summary>
+/// <typeparam name="TRequest">The type of requests.</typeparam>
+/// <typeparam name="TReply">The type of replies.</typeparam>
+/// <remarks>You can send and read in parallel, but only one send and one read at a time. Cancelling the token
+/// of a waiting send or read cancels the whole call.</remarks>
 public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     where TRequest : class
     where TReply : class, IMessage
@@ -31,18 +30,19 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     /// <summary>The method.</summary>
     public RpcMethodInfo Method => _parts.Method;
 
-    /// <summary>The reply that was read last.</summary>
+    /// <summary>The last reply.</summary>
     /// <exception cref="InvalidOperationException">No reply has been read yet.</exception>
     public TReply Current =>
         _current ?? throw new InvalidOperationException("No reply has been read yet.");
 
-    /// <summary>Sends a request; waits while the server accepts no more.</summary>
+    /// <summary>Sends a request. Waits while the server does not accept more.</summary>
     /// <param name="request">The request.</param>
-    /// <param name="compress">False sends it uncompressed where the call's requests are compressed.</param>
+    /// <param name="compress">If false, the request is sent uncompressed, even if the call uses
+    /// compression.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
     /// <returns>False if the server has already ended the call:
     /// <see cref="ReadAsync"/> returns or throws how it ended.</returns>
-    /// <exception cref="RpcException">InvalidArgument for a request that is none of the method's;
+    /// <exception cref="RpcException">InvalidArgument: the request does not fit the method.
     /// Cancelled.</exception>
     public ValueTask<bool> SendAsync(
         TRequest request, bool compress = true, CancellationToken cancellationToken = default) =>
@@ -53,13 +53,13 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     public ValueTask CompleteAsync(CancellationToken cancellationToken = default) =>
         _stream.CompleteAsync(cancellationToken);
 
-    /// <summary>Waits for the next reply, which is then <see cref="Current"/>.</summary>
+    /// <summary>Waits for the next reply and stores it in <see cref="Current"/>.</summary>
     /// <param name="cancellationToken">Cancels the call.</param>
-    /// <returns>False when the call has ended well.</returns>
-    /// <exception cref="RpcException">The call failed, now or at an earlier read.</exception>
+    /// <returns>False if the call has ended successfully.</returns>
+    /// <exception cref="RpcException">The call failed, in this read or an earlier one.</exception>
     public async ValueTask<bool> ReadAsync(CancellationToken cancellationToken = default)
     {
-        // A second reader must not take a call that failed for one that ended well.
+        // A second reader must not mistake a failed call for one that ended successfully.
         _failure?.Throw();
         try
         {
@@ -80,7 +80,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
         }
     }
 
-    /// <summary>The replies that are still to come, to the end of the call.</summary>
+    /// <summary>Reads the remaining replies, until the end of the call.</summary>
     /// <param name="cancellationToken">Cancels the call.</param>
     /// <exception cref="RpcException">The call failed.</exception>
     public async IAsyncEnumerable<TReply> ReadAllAsync(
@@ -103,7 +103,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     private void End(RpcStatusCode status, RpcException? error = null) =>
         Interlocked.Exchange(ref _ended, null)?.Invoke(status, error);
 
-    // Sends what comes, and ends the whole call when its source fails.
+    // Sends the requests as they arrive, and cancels the call if their source fails.
     internal async Task SendAllAsync(IAsyncEnumerable<TRequest> requests, CancellationTokenSource end)
     {
         try
@@ -120,7 +120,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
         }
         catch (OperationCanceledException) when (end.IsCancellationRequested)
         {
-            // The call ended before its requests did.
+            // The call ended before all requests were sent.
         }
         catch
         {

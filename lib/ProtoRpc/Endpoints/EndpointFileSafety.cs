@@ -47,7 +47,7 @@ internal static class EndpointFileSafety
             return "it belongs to another user";
         }
 
-        // A group of its own for each user may write to the user's folders on many systems.
+        // On many systems, each user has a private group, which may write to the user's folders.
         string folder = Path.GetDirectoryName(target)!;
         UnixFileMode mode = File.GetUnixFileMode(folder);
         return mode.HasFlag(UnixFileMode.OtherWrite) && !mode.HasFlag(UnixFileMode.StickyBit)

@@ -5,25 +5,24 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc;
 
-/// <summary>The named endpoints of a user, in a JSON file. Safe for use by many threads and
-/// processes.</summary>
+/// <summary>The named endpoints of a user, in a JSON file. Safe for many threads and processes.</summary>
 /// <remarks>
-/// Each call reads the file. Changes are made under a lock between processes and replace the file in one
-/// step, so that readers see the old file or the new one. Members that this version does not use are kept.
-/// On Unix the file is written with mode 0600, and rejected if others can write to it.
+/// Each call reads the file. A change locks the file against other processes and replaces it in one step, so
+/// that readers see either the old or the new file. Members that this version does not use are kept. On Unix,
+/// the file is written with mode 0600, and rejected if others can write to it.
 /// </remarks>
-/// <param name="path">The file, which need not exist.</param>
+/// <param name="path">The file, which may not exist yet.</param>
 public sealed class RpcEndpointRegistry(string path)
 {
-    /// <summary>The environment variable that names another file.</summary>
+    /// <summary>The environment variable with the path of another file.</summary>
     public const string PathVariable = "PROTORPC_ENDPOINTS";
 
     private const int Listed = 10;
 
     private readonly EndpointFile _file = new(System.IO.Path.GetFullPath(path));
 
-    /// <summary>The registry of this user: <c>$PROTORPC_ENDPOINTS</c>, else
-    /// <c>$XDG_CONFIG_HOME/ProtoRpc/endpoints.json</c> or <c>~/.config/ProtoRpc/endpoints.json</c>, and on
+    /// <summary>The registry of this user: <c>$PROTORPC_ENDPOINTS</c>, otherwise
+    /// <c>$XDG_CONFIG_HOME/ProtoRpc/endpoints.json</c> or <c>~/.config/ProtoRpc/endpoints.json</c>; on
     /// Windows <c>%APPDATA%\ProtoRpc\endpoints.json</c>.</summary>
     public static RpcEndpointRegistry OfUser => new(
         Environment.GetEnvironmentVariable(PathVariable) is { Length: > 0 } given
@@ -34,19 +33,19 @@ public sealed class RpcEndpointRegistry(string path)
                 "ProtoRpc",
                 "endpoints.json"));
 
-    /// <summary>The file.</summary>
+    /// <summary>The path of the file.</summary>
     public string Path => _file.Path;
 
     /// <summary>All endpoints, by name.</summary>
-    /// <exception cref="RpcException">FailedPrecondition or PermissionDenied: the file is damaged, of a newer
-    /// version, or not safe.</exception>
+    /// <exception cref="RpcException">FailedPrecondition or PermissionDenied: the file is damaged, from a
+    /// newer version, or writable by others.</exception>
     public IReadOnlyList<RpcNamedEndpoint> Read() =>
         [.. _file.Read().Endpoints.OrderBy(endpoint => endpoint.Name, StringComparer.OrdinalIgnoreCase)];
 
-    /// <summary>The endpoints whose name matches a pattern and that have a tag.</summary>
-    /// <param name="pattern">A name, or one with <c>*</c> and <c>?</c>; case makes no difference.</param>
-    /// <param name="tag">The tag, which may have wildcards as well; null for any.</param>
-    /// <exception cref="RpcException">As of <see cref="Read"/>.</exception>
+    /// <summary>Finds the endpoints whose name matches a pattern and that have a tag.</summary>
+    /// <param name="pattern">A name, or a pattern with <c>*</c> and <c>?</c>; case-insensitive.</param>
+    /// <param name="tag">The tag, which may also contain wildcards; null for any.</param>
+    /// <exception cref="RpcException">See <see cref="Read"/>.</exception>
     public IReadOnlyList<RpcNamedEndpoint> Find(string pattern, string? tag = null)
     {
         ArgumentNullException.ThrowIfNull(pattern);
@@ -57,11 +56,11 @@ public sealed class RpcEndpointRegistry(string path)
         ];
     }
 
-    /// <summary>The endpoints that a name or a pattern means, of which there is at least one.</summary>
+    /// <summary>Finds the endpoints for a name or a pattern; at least one.</summary>
     /// <exception cref="RpcException">InvalidArgument: the text is neither a registered name nor an endpoint.
-    /// NotFound: no name matches the pattern. And as of <see cref="Read"/>.</exception>
+    /// NotFound: no name matches the pattern. For others, see <see cref="Read"/>.</exception>
     /// <param name="text">The text.</param>
-    /// <param name="all">What <see cref="Read"/> gives, read once for many texts.</param>
+    /// <param name="all">The result of <see cref="Read"/>, which is read once for many texts.</param>
     internal IReadOnlyList<RpcNamedEndpoint> Resolve(string text, Lazy<IReadOnlyList<RpcNamedEndpoint>> all)
     {
         IReadOnlyList<RpcNamedEndpoint> found = RpcNamedEndpoint.MayBeName(text)
@@ -72,7 +71,7 @@ public sealed class RpcEndpointRegistry(string path)
             : throw NotAnEndpoint(text);
     }
 
-    /// <summary>The failure of a name that no endpoint has.</summary>
+    /// <summary>The error for a name that is not registered.</summary>
     internal RpcException NotFound(string name) => new(
         RpcStatusCode.NotFound,
         $"No endpoint is registered as '{TerminalText.Neutralize(name)}'. {Known(name)}")
@@ -80,12 +79,12 @@ public sealed class RpcEndpointRegistry(string path)
         ErrorId = RpcErrorIds.EndpointNameNotFound,
     };
 
-    /// <summary>Adds an endpoint, or replaces the one of its name.</summary>
+    /// <summary>Adds an endpoint, or replaces the one with the same name.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="replace">Whether one of the same name is replaced; what this version does not know of it
-    /// is kept.</param>
-    /// <exception cref="RpcException">AlreadyExists; InvalidArgument for a secret that is no reference; and
-    /// as of <see cref="Read"/>.</exception>
+    /// <param name="replace">Whether to replace an endpoint with the same name. Its members that this version
+    /// does not use are kept.</param>
+    /// <exception cref="RpcException">AlreadyExists: the name is registered. InvalidArgument: a secret is not
+    /// a reference. For others, see <see cref="Read"/>.</exception>
     public void Register(RpcNamedEndpoint endpoint, bool replace = false)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
@@ -109,8 +108,8 @@ public sealed class RpcEndpointRegistry(string path)
     }
 
     /// <summary>Removes an endpoint.</summary>
-    /// <returns>Whether there was one of this name.</returns>
-    /// <exception cref="RpcException">As of <see cref="Read"/>.</exception>
+    /// <returns>Whether the endpoint was registered.</returns>
+    /// <exception cref="RpcException">See <see cref="Read"/>.</exception>
     public bool Unregister(string name)
     {
         ArgumentNullException.ThrowIfNull(name);

@@ -1,15 +1,15 @@
 namespace ProtoRpc;
 
-/// <summary>An endpoint that a user registered under a name, with what is needed to call it.</summary>
-/// <remarks>It holds no secret: <see cref="Credential"/> and <see cref="Token"/> say where one is.</remarks>
+/// <summary>An endpoint that a user registered with a name, and the options for calling it.</summary>
+/// <remarks>Contains no secrets: <see cref="Credential"/> and <see cref="Token"/> are references.</remarks>
 public sealed record RpcNamedEndpoint
 {
-    /// <summary>The longest name.</summary>
+    /// <summary>The maximum length of a name.</summary>
     public const int MaxNameLength = 64;
 
-    /// <summary>A named endpoint.</summary>
-    /// <param name="name">Letters, digits and <c>. - _</c>; case makes no difference.</param>
-    /// <param name="endpoint">Where it is.</param>
+    /// <summary>Creates a named endpoint.</summary>
+    /// <param name="name">Letters, digits and <c>. - _</c>; case-insensitive.</param>
+    /// <param name="endpoint">The endpoint.</param>
     /// <exception cref="RpcException">InvalidArgument: the name is not allowed.</exception>
     public RpcNamedEndpoint(string name, RpcEndpoint endpoint)
     {
@@ -23,34 +23,35 @@ public sealed record RpcNamedEndpoint
     /// <summary>The name.</summary>
     public string Name { get; }
 
-    /// <summary>Where it is.</summary>
+    /// <summary>The endpoint.</summary>
     public RpcEndpoint Endpoint { get; }
 
     /// <summary>Full paths of files and folders, or addresses; empty for a server with reflection.
     /// </summary>
     public IReadOnlyList<string> Schema { get; init; } = [];
 
-    /// <summary>The service of bare method names; null for the schema's only one.</summary>
+    /// <summary>The service for bare method names; null for the only service of the schema.</summary>
     public string? Service { get; init; }
 
     /// <summary>The interface id of the service; null for the service's own.</summary>
     public Guid? InterfaceId { get; init; }
 
-    /// <summary>Words that endpoints are found by.</summary>
+    /// <summary>Tags for finding endpoints.</summary>
     public IReadOnlyList<string> Tag { get; init; } = [];
 
-    /// <summary>As whom it is called; null for what the other members imply.</summary>
+    /// <summary>The authentication; null if the other members determine it.</summary>
     public RpcClientAuthentication? Authentication { get; init; }
 
-    /// <summary>The user whose password <see cref="Credential"/> refers to; null where the credential has a
-    /// user name.</summary>
+    /// <summary>The user name for the password that <see cref="Credential"/> refers to; null if the
+    /// credential contains the user name.</summary>
     public string? UserName { get; init; }
 
-    /// <summary>Where the credential or the password is: <c>secret:[VAULT/]NAME</c> of SecretManagement, or
+    /// <summary>A reference to the credential or password: <c>secret:[VAULT/]NAME</c> of SecretManagement, or
     /// <c>env:VARIABLE</c>; null for none.</summary>
     public string? Credential { get; init; }
 
-    /// <summary>Where the bearer token is, as of <see cref="Credential"/>; null for none.</summary>
+    /// <summary>A reference to the bearer token, in the form of <see cref="Credential"/>; null for
+    /// none.</summary>
     public string? Token { get; init; }
 
     /// <summary>How the user is authenticated.</summary>
@@ -59,19 +60,19 @@ public sealed record RpcNamedEndpoint
     /// <summary>How calls are protected.</summary>
     public RpcProtectionLevel? ProtectionLevel { get; init; }
 
-    /// <summary>The name of the service in Kerberos.</summary>
+    /// <summary>The Kerberos service principal name of the service.</summary>
     public string? ServicePrincipalName { get; init; }
 
-    /// <summary>Whether TLS is spoken to an endpoint on TCP.</summary>
+    /// <summary>Whether to use TLS on an endpoint on TCP.</summary>
     public bool Tls { get; init; }
 
-    /// <summary>The trusted authorities: full paths of files, or thumbprints.</summary>
+    /// <summary>The trusted CA certificates: full paths of files, or thumbprints.</summary>
     public IReadOnlyList<string> CACertificate { get; init; } = [];
 
     /// <summary>The client's certificate: the full path of a file, or a thumbprint.</summary>
     public string? ClientCertificate { get; init; }
 
-    /// <summary>The name that the server's certificate must have.</summary>
+    /// <summary>The server name that the certificate must contain.</summary>
     public string? ServerName { get; init; }
 
     /// <summary>The format of HTTP requests.</summary>
@@ -80,10 +81,10 @@ public sealed record RpcNamedEndpoint
     /// <summary>How requests are compressed.</summary>
     public RpcCompression? Compression { get; init; }
 
-    /// <summary>How often a call is retried that surely did not run.</summary>
+    /// <summary>How often to retry a call that cannot have run.</summary>
     public int? RetryCount { get; init; }
 
-    /// <summary>The name, which can be used in place of an endpoint.</summary>
+    /// <summary>The name, which can be used instead of an endpoint.</summary>
     public override string ToString() => Name;
 
     /// <summary>Whether a text may be a name or a pattern of names, and not an endpoint.</summary>

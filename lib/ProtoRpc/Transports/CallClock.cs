@@ -2,8 +2,8 @@ using System.Diagnostics;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>The time of one call, however often it is tried and on whatever transport: when it must have
-/// ended, whether its caller gave it up, and what is said of a call that ended so.</summary>
+/// <summary>The time of one call, for all attempts and on every transport: its deadline, the caller's
+/// cancellation, and the errors for both.</summary>
 internal readonly struct CallClock
 {
     private static readonly TimeSpan Least = TimeSpan.FromMilliseconds(1);
@@ -86,8 +86,8 @@ internal readonly struct CallClock
     /// deadline.</summary>
     public CallClock Again() => new(Timeout, Stopwatch.GetTimestamp(), _deadline, Caller);
 
-    /// <summary>The time of a part of the call that has a bound of its own, such as connecting; never
-    /// nothing, so that the part says how it ended.</summary>
+    /// <summary>The time of a part of the call with a limit, such as connecting. Never zero, so that the part
+    /// itself reports how it ended.</summary>
     public CallClock Within(TimeSpan bound)
     {
         if (IsEndless)

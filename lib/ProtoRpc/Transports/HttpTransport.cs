@@ -8,6 +8,10 @@ namespace ProtoRpc.Transports;
 /// <summary>Connections to an HTTP endpoint, kept and used again.</summary>
 internal static class HttpTransport
 {
+    // A page that a server adds to a challenge is small, and the deadline of a call does not end its reading.
+    private const int MaxChallengeBytes = 64 * 1024;
+    private static readonly TimeSpan ChallengeTimeout = TimeSpan.FromSeconds(2);
+
     /// <summary>Whether only this machine answers to a host name.</summary>
     public static bool IsLoopback(string host) => host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
         || (IPAddress.TryParse(host, out IPAddress? address) && IPAddress.IsLoopback(address));
@@ -39,6 +43,7 @@ internal static class HttpTransport
         }
 
         IWebProxy proxy = proxies ?? EnvironmentProxy.Of(isGrpc: false);
+        ICredentials? credentials = CredentialsOf(endpoint, security);
         SocketsHttpHandler handler = new()
         {
             AllowAutoRedirect = false,
@@ -48,10 +53,12 @@ internal static class HttpTransport
             Proxy = proxy,
             PreAuthenticate = true,
 
-            // A reply that is given up is not read to its end:
-            // its server may drip, and the deadline has passed.
-            MaxResponseDrainSize = 0,
-            Credentials = CredentialsOf(endpoint, security),
+            // The rest of an abandoned reply is not read, because the server may send it slowly. With
+            // credentials it is, within bounds: NTLM and Negotiate continue on the connection of a challenge,
+            // whose body may come late. An abandoned stream is then closed up to ChallengeTimeout later.
+            MaxResponseDrainSize = credentials is null ? 0 : MaxChallengeBytes,
+            ResponseDrainTimeout = ChallengeTimeout,
+            Credentials = credentials,
         };
         TlsTrust trust = new(endpoint, tls);
         handler.SslOptions = trust.Options;

@@ -4,11 +4,8 @@ namespace ProtoRpc.Transports;
 /// an RPC runtime and no byte stream.</summary>
 /// <remarks>Requests and replies are the stubs of <see cref="Protocols.Dce.ExecStub"/>.
 /// Statuses are those of <see cref="Protocols.Dce.WindowsStatus"/>.</remarks>
-internal interface IMessageTransport
+internal interface IMessageTransport : ITransport
 {
-    /// <summary>Whether this operating system has it.</summary>
-    bool IsOfThisSystem { get; }
-
     /// <summary>Serves an interface on an endpoint until the result is disposed; calls that run may go
     /// on.</summary>
     /// <param name="endpoint">The endpoint.</param>

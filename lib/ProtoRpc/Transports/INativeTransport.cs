@@ -1,12 +1,9 @@
 namespace ProtoRpc.Transports;
 
 /// <summary>A way to carry the native protocol.
-/// One file for each, with a <see cref="NativeTransportAttribute"/> at its head.</summary>
-internal interface INativeTransport
+/// One file for each, with a <see cref="TransportAttribute"/> at its head.</summary>
+internal interface INativeTransport : ITransport
 {
-    /// <summary>Whether this operating system has it.</summary>
-    bool IsOfThisSystem => true;
-
     /// <summary>Binds an endpoint.</summary>
     /// <exception cref="RpcException">AlreadyExists, PermissionDenied,
     /// Unavailable, InvalidArgument.</exception>

@@ -2,11 +2,11 @@ using System.Diagnostics;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>How a body of code that blocking and asynchronous callers share does what waits.</summary>
-/// <remarks>Such a body is an async method with this as a type parameter. The modes are structs, so each gets
-/// machine code of its own without a virtual call. With <see cref="BlockingWait"/> every task is complete
-/// when it is awaited, so the body runs to its end on the caller's thread,
-/// without allocating a state machine.
+/// <summary>How code waits, so that blocking and asynchronous callers share it.</summary>
+/// <remarks>The shared code is an async method with the mode as a type parameter. The modes are structs, so
+/// each one gets its own machine code without virtual calls. With <see cref="BlockingWait"/>, every awaited
+/// task is already complete, so the method runs to its end on the caller's thread, without allocating a state
+/// machine.
 /// </remarks>
 internal interface IWaitMode
 {

@@ -6,8 +6,10 @@ namespace ProtoRpc.Transports;
 internal static class MessageTransports
 {
     private static readonly Dictionary<RpcTransport, IMessageTransport> Registered =
-        typeof(MessageTransports).Assembly.GetCustomAttributes<MessageTransportAttribute>()
-            .ToDictionary(attribute => attribute.Transport, attribute => attribute.Create());
+        typeof(MessageTransports).Assembly.GetCustomAttributes<TransportAttribute>()
+            .Select(attribute => (attribute.Transport, Carrier: attribute.Create() as IMessageTransport))
+            .Where(registered => registered.Carrier is not null)
+            .ToDictionary(registered => registered.Transport, registered => registered.Carrier!);
 
     /// <summary>The transport of an endpoint.</summary>
     /// <exception cref="RpcException">Unimplemented where this operating system does not have
@@ -23,25 +25,4 @@ internal static class MessageTransports
     /// it.</exception>
     public static IMessageTransport? Find(RpcEndpoint endpoint) =>
         endpoint.Has(EndpointFeatures.WholeMessages) ? Of(endpoint) : null;
-}
-
-/// <summary>Stands at the head of a transport's file, and brings it to
-/// <see cref="MessageTransports"/>.</summary>
-/// <param name="transport">The kind of endpoint that it carries.</param>
-[AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
-internal abstract class MessageTransportAttribute(RpcTransport transport) : Attribute
-{
-    public RpcTransport Transport => transport;
-
-    public abstract IMessageTransport Create();
-}
-
-/// <inheritdoc/>
-/// <typeparam name="TTransport">The transport.</typeparam>
-[AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
-internal sealed class MessageTransportAttribute<TTransport>(RpcTransport transport)
-    : MessageTransportAttribute(transport)
-    where TTransport : IMessageTransport, new()
-{
-    public override IMessageTransport Create() => new TTransport();
 }

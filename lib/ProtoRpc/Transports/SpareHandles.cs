@@ -33,7 +33,7 @@ internal static class SpareHandles
                 : long.MaxValue;
     }
 
-    // The runtime raises the limit when it starts, and nobody changes it later.
+    // Read once: the runtime raises the limit when it starts, and it does not change later.
     private static long FindMost()
     {
         try

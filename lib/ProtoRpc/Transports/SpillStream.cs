@@ -69,7 +69,7 @@ internal sealed class SpillStream(int memoryBytes) : Stream
             Access = FileAccess.ReadWrite,
             Share = FileShare.None,
 
-            // A full disk fails the write, and not the close, which nobody expects to fail.
+            // Without a buffer, a full disk fails the write instead of the close.
             BufferSize = 0,
         };
         if (OperatingSystem.IsWindows())

@@ -4,7 +4,7 @@ using System.Net.Sockets;
 using ProtoRpc;
 using ProtoRpc.Transports;
 
-[assembly: NativeTransport<TcpTransport>(RpcTransport.Tcp)]
+[assembly: Transport<TcpTransport>(RpcTransport.Tcp)]
 
 namespace ProtoRpc.Transports;
 
@@ -12,6 +12,16 @@ namespace ProtoRpc.Transports;
 internal sealed class TcpTransport : INativeTransport
 {
     private const int Backlog = 512;
+
+    private readonly Func<string, IPAddress[]> _lookUp;
+
+    public TcpTransport()
+        : this(HostLookup.Find)
+    {
+    }
+
+    /// <param name="lookUp">Finds the addresses of a host name.</param>
+    internal TcpTransport(Func<string, IPAddress[]> lookUp) => _lookUp = lookUp;
 
     /// <inheritdoc/>
     public TransportListener Listen(RpcEndpoint endpoint)
@@ -49,26 +59,11 @@ internal sealed class TcpTransport : INativeTransport
     /// <inheritdoc/>
     public TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation)
     {
-        long end = Environment.TickCount64 + (long)timeout.TotalMilliseconds;
         try
         {
-            SocketException? last = null;
-            foreach (IPAddress address in Resolve(endpoint.Host))
-            {
-                TimeSpan left = TimeSpan.FromMilliseconds(Math.Max(1, end - Environment.TickCount64));
-                try
-                {
-                    Socket socket = new(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
-                    SocketDialer.Connect(socket, new IPEndPoint(address, endpoint.Port), left, cancellation);
-                    return new SocketConnection(socket);
-                }
-                catch (SocketException e)
-                {
-                    last = e;
-                }
-            }
-
-            throw last ?? new SocketException((int)SocketError.HostNotFound);
+            CallClock clock = CallClock.Start(timeout, cancellation);
+            IPAddress[] addresses = HostLookup.Find(endpoint.Host, clock, _lookUp);
+            return Connect(addresses, endpoint.Port, clock);
         }
         catch (SocketException e)
         {
@@ -80,15 +75,35 @@ internal sealed class TcpTransport : INativeTransport
         }
     }
 
-    /// <summary>The addresses of a host name, or the address that it is.</summary>
-    /// <exception cref="SocketException">There is no such host.</exception>
-    public static IPAddress[] Resolve(string host) =>
-        IPAddress.TryParse(host, out IPAddress? address) ? [address] : Dns.GetHostAddresses(host);
+    /// <summary>Connects to the first address that accepts. Each has an equal share of the time that is left,
+    /// so that one that never answers leaves time for the others.</summary>
+    internal static SocketConnection Connect(
+        IPAddress[] addresses, int port, CallClock clock)
+    {
+        Exception last = new SocketException((int)SocketError.HostNotFound);
+        for (int i = 0; i < addresses.Length; i++)
+        {
+            TimeSpan share = clock.IsEndless ? clock.Timeout : clock.Left / (addresses.Length - i);
+            try
+            {
+                Socket socket = new(addresses[i].AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+                SocketDialer.Connect(socket, new IPEndPoint(addresses[i], port), share, clock.Caller);
+                return new SocketConnection(socket);
+            }
+            catch (Exception e) when (e is SocketException
+                || (e is OperationCanceledException && !clock.Caller.IsCancellationRequested))
+            {
+                last = e;
+            }
+        }
+
+        throw last;
+    }
 
     // A name is bound on one of its addresses, an IPv4 one if there is: clients try each of them.
     internal static IPAddress ListenAddress(string host)
     {
-        IPAddress[] addresses = Resolve(host);
+        IPAddress[] addresses = HostLookup.Find(host);
         return Array.Find(addresses, a => a.AddressFamily == AddressFamily.InterNetwork)
             ?? addresses.FirstOrDefault()
             ?? throw new SocketException((int)SocketError.HostNotFound);

@@ -4,8 +4,8 @@ using System.Text;
 using ProtoRpc;
 using ProtoRpc.Transports;
 
-[assembly: NativeTransport<UnixSocketTransport>(RpcTransport.Local)]
-[assembly: NativeTransport<UnixSocketTransport>(RpcTransport.NamedPipe)]
+[assembly: Transport<UnixSocketTransport>(RpcTransport.Local)]
+[assembly: Transport<UnixSocketTransport>(RpcTransport.NamedPipe)]
 
 namespace ProtoRpc.Transports;
 

@@ -9,6 +9,10 @@ namespace ProtoRpc.Transports;
 [SupportedOSPlatform("windows")]
 internal sealed class WindowsPipeListener : TransportListener
 {
+    // Without a buffer, a write waits for its reader. The last PDU of a listener, a fault or a shutdown,
+    // would be lost with the connection if the client is about to write.
+    private const int BufferBytes = 4096;
+
     private readonly string _name;
     private readonly PipeSecurity _security;
     private NamedPipeServerStream _free;
@@ -74,7 +78,7 @@ internal sealed class WindowsPipeListener : TransportListener
     private NamedPipeServerStream NewInstance(PipeOptions first) => NamedPipeServerStreamAcl.Create(
         _name, PipeDirection.InOut, NamedPipeServerStream.MaxAllowedServerInstances,
         PipeTransmissionMode.Message,
-        PipeOptions.Asynchronous | first, inBufferSize: 0, outBufferSize: 0, _security);
+        PipeOptions.Asynchronous | first, BufferBytes, BufferBytes, _security);
 
     private static PipeSecurity OwnerOnly(bool allowNetwork)
     {

@@ -5,8 +5,8 @@ using System.Security.Principal;
 using ProtoRpc;
 using ProtoRpc.Transports;
 
-[assembly: NativeTransport<WindowsPipeTransport>(RpcTransport.Local)]
-[assembly: NativeTransport<WindowsPipeTransport>(RpcTransport.NamedPipe)]
+[assembly: Transport<WindowsPipeTransport>(RpcTransport.Local)]
+[assembly: Transport<WindowsPipeTransport>(RpcTransport.NamedPipe)]
 
 namespace ProtoRpc.Transports;
 

@@ -17,6 +17,7 @@ internal static class WrongProtocolErrors
                 $"it speaks plain HTTP/1 ('{firstLine}'), without TLS. Use http://{place}/",
             PeerGreeting.Http1 => $"it speaks HTTP/1 ('{firstLine}'), and gRPC needs HTTP/2. "
                 + "Check the port and any proxy",
+            PeerGreeting.Http1Required => SpeaksHttp1(place),
             PeerGreeting.Http2 => $"it speaks HTTP/2 without TLS. Use {PlainForm(endpoint)}",
             _ when wantsTls => "it does not speak TLS. Check the port",
             _ => "it does not speak HTTP/2. Check the port",
@@ -32,7 +33,7 @@ internal static class WrongProtocolErrors
             endpoint,
             found switch
             {
-                SpokenProtocol.Http1 => $"it speaks HTTP/1.1 without TLS. Use http://{place}/",
+                SpokenProtocol.Http1 => SpeaksHttp1(place),
                 SpokenProtocol.Http2 => $"it speaks HTTP/2 without TLS, as gRPC does. Use grpc://{place}",
                 SpokenProtocol.Native => "it speaks DCE/RPC. Use "
                     + RpcEndpoint.Tcp(endpoint.Host, endpoint.Port),
@@ -71,6 +72,9 @@ internal static class WrongProtocolErrors
         ErrorId = RpcErrorIds.WrongProtocol,
         Endpoint = endpoint,
     };
+
+    private static string SpeaksHttp1(string place) =>
+        $"it speaks HTTP/1.1 without TLS. Use http://{place}/";
 
     private static string TlsForm(RpcEndpoint endpoint) =>
         endpoint is { IsTls: false, Kind.Twin: { } twin } ? $"{twin.Scheme}://{PlaceOf(endpoint)}" : "TLS";

@@ -11,6 +11,27 @@ public static class EnvironmentProxyTests
     private static readonly RpcEndpoint Server = RpcEndpoint.Parse("grpc://server.example:50051");
 
     [Theory]
+    [InlineData("server.example", true)]
+    [InlineData("example", true)]
+    [InlineData("203.0.113.0/24", true)]
+    [InlineData("other.example,10.0.0.0/8", false)]
+    public static void Exceptions_count_for_the_name_and_for_the_address_of_a_resolved_server(
+        string exceptions, bool isDirect)
+    {
+        Dictionary<string, string> variables = new()
+        {
+            ["grpc_proxy"] = "http://proxy.example:3128",
+            ["NO_PROXY"] = exceptions,
+        };
+        EnvironmentProxy rules = new(isGrpc: true, new WebProxy(), variables.GetValueOrDefault);
+        NamedServerProxy proxy = new(rules, "server.example");
+        Uri server = new("https://203.0.113.7:50051");
+
+        Assert.Equal(isDirect, proxy.IsBypassed(server));
+        Assert.Equal(isDirect ? null : "http://proxy.example:3128/", proxy.GetProxy(server)?.ToString());
+    }
+
+    [Theory]
     [InlineData(null, "a.example", false)]
     [InlineData("", "a.example", false)]
     [InlineData("*", "a.example", true)]

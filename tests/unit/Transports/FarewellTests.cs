@@ -1,4 +1,3 @@
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Protocols.Dce;
@@ -130,12 +129,5 @@ public static class FarewellTests
         return [.. all];
     }
 
-    private static X509Certificate2 NewCertificate()
-    {
-        using RSA key = RSA.Create(2048);
-        CertificateRequest request =
-            new("CN=localhost", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
-        DateTimeOffset now = DateTimeOffset.UtcNow;
-        return request.CreateSelfSigned(now.AddHours(-1), now.AddDays(1));
-    }
+    private static X509Certificate2 NewCertificate() => TestCertificate.Create("CN=localhost");
 }

@@ -2,7 +2,6 @@ using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
 using System.Security.Authentication;
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Server.Native;
@@ -227,17 +226,5 @@ public static class TlsTests
         NativeClient.Connect(
             listener.Endpoint, id, RpcLimits.Default, RpcClientSecurity.Anonymous, tls, default);
 
-    private static X509Certificate2 NewCertificate()
-    {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new("CN=127.0.0.1", key, HashAlgorithmName.SHA256);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddIpAddress(IPAddress.Loopback);
-        request.CertificateExtensions.Add(names.Build());
-        DateTimeOffset now = DateTimeOffset.UtcNow;
-        using X509Certificate2 fresh = request.CreateSelfSigned(now.AddDays(-1), now.AddDays(1));
-
-        // Windows does not take a key that lives in memory only.
-        return X509CertificateLoader.LoadPkcs12(fresh.Export(X509ContentType.Pkcs12), null);
-    }
+    private static X509Certificate2 NewCertificate() => TestCertificate.Create("CN=127.0.0.1", "127.0.0.1");
 }

@@ -3,9 +3,9 @@ using System.Net.Sockets;
 
 namespace ProtoRpc.Client.Balancing;
 
-/// <summary>The addresses behind the host names of endpoints; asked again from time to time, since services
-/// that scale come and go.</summary>
-/// <param name="endpoints">What the user named.</param>
+/// <summary>Resolves the host names of endpoints to addresses. Names are resolved again from time to time,
+/// because services that scale add and remove addresses.</summary>
+/// <param name="endpoints">The configured endpoints.</param>
 /// <param name="lookUp">Finds the addresses of a host name; throws <see cref="SocketException"/>.</param>
 internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func<string, IPAddress[]> lookUp)
 {
@@ -13,14 +13,17 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
 
     private long _due;
 
-    /// <summary>Whether it is time to ask again.</summary>
+    /// <summary>The first of the configured endpoints.</summary>
+    public RpcEndpoint First => endpoints[0];
+
+    /// <summary>Whether it is time to resolve again.</summary>
     public bool IsDue => Environment.TickCount64 >= Volatile.Read(ref _due);
 
-    /// <summary>Asks again at the next call, because an address was of no use.</summary>
+    /// <summary>Makes the next call resolve again, because an address failed.</summary>
     public void Hurry() => Volatile.Write(ref _due, 0);
 
-    /// <summary>The endpoints now: one for each address of each host, in order. A name that cannot be looked
-    /// up stays as it is, so that calling it says why.</summary>
+    /// <summary>The current endpoints: one for each address of each host, in order. A name that cannot be
+    /// resolved is kept, so that calling it reports why.</summary>
     public IReadOnlyList<ResolvedEndpoint> Resolve()
     {
         Volatile.Write(ref _due, Environment.TickCount64 + (long)Period.TotalMilliseconds);
@@ -36,17 +39,22 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
 
         try
         {
-            return lookUp(endpoint.Host)
-                .Select(address => new ResolvedEndpoint(
+            IPAddress[] found = lookUp(endpoint.Host);
+            if (found.Length > 0)
+            {
+                return found.Select(address => new ResolvedEndpoint(
                     endpoint.WithHost(address.ToString()), endpoint.Host));
+            }
         }
         catch (SocketException)
         {
-            return [new ResolvedEndpoint(endpoint, endpoint.Host)];
+            // The name is kept, like that of a host without an address that this machine can use.
         }
+
+        return [new ResolvedEndpoint(endpoint, endpoint.Host)];
     }
 }
 
-/// <summary>An endpoint by its address, and the name that the user gave its host,
-/// which its certificate has.</summary>
+/// <summary>An endpoint with a resolved address, and the configured host name, which the server's certificate
+/// contains.</summary>
 internal sealed record ResolvedEndpoint(RpcEndpoint Endpoint, string Host);

@@ -2,14 +2,14 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Client.Balancing;
 
-/// <summary>One of the servers: its channel, opened when it is first called,
-/// and whether it is worth a try.</summary>
-/// <param name="resolved">Where it is.</param>
-/// <param name="create">Makes its channel, which connects with its first call.</param>
+/// <summary>One of several servers: its channel, which is opened for the first call, and whether to try
+/// it.</summary>
+/// <param name="resolved">The address of the server.</param>
+/// <param name="create">Creates the channel, which connects with its first call.</param>
 internal sealed class Backend(
     ResolvedEndpoint resolved, Func<ResolvedEndpoint, IRpcChannel> create) : IDisposable
 {
-    // As gRPC's connection back-off has it, without its jitter: a client has few servers.
+    // The values of gRPC's connection backoff, but without jitter: a client has few servers.
     private static readonly TimeSpan FirstPause = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan LongestPause = TimeSpan.FromMinutes(2);
 
@@ -19,17 +19,17 @@ internal sealed class Backend(
     private long _rested;
     private bool _disposed;
 
-    /// <summary>Where it is.</summary>
+    /// <summary>The address of the server.</summary>
     public ResolvedEndpoint Resolved => resolved;
 
-    /// <summary>Whether it was reached last time, or has not been tried for a while.</summary>
+    /// <summary>Whether the last attempt succeeded, or was a while ago.</summary>
     public bool IsWorthTrying => Environment.TickCount64 >= Volatile.Read(ref _rested);
 
-    /// <summary>Its channel, if it was opened.</summary>
+    /// <summary>The channel; null before it is opened.</summary>
     public IRpcChannel? Opened => Volatile.Read(ref _channel);
 
-    /// <summary>Its channel. Nothing is contacted here.</summary>
-    /// <param name="context">The side channel that a new one begins with.</param>
+    /// <summary>Returns the channel. This does not connect.</summary>
+    /// <param name="context">The initial side channel of a new channel.</param>
     public IRpcChannel Open(RpcCallContext context)
     {
         lock (_gate)
@@ -46,7 +46,7 @@ internal sealed class Backend(
         }
     }
 
-    /// <summary>It answered.</summary>
+    /// <summary>Records that the server answered.</summary>
     public void Succeeded()
     {
         if (Volatile.Read(ref _rested) != 0)
@@ -56,7 +56,7 @@ internal sealed class Backend(
         }
     }
 
-    /// <summary>It could not be reached.</summary>
+    /// <summary>Records that the server could not be reached.</summary>
     public void Failed()
     {
         Volatile.Write(ref _rested, Environment.TickCount64 + (long)_pause.TotalMilliseconds);

@@ -4,53 +4,45 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Balancing;
 
-/// <summary>One channel over several servers of the same kind. A call that did not reach one goes to the
-/// next; a call that may have run is never repeated.</summary>
+/// <summary>One channel for several servers of the same kind. A call that did not reach a server goes to the
+/// next one; a call that may have run is never repeated.</summary>
 internal sealed class BalancedChannel : IRpcChannel
 {
-    // Servers that have left the name service may still answer calls;
-    // of so many of them the connections are kept.
-    private const int MostKnown = 64;
-
-    // A try that timed out may have ended a little before the clock says so.
+    // An attempt may time out slightly before its deadline, so less than this remaining time counts as none.
     private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(20);
 
     private readonly RpcLoadBalancing _policy;
-    private readonly AddressResolver _resolver;
-    private readonly Func<ResolvedEndpoint, IRpcChannel> _create;
-    private readonly Lock _gate = new();
-    private readonly Dictionary<ResolvedEndpoint, Backend> _known = [];
-    private Backend[] _backends = [];
+    private readonly TimeSpan _connectTimeout;
+    private readonly BackendList _servers;
     private Backend? _chosen;
-    private bool _isResolving;
     private RpcCallContext _context = new();
     private int _next = -1;
-    private bool _disposed;
 
-    /// <param name="policy">Which one gets a call.</param>
-    /// <param name="resolver">Which there are.</param>
-    /// <param name="create">Makes a channel to one of them, which connects with its first call: within the
-    /// call's time, and without holding up other calls.</param>
+    /// <param name="policy">Selects the server of a call.</param>
+    /// <param name="resolver">Finds the servers.</param>
+    /// <param name="connectTimeout">The longest time that a call waits for the first lookup.</param>
+    /// <param name="create">Creates a channel to a server. The channel connects with its first call, so that
+    /// connecting counts toward the time of that call and does not delay others.</param>
     public BalancedChannel(
-        RpcLoadBalancing policy, AddressResolver resolver,
+        RpcLoadBalancing policy, AddressResolver resolver, TimeSpan connectTimeout,
         Func<ResolvedEndpoint, IRpcChannel> create)
     {
         _policy = policy;
-        _resolver = resolver;
-        _create = create;
+        _connectTimeout = connectTimeout;
+        _servers = new(resolver, connectTimeout, create);
     }
 
-    /// <summary>The context that calls to servers that have answered nothing yet begin with; each has its
-    /// own, because sessions belong to one server.</summary>
+    /// <summary>The initial side channel of calls to servers that have not answered yet. Each server then has
+    /// its own, because a session belongs to one server.</summary>
     public RpcCallContext Context
     {
-        get => Current().Select(backend => backend.Opened?.Context).FirstOrDefault(
+        get => _servers.Known().Select(backend => backend.Opened?.Context).FirstOrDefault(
             context => context is not null)
             ?? _context;
         set
         {
             _context = value;
-            foreach (Backend backend in Current())
+            foreach (Backend backend in _servers.All())
             {
                 if (backend.Opened is { } channel)
                 {
@@ -60,16 +52,18 @@ internal sealed class BalancedChannel : IRpcChannel
         }
     }
 
-    /// <summary>Reaches one of them, so that it is found out now when none is there.</summary>
-    /// <exception cref="RpcException">Unavailable, with what is wrong with each.</exception>
-    public void Connect(CancellationToken cancellation) => Try(channel =>
+    /// <summary>Connects to one of the servers, so that an error is reported now if none can be
+    /// reached.</summary>
+    /// <exception cref="RpcException">Unavailable, with the failure of each server.</exception>
+    public void Connect(CancellationToken cancellation) => Try(Connecting(cancellation), channel =>
     {
         channel.Connect(cancellation);
         return true;
     });
 
     /// <inheritdoc cref="Connect"/>
-    public Task ConnectAsync(CancellationToken cancellation) => TryAsync(async channel =>
+    public Task ConnectAsync(CancellationToken cancellation) => TryAsync(
+        Connecting(cancellation), async channel =>
     {
         await channel.ConnectAsync(cancellation).ConfigureAwait(false);
         return true;
@@ -82,7 +76,7 @@ internal sealed class BalancedChannel : IRpcChannel
         using KeptRequest kept = new();
         CallSpec repeated = Keeping(call, kept);
         return Try(
-            Candidates(), failures,
+            Candidates(call.Clock.For(cancellation)), failures,
             backend => Open(backend, call.Clock, failures).Invoke(repeated, request, read, cancellation));
     }
 
@@ -93,7 +87,7 @@ internal sealed class BalancedChannel : IRpcChannel
         using KeptRequest kept = new();
         CallSpec repeated = Keeping(call, kept);
         return await TryAsync(
-            Candidates(), failures,
+            await CandidatesAsync(call.Clock.For(cancellation)).ConfigureAwait(false), failures,
             async backend => await Open(backend, call.Clock, failures)
                 .InvokeAsync(repeated, request, read, cancellation)
                 .ConfigureAwait(false))
@@ -103,40 +97,44 @@ internal sealed class BalancedChannel : IRpcChannel
     public TReply Upload<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
+        CallClock clock = call.Clock.For(cancellation);
         if (!request.CanSeek)
         {
-            // What was read of it cannot be sent to another.
-            return Open(Candidates().Peek()).Upload(call, request, read, cancellation);
+            // Not retried: the consumed part of the stream cannot be sent to another server.
+            return Open(Candidates(clock).Peek()).Upload(call, request, read, cancellation);
         }
 
         long start = request.Position;
-        return Try(channel =>
+        return Try(clock, channel =>
         {
             request.Position = start;
             return channel.Upload(call, request, read, cancellation);
         });
     }
 
-    public Task<TReply> UploadAsync<TReply>(
+    public async Task<TReply> UploadAsync<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
+        CallClock clock = call.Clock.For(cancellation);
         if (!request.CanSeek)
         {
-            // What was read of it cannot be sent to another.
-            return Open(Candidates().Peek()).UploadAsync(call, request, read, cancellation);
+            // Not retried: the consumed part of the stream cannot be sent to another server.
+            Queue<Backend> left = await CandidatesAsync(clock).ConfigureAwait(false);
+            return await Open(left.Peek()).UploadAsync(call, request, read, cancellation)
+                .ConfigureAwait(false);
         }
 
         long start = request.Position;
-        return TryAsync(channel =>
+        return await TryAsync(clock, channel =>
         {
             request.Position = start;
             return channel.UploadAsync(call, request, read, cancellation);
-        });
+        }).ConfigureAwait(false);
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation)
     {
-        Queue<Backend> left = Candidates();
+        Queue<Backend> left = Candidates(call.Clock.For(cancellation));
         List<RpcException> failures = [];
         Backend? backend = null;
         KeptRequest? kept = call.Method.IsClientStreaming ? null : new KeptRequest();
@@ -147,7 +145,7 @@ internal sealed class BalancedChannel : IRpcChannel
             {
                 GiveUp(backend!, failure, failures);
 
-                // Of a stream of requests, those that were sent are gone.
+                // A stream of requests cannot be retried, because the messages that were sent are not kept.
                 return ValueTask.FromResult(call.Method.IsClientStreaming ? null : OpenNext());
             },
             kept);
@@ -160,50 +158,40 @@ internal sealed class BalancedChannel : IRpcChannel
     }
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
-        Try(channel => channel.FetchSchema(cancellation));
+        Try(Connecting(cancellation), channel => channel.FetchSchema(cancellation));
 
     public Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
-        TryAsync(channel => channel.FetchSchemaAsync(cancellation));
+        TryAsync(Connecting(cancellation), channel => channel.FetchSchemaAsync(cancellation));
 
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
-        Try(channel => channel.FetchSchema(services, cancellation));
+        Try(Connecting(cancellation), channel => channel.FetchSchema(services, cancellation));
 
     public Task<RpcSchema?> FetchSchemaAsync(
         IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
-        TryAsync(channel => channel.FetchSchemaAsync(services, cancellation));
+        TryAsync(Connecting(cancellation), channel => channel.FetchSchemaAsync(services, cancellation));
 
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        CallClock clock = CallClock.Start(ping.Timeout);
+        CallClock clock = CallClock.Start(ping.Timeout, cancellation);
         return Try(
-            Candidates(), failures,
+            Candidates(clock), failures,
             backend => Open(backend, clock, failures)
                 .Ping(ping with { Timeout = clock.Left }, cancellation));
     }
 
-    public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation)
+    public async Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        CallClock clock = CallClock.Start(ping.Timeout);
-        return TryAsync(
-            Candidates(), failures,
+        CallClock clock = CallClock.Start(ping.Timeout, cancellation);
+        return await TryAsync(
+            await CandidatesAsync(clock).ConfigureAwait(false), failures,
             async backend => await Open(backend, clock, failures)
                 .PingAsync(ping with { Timeout = clock.Left }, cancellation).ConfigureAwait(false))
-            .AsTask();
+            .ConfigureAwait(false);
     }
 
-    public void Dispose()
-    {
-        lock (_gate)
-        {
-            _disposed = true;
-            foreach (Backend backend in _known.Values)
-            {
-                backend.Dispose();
-            }
-        }
-    }
+    public void Dispose() => _servers.Dispose();
 
     private static RpcException OutOfTime(TimeSpan timeout, List<RpcException> failures) => new(
         RpcStatusCode.DeadlineExceeded,
@@ -214,13 +202,19 @@ internal sealed class BalancedChannel : IRpcChannel
         ErrorId = RpcErrorIds.NoServerReached,
     };
 
-    private TResult Try<TResult>(Func<IRpcChannel, TResult> call) =>
-        Try(Candidates(), [], backend => call(Open(backend)));
+    private CallClock Connecting(CancellationToken cancellation) =>
+        CallClock.Start(_connectTimeout, cancellation);
 
-    private Task<TResult> TryAsync<TResult>(Func<IRpcChannel, Task<TResult>> call) => TryAsync(
-        Candidates(), [], async backend => await call(Open(backend)).ConfigureAwait(false)).AsTask();
+    private TResult Try<TResult>(CallClock clock, Func<IRpcChannel, TResult> call) =>
+        Try(Candidates(clock), [], backend => call(Open(backend)));
 
-    // Nothing waits in here, so that it has ended when it returns, on the thread of the caller.
+    private async Task<TResult> TryAsync<TResult>(
+        CallClock clock, Func<IRpcChannel, Task<TResult>> call) => await TryAsync(
+            await CandidatesAsync(clock).ConfigureAwait(false), [],
+            async backend => await call(Open(backend)).ConfigureAwait(false)).ConfigureAwait(false);
+
+    // The callback completes synchronously, so the call runs on the caller's thread and has ended when this
+    // returns.
     private TResult Try<TResult>(
         Queue<Backend> left, List<RpcException> failures, Func<Backend, TResult> call) =>
         TryAsync(left, failures, backend => ValueTask.FromResult(call(backend))).GetAwaiter().GetResult();
@@ -245,7 +239,7 @@ internal sealed class BalancedChannel : IRpcChannel
         throw NoneReached(failures);
     }
 
-    // A further try is only made if there is time for it.
+    // Another server is only tried if there is time left.
     private IRpcChannel Open(Backend backend, CallClock clock, List<RpcException> failures) =>
         failures.Count > 0 && !clock.IsEndless && clock.Left <= LeastTime
             ? throw OutOfTime(clock.Timeout, failures)
@@ -253,7 +247,7 @@ internal sealed class BalancedChannel : IRpcChannel
 
     private IRpcChannel Open(Backend backend) => backend.Opened ?? backend.Open(_context);
 
-    // What is tried again anyway is kept by who does so.
+    // If the call is retried anyway, the code that retries it keeps the request.
     private static CallSpec Keeping(CallSpec call, KeptRequest? kept) =>
         call.Kept is null ? call with { Kept = kept } : call;
 
@@ -266,7 +260,7 @@ internal sealed class BalancedChannel : IRpcChannel
     private void GiveUp(Backend backend, RpcException failure, List<RpcException> failures)
     {
         backend.Failed();
-        _resolver.Hurry();
+        _servers.Hurry();
         failures.Add(failure);
     }
 
@@ -281,10 +275,14 @@ internal sealed class BalancedChannel : IRpcChannel
             ErrorId = RpcErrorIds.NoServerReached,
         };
 
-    // Resting servers come last, for the case that no other server is reachable.
-    private Queue<Backend> Candidates()
+    private Queue<Backend> Candidates(CallClock clock) => InOrder(_servers.Get(clock));
+
+    private async ValueTask<Queue<Backend>> CandidatesAsync(CallClock clock) =>
+        InOrder(await _servers.GetAsync(clock).ConfigureAwait(false));
+
+    // Resting servers come last, and are used only if no other server can be reached.
+    private Queue<Backend> InOrder(Backend[] all)
     {
-        Backend[] all = Current();
         if (_policy == RpcLoadBalancing.PickFirst)
         {
             return new(all.OrderBy(backend => !backend.IsWorthTrying).ThenBy(backend => backend != _chosen));
@@ -292,56 +290,5 @@ internal sealed class BalancedChannel : IRpcChannel
 
         int first = (int)((uint)Interlocked.Increment(ref _next) % (uint)all.Length);
         return new(all[first..].Concat(all[..first]).OrderBy(backend => !backend.IsWorthTrying));
-    }
-
-    private Backend[] Current()
-    {
-        lock (_gate)
-        {
-            ObjectDisposedException.ThrowIf(_disposed, this);
-            if (_backends.Length == 0)
-            {
-                Update(_resolver.Resolve());
-            }
-            else if (_resolver.IsDue && !_isResolving)
-            {
-                // No call waits for a name server that is slow.
-                _isResolving = true;
-                _ = Task.Run(Refresh);
-            }
-
-            return _backends;
-        }
-    }
-
-    private void Refresh()
-    {
-        IReadOnlyList<ResolvedEndpoint> resolved = _resolver.Resolve();
-        lock (_gate)
-        {
-            _isResolving = false;
-            if (!_disposed)
-            {
-                Update(resolved);
-            }
-        }
-    }
-
-    private void Update(IReadOnlyList<ResolvedEndpoint> resolved)
-    {
-        foreach (ResolvedEndpoint one in resolved)
-        {
-            if (!_known.ContainsKey(one))
-            {
-                _known[one] = new Backend(one, _create);
-            }
-        }
-
-        _backends = [.. resolved.Select(one => _known[one])];
-        foreach (Backend gone in _known.Values.Except(_backends).Take(_known.Count - MostKnown).ToArray())
-        {
-            _known.Remove(gone.Resolved);
-            gone.Dispose();
-        }
     }
 }

@@ -10,7 +10,7 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>One call: an HTTP/2 request whose body and reply are streams of messages.</summary>
+/// <summary>A gRPC call: an HTTP/2 request whose body and response are streams of messages.</summary>
 internal sealed class GrpcCall : IRpcStream
 {
     private const int QuotedBytes = 200;
@@ -33,15 +33,14 @@ internal sealed class GrpcCall : IRpcStream
     private bool _over;
 
     /// <summary>Begins a call.</summary>
-    /// <param name="channel">Where to.</param>
+    /// <param name="channel">The channel.</param>
     /// <param name="path">The method: <c>package.Service/Method</c>.</param>
-    /// <param name="clock">How long it may take, sent to the server and kept here; its token cancels the call
-    /// on both sides.</param>
-    /// <param name="options">Headers and the like.</param>
-    /// <param name="only">The request of a method that takes one, if it is there already.</param>
+    /// <param name="clock">The time of the call, which is sent to the server and also enforced here. Its
+    /// token cancels the call on both sides.</param>
+    /// <param name="options">Headers and other options.</param>
+    /// <param name="only">The request of a method that takes one, if it is available now.</param>
     /// <param name="streamsRequests">Whether the method takes a stream of requests.</param>
-    /// <param name="kept">Keeps the one request for further tries; null for a call that is tried
-    /// once.</param>
+    /// <param name="kept">Keeps the request for retries; null for a call that is not retried.</param>
     public GrpcCall(
         GrpcChannel channel,
         string path,
@@ -96,7 +95,7 @@ internal sealed class GrpcCall : IRpcStream
         }
         catch
         {
-            // A name of a header that is reserved, for example.
+            // For example, the name of a header is reserved.
             _end.Dispose();
             _request.Dispose();
             throw;
@@ -139,7 +138,7 @@ internal sealed class GrpcCall : IRpcStream
         catch (Exception e) when (e is IOException or HttpRequestException or OperationCanceledException
             or ObjectDisposedException or InvalidOperationException)
         {
-            // The server ended the call, or it was cancelled: the reading side knows why.
+            // The server ended the call, or the call was cancelled. The reading side reports why.
             return false;
         }
     }
@@ -192,10 +191,10 @@ internal sealed class GrpcCall : IRpcStream
             }
             catch (ObjectDisposedException)
             {
-                // By who disposes of the call while it is read, which ends it as well.
+                // The call is disposed while another thread reads it. Disposing also ends the call.
             }
 
-            // Cancelling ends the wait for a message; this ends the stream.
+            // Cancelling only ends the wait for a message; disposing ends the stream.
             _response?.Dispose();
             throw failure;
         }
@@ -213,7 +212,7 @@ internal sealed class GrpcCall : IRpcStream
 
         if (_response is null)
         {
-            // A response that comes in spite of all is disposed of when it comes.
+            // If a response still arrives, it is disposed then.
             _ = _sending.ContinueWith(
                 static sent => sent.Result.Dispose(),
                 CancellationToken.None,
@@ -252,7 +251,7 @@ internal sealed class GrpcCall : IRpcStream
             && (type == GrpcHeaders.ContentType
                 || type.StartsWith($"{GrpcHeaders.ContentType}+", StringComparison.Ordinal));
 
-        // A status tells more than how it came.
+        // If there is a grpc-status, it counts more than the HTTP status and the content type.
         if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null
             && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
         {
@@ -270,7 +269,7 @@ internal sealed class GrpcCall : IRpcStream
         return _reader = new GrpcFrameReader(body, _channel.MaxMessageBytes);
     }
 
-    // The start of what a proxy or web server says, in one line.
+    // Quotes the beginning of the answer of a proxy or web server, in one line.
     private async Task<string> QuoteAsync(HttpResponseMessage response)
     {
         try
@@ -340,13 +339,13 @@ internal sealed class GrpcCall : IRpcStream
             return ended;
         }
 
-        // What the server says of a call that was given up here, and did not run, is of no interest.
+        // If the caller cancelled a call that did not run, the server's answer does not matter.
         if (exception is RpcException { MayHaveExecuted: false } && _clock.Caller.IsCancellationRequested)
         {
             return Cancelled();
         }
 
-        // The HTTP client also cancels what it sends when the server ends the call.
+        // The HTTP client also cancels sending when the server ends the call.
         return exception is OperationCanceledException && _end.IsCancellationRequested
             ? Cancelled()
             : _channel.Explain(exception, isAnswered: _response is not null);

@@ -16,20 +16,21 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 {
     private static readonly TimeSpan KeepAliveTimeout = TimeSpan.FromSeconds(20);
 
-    // A connection that was made to find out who is there serves the first call, unless it has waited for
-    // long: servers close those that say nothing.
+    // The connection that was made to check the server is used for the first call, unless it was idle for
+    // longer: servers close idle connections.
     private static readonly TimeSpan FreshFor = TimeSpan.FromSeconds(5);
 
-    // Between tries of a call that waits for the server.
+    // The pause between attempts of a call that waits for the server.
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
 
-    // A reply of this size comes without a pause for the client to allow more.
+    // The server can send a reply of this size without waiting for the client's flow control.
     private const int StreamWindowSize = 1024 * 1024;
 
     private readonly Uri _address;
 
-    // Of the methods of the schema. A Uri is parsed when it is made, which takes longer than the headers.
+    // The addresses of the schema's methods. Creating a Uri parses it, which takes longer than adding the
+    // headers.
     private readonly ConcurrentDictionary<string, Uri> _addresses = new();
     private readonly CancellationTokenSource _closed = new();
     private DialedConnection? _fresh;
@@ -60,7 +61,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             ActivityHeadersPropagator = null,
             EnableMultipleHttp2Connections = true,
             InitialHttp2StreamWindowSize = StreamWindowSize,
-            // Dialling has a time of its own, and may go on as long as a call waits.
+            // The channel limits connecting itself, because a call may wait for the server for as long as its
+            // deadline allows.
             ConnectTimeout = Timeout.InfiniteTimeSpan,
             PooledConnectionIdleTimeout = options.Limits.IdleTimeout,
             ConnectCallback = (context, cancellation) => ConnectAsync(
@@ -77,12 +79,13 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             TracingHandler.Around(handler, options.Trace, endpoint), disposeHandler: true);
     }
 
-    /// <summary>On a stream of requests that waits for a server that is not there: for as long as this is not
-    /// cancelled. It cannot be sent again, so its connection waits; other calls are made again.</summary>
+    /// <summary>An option for a stream of requests that waits for an unreachable server, until the token is
+    /// cancelled. Its messages cannot be sent again, so its connection waits; other calls are
+    /// retried.</summary>
     public static HttpRequestOptionsKey<CancellationToken> WaitsUntil { get; } = new("ProtoRpc.WaitsUntil");
 
-    /// <summary>The side channel, which goes with every call and comes
-    /// back from servers of our own.</summary>
+    /// <summary>The side channel. It is sent with every call; ProtoRpc servers may return it
+    /// changed.</summary>
     public RpcCallContext Context { get; set; } = new();
 
     public RpcEndpoint Endpoint { get; }
@@ -102,9 +105,9 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
         new GrpcChannel(endpoint, options);
 
-    /// <summary>The status of what went wrong below a call.</summary>
-    /// <param name="exception">What went wrong.</param>
-    /// <param name="isAnswered">Whether a reply had begun.</param>
+    /// <summary>Converts an exception of the HTTP client to a status.</summary>
+    /// <param name="exception">The exception.</param>
+    /// <param name="isAnswered">Whether the reply has begun.</param>
     public RpcException Explain(Exception exception, bool isAnswered)
     {
         RpcException explained = GrpcFailures.Translate(exception, Endpoint, isAnswered);
@@ -114,8 +117,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             : explained;
     }
 
-    /// <summary>Connects once, so that a server that is not there, or not trusted,
-    /// is found out now.</summary>
+    /// <summary>Connects, so that a server that is unreachable or not trusted is reported now.</summary>
     public void Connect(CancellationToken cancellation) =>
         ConnectAsync(cancellation).GetAwaiter().GetResult();
 
@@ -124,7 +126,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     {
         if (Options.HttpHandler is not null)
         {
-            // The connections are those of the handler.
+            // A custom handler manages its own connections.
             return;
         }
 
@@ -133,7 +135,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         Interlocked.Exchange(ref _fresh, fresh)?.Dispose();
     }
 
-    /// <summary>A request to a method, without body.</summary>
+    /// <summary>Creates a request to a method, without a body.</summary>
     public HttpRequestMessage NewRequest(string path)
     {
         Uri address = _addresses.GetOrAdd(path, static (path, root) => new(root, $"/{path}"), _address);
@@ -197,7 +199,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
         new GrpcPing(this, ping, cancellation).RunAsync();
 
-    /// <summary>Makes one call with one message each way.</summary>
+    /// <summary>Calls a method with one request and one reply.</summary>
     public async Task<TReply> CallAsync<TReply>(
         string path,
         CallClock clock,
@@ -218,7 +220,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 
     public void Dispose()
     {
-        // The handler of the connections lets calls end.
+        // A custom handler does not cancel its calls when it is disposed.
         _closed.Cancel();
         Http.Dispose();
         Interlocked.Exchange(ref _fresh, null)?.Dispose();
@@ -226,7 +228,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 
     public ValueTask DisposeAsync()
     {
-        // Nothing waits in there.
+        // Dispose does not block.
         Dispose();
         return default;
     }

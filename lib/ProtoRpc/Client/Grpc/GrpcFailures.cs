@@ -4,7 +4,7 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>What goes wrong below a call, as a status.</summary>
+/// <summary>Converts exceptions of the HTTP client to statuses.</summary>
 internal static class GrpcFailures
 {
     // RFC 9113, section 7.
@@ -17,9 +17,9 @@ internal static class GrpcFailures
 
     /// <summary>The status of an exception of the HTTP client.</summary>
     /// <param name="exception">The exception.</param>
-    /// <param name="endpoint">Who was called.</param>
-    /// <param name="isAnswered">Whether a reply had begun, so that the call ran whatever is said of it
-    /// later.</param>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="isAnswered">Whether a reply had begun. If so, the call has run, even if the error says
+    /// otherwise.</param>
     public static RpcException Translate(Exception exception, RpcEndpoint endpoint, bool isAnswered)
     {
         for (Exception? e = exception; e is not null; e = e.InnerException)
@@ -75,8 +75,9 @@ internal static class GrpcFailures
         };
     }
 
-    // A stream that is reset without an error breaks gRPC's rules; a connection that is closed so does not.
-    // Only the message tells one from the other, also where resources were trimmed to their names.
+    // Resetting a stream without an error violates gRPC's rules, but closing a connection without an error
+    // does not. Only the message distinguishes the two, even if the program's resource texts are trimmed to
+    // their names.
     private static bool IsOfStream(HttpProtocolException reset) =>
         reset.Message.Contains("stream", StringComparison.Ordinal);
 

@@ -3,28 +3,28 @@ using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>Reads frames from the body of a reply, each into one piece of memory. Not thread-safe.</summary>
+/// <summary>Reads frames from the body of a reply, each into contiguous memory. Not thread-safe.</summary>
 internal sealed class GrpcFrameReader(Stream body, int maxBytes)
 {
     private const int FirstSize = 16 * 1024;
 
-    // A length is the server's word: above this, memory grows only as bytes come.
+    // Servers choose the length. Above this size, memory only grows as bytes arrive.
     private const int TrustedSize = 1024 * 1024;
 
     private byte[] _bytes = ArrayPool<byte>.Shared.Rent(FirstSize);
     private int _start;
     private int _end;
 
-    /// <summary>How many bytes came after the last whole frame.</summary>
+    /// <summary>The number of bytes after the last complete frame.</summary>
     public int Left => _end - _start;
 
-    /// <summary>The frame that was read, until the next one is.</summary>
+    /// <summary>The last frame; valid until the next read.</summary>
     public GrpcFrame Current { get; private set; }
 
     /// <summary>Waits for the next frame.</summary>
     /// <returns>False at the end of the body.</returns>
-    /// <exception cref="RpcException">ResourceExhausted for a message over the limit;
-    /// Internal for what is no frame.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the message is larger than the limit. Internal: the
+    /// bytes are not a frame.</exception>
     public async ValueTask<bool> ReadAsync(CancellationToken cancellation)
     {
         while (true)
@@ -55,8 +55,8 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
         }
     }
 
-    /// <summary>Gives the memory back. Not while a read runs,
-    /// which would write to what is somebody else's.</summary>
+    /// <summary>Returns the memory to the pool. Do not call it during a read, which would then write to
+    /// memory of others.</summary>
     public void Release()
     {
         byte[] bytes = _bytes;
@@ -78,7 +78,7 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
 
         if (left == _bytes.Length)
         {
-            // Twice what has come, or all of it where that is little.
+            // Doubles the received size, or takes the full length if it is small.
             byte[] larger = ArrayPool<byte>.Shared.Rent(
                 (int)Math.Min(Math.Min(wanted, Array.MaxLength), Math.Max(TrustedSize, 2L * left)));
             _bytes.CopyTo(larger, 0);

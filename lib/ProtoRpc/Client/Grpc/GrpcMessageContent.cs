@@ -5,9 +5,9 @@ using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>The body of a call that sends one message, at once or when it is there.</summary>
-/// <remarks>Written when it is sent, and again when the handler sends it again: only the one who sends knows
-/// when the memory is free for others.</remarks>
+/// <summary>The body of a call that sends one message, which may be available now or later.</summary>
+/// <remarks>The message is encoded when it is sent, and again when the HTTP handler resends it: only the
+/// sender knows when it no longer uses the memory.</remarks>
 internal sealed class GrpcMessageContent : HttpContent
 {
     private readonly TaskCompletionSource? _come;
@@ -18,8 +18,8 @@ internal sealed class GrpcMessageContent : HttpContent
     private volatile bool _isSent;
 
     /// <param name="message">The message.</param>
-    /// <param name="compress">Whether it goes compressed.</param>
-    /// <param name="kept">Keeps its bytes for further tries; null for a call that is tried once.</param>
+    /// <param name="compress">Whether to compress the message.</param>
+    /// <param name="kept">Keeps the bytes for retries; null for a call that is not retried.</param>
     public GrpcMessageContent(IMessage message, bool compress, KeptRequest? kept)
     {
         _kept = kept;
@@ -28,9 +28,9 @@ internal sealed class GrpcMessageContent : HttpContent
         Headers.ContentType = GrpcHeaders.MediaType;
     }
 
-    /// <param name="end">The end of the call, with or without a message.</param>
-    /// <param name="kept">Keeps the bytes of the message for further tries; null for a call that is tried
-    /// once.</param>
+    /// <param name="end">Cancelled at the end of the call, with or without a message.</param>
+    /// <param name="kept">Keeps the bytes of the message for retries; null for a call that is not
+    /// retried.</param>
     public GrpcMessageContent(CancellationToken end, KeptRequest? kept)
     {
         _kept = kept;
@@ -39,14 +39,15 @@ internal sealed class GrpcMessageContent : HttpContent
         Headers.ContentType = GrpcHeaders.MediaType;
     }
 
-    /// <summary>Whether a connection took the call, so that the server may have it.</summary>
+    /// <summary>Whether a connection has begun to send the call, so that the server may have received
+    /// it.</summary>
     public bool IsSent => _isSent;
 
-    /// <summary>Told how many bytes the message has as it goes; null for nobody.</summary>
+    /// <summary>Called with the number of the message's bytes when it is sent; null for none.</summary>
     public Action<int>? Sent { get; set; }
 
-    /// <summary>Gives the message. Not thread-safe.</summary>
-    /// <returns>False when there is one already.</returns>
+    /// <summary>Sets the message. Not thread-safe.</summary>
+    /// <returns>False if a message is already set.</returns>
     public bool TrySet(IMessage message, bool compress)
     {
         if (_message is not null)
@@ -60,7 +61,7 @@ internal sealed class GrpcMessageContent : HttpContent
         return true;
     }
 
-    /// <summary>Ends the body, without a message where none was given.</summary>
+    /// <summary>Ends the body; without a message if none was set.</summary>
     public void Complete() => _come?.TrySetResult();
 
     protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
@@ -72,18 +73,18 @@ internal sealed class GrpcMessageContent : HttpContent
         _isSent = true;
         if (_come is { Task.IsCompleted: false })
         {
-            // Lets the headers go before the message.
+            // Sends the headers before the message.
             try
             {
                 await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
             }
             catch (OperationCanceledException) when (!_end.IsCancellationRequested)
             {
-                // The server ended the call; the response says how, unless this fails before it.
+                // The server ended the call. The response says why, so this must not fail first.
             }
 
-            // Not until the handler cancels: the call would fail as cancelled,
-            // and not with what the server says.
+            // Waits for the end of the call, not for the handler's cancellation: the call would fail as
+            // cancelled, instead of with the server's status.
             await _come.Task.WaitAsync(_end).ConfigureAwait(false);
         }
 
@@ -94,7 +95,7 @@ internal sealed class GrpcMessageContent : HttpContent
 
         if (_kept is not null)
         {
-            // In memory of its own: a try that was given up may still be sending.
+            // A retry has separate memory, because an abandoned attempt may still be sending.
             byte[] again = KeptRequest.Of(_kept, () =>
             {
                 using PooledMessageBytes made = new(int.MaxValue, "request");

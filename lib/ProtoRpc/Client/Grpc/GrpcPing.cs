@@ -7,8 +7,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>Pings a gRPC server: its health service says how it is, and our own ping or the reflection
-/// service what it serves. A server that has none of them has answered all the same.</summary>
+/// <summary>Pings a gRPC server. The health service returns its health; ProtoRpc's ping or the reflection
+/// service returns its services. A server without these services is reachable all the same.</summary>
 internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationToken cancellation)
 {
     private const string CheckPath = "grpc.health.v1.Health/Check";
@@ -16,7 +16,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
     private readonly long _start = Stopwatch.GetTimestamp();
     private readonly CallClock _clock = CallClock.Start(ping.Timeout, cancellation);
 
-    /// <exception cref="RpcException">It did not answer, or does not serve the service.</exception>
+    /// <exception cref="RpcException">The server did not answer, or does not serve the service.</exception>
     public async Task<RpcPingResult> RunAsync()
     {
         (string health, bool isUnknown) = await CheckAsync(ping.Service ?? "").ConfigureAwait(false);
@@ -32,7 +32,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         string[]? services = listed is null ? null : PingResults.Names(listed);
         if (ping.Service is { } service && (isUnknown || health.Length == 0))
         {
-            // The health service of many servers does not list single services.
+            // Many servers only report the health of the whole server, not of single services.
             if (services is null && _clock.IsOver)
             {
                 throw _clock.TimedOut(channel.Endpoint, sent: false);
@@ -57,8 +57,8 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
     private Task<RpcPingResponse> AskAsync() => channel.CallAsync(
         PingProtocol.Info.FullName, _clock, null, ping.Message, PingResults.Read);
 
-    // Empty where there is no health service. One that does not know the service says
-    // so in either of two ways.
+    // The health is empty without a health service. For an unknown service, the status is NotFound or
+    // SERVICE_UNKNOWN.
     private async Task<(string Health, bool IsUnknown)> CheckAsync(string service)
     {
         try
@@ -81,7 +81,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         }
     }
 
-    // What the server need not have; it has answered already.
+    // Optional services of a server. The server is reachable even if they fail.
     private async Task<TResult?> TryAsync<TResult>(Func<Task<TResult>> ask)
         where TResult : class?
     {

@@ -8,11 +8,11 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>Reads a server's schema from its reflection service, version 1 or, where that is not served,
-/// v1alpha.</summary>
+/// <summary>Reads a server's schema from its reflection service: version 1, or v1alpha if version 1 is not
+/// served.</summary>
 internal sealed class GrpcReflection(GrpcChannel channel)
 {
-    // The answers are limited, because a server may be hostile or broken.
+    // Limits for the answers, because a server may be hostile or broken.
     private const int MaxServices = 10_000;
     private const int MaxFiles = 10_000;
     private const long MaxBytes = 64 * 1024 * 1024;
@@ -27,12 +27,12 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     private readonly List<string> _warnings = [];
     private long _bytes;
 
-    /// <summary>The schema of all services but those of reflection itself.</summary>
+    /// <summary>The schema of all services, except reflection itself.</summary>
     public Task<RpcSchema> ReadAsync(CancellationToken cancellation) =>
         AskAsync(ReadAsync, CallClock.Start(channel.Options.Limits.CallTimeout, cancellation));
 
-    /// <summary>The full names of the services but those of reflection itself.</summary>
-    /// <exception cref="RpcException">Unimplemented where the server serves no reflection.</exception>
+    /// <summary>The full names of the services, except reflection itself.</summary>
+    /// <exception cref="RpcException">Unimplemented: the server has no reflection service.</exception>
     public Task<IReadOnlyList<string>> ListAsync(CallClock clock) =>
         AskAsync<IReadOnlyList<string>>(
             async call =>
@@ -115,7 +115,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             : throw Nonsense($"it lists more than {MaxServices:N0} services", null);
     }
 
-    // The name of the file that declares a service; null, and a warning, when the server cannot show it.
+    // Finds the file that declares a service. Null, with a warning, if the server does not return it.
     private async Task<string?> FindServiceAsync(GrpcCall call, string service)
     {
         if (_fileOf.GetValueOrDefault(service) is { } known)
@@ -139,8 +139,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
 
     private async Task ReadImportsAsync(GrpcCall call)
     {
-        // Each file is looked at once: a hostile server would otherwise have all of them gone through again
-        // for each one that it holds back.
+        // Each file is checked only once: a hostile server that withholds files would otherwise cause all
+        // files to be checked again for each of them.
         while (_unread.TryDequeue(out DescriptorFile? file))
         {
             foreach (string import in file.Proto.Dependency)
@@ -161,7 +161,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                 AddFiles(reply);
             }
 
-            // The linker adds the names of rpc_messages.proto.
+            // The linker adds the imports of rpc_messages.proto.
             if (!_files.ContainsKey(missing) && !AddWellKnown(missing)
                 && !RpcMessageFiles.Names.Contains(missing))
             {

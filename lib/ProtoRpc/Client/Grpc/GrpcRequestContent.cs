@@ -3,7 +3,7 @@ using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>The body of a call whose messages are written one at a time while replies are read.</summary>
+/// <summary>The body of a call that sends messages one at a time, while replies are read.</summary>
 internal sealed class GrpcRequestContent : HttpContent
 {
     private readonly TaskCompletionSource<Stream> _opened = new(
@@ -13,15 +13,15 @@ internal sealed class GrpcRequestContent : HttpContent
 
     private readonly CancellationToken _end;
 
-    /// <param name="end">The end of the call: a body that is not complete is given up, for the server must
-    /// not take its beginning for the whole.</param>
+    /// <param name="end">Cancelled at the end of the call. An incomplete body is aborted, so that the server
+    /// does not take it for a complete one.</param>
     public GrpcRequestContent(CancellationToken end)
     {
         _end = end;
         Headers.ContentType = GrpcHeaders.MediaType;
     }
 
-    /// <summary>Where messages are written to, once the request is under way.</summary>
+    /// <summary>The stream for writing messages, once the request is being sent.</summary>
     public Task<Stream> Opened => _opened.Task;
 
     /// <summary>Ends the body.</summary>
@@ -35,24 +35,25 @@ internal sealed class GrpcRequestContent : HttpContent
     {
         if (!_opened.TrySetResult(stream))
         {
-            // The handler sends a request again that a server refused; messages that are gone cannot be.
+            // The HTTP handler resends a request that a server rejected, but sent messages are not kept.
             throw new RpcException(
                 RpcStatusCode.Unavailable,
                 "The server refused the call, and a request stream is not retried automatically. "
                 + "The call did not run: call again.");
         }
 
-        // Lets the headers go before the first message.
+        // Sends the headers before the first message.
         try
         {
             await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (!_end.IsCancellationRequested)
         {
-            // The server ended the call; the response says how, unless this fails before it.
+            // The server ended the call. The response says why, so this must not fail first.
         }
 
-        // Not until the handler cancels: the call would fail as cancelled, and not with what the server says.
+        // Waits for the end of the call, not for the handler's cancellation: the call would fail as
+        // cancelled, instead of with the server's status.
         await _completed.Task.WaitAsync(_end).ConfigureAwait(false);
     }
 

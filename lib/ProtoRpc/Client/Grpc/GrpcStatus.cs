@@ -6,10 +6,11 @@ using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>How a server says that a call ended.</summary>
+/// <summary>Reads the status of a call.</summary>
 internal static class GrpcStatus
 {
-    /// <summary>Reads the status of trailers, or of headers where a reply has nothing else.</summary>
+    /// <summary>Reads the status from the trailers, or from the headers if the response has only
+    /// headers.</summary>
     /// <returns>Null when the call succeeded.</returns>
     public static RpcException? Read(HttpHeaders headers, RpcMetadata trailers)
     {
@@ -41,7 +42,7 @@ internal static class GrpcStatus
             return null;
         }
 
-        // A code that is none of the seventeen is Unknown by the protocol's rule.
+        // gRPC: a status code outside the seventeen codes is treated as Unknown.
         RpcStatusCode code = Enum.IsDefined((RpcStatusCode)number)
             ? (RpcStatusCode)number
             : RpcStatusCode.Unknown;
@@ -57,7 +58,7 @@ internal static class GrpcStatus
         };
     }
 
-    /// <summary>What an HTTP status means of a server or proxy that did not answer as gRPC.</summary>
+    /// <summary>Converts the HTTP status of a server or proxy that did not answer with gRPC.</summary>
     public static RpcException OfHttp(HttpStatusCode status, string? contentType, string body)
     {
         RpcStatusCode code = (int)status switch

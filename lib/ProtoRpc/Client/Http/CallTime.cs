@@ -1,8 +1,10 @@
+using System.Net.Sockets;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>Ends one call by a token when its caller or its time does, and explains how it ended.</summary>
+/// <summary>Cancels a call when the caller cancels it or its time is over, and explains how it
+/// ended.</summary>
 internal sealed class CallTime : IDisposable
 {
     private readonly CallClock _clock;
@@ -29,10 +31,16 @@ internal sealed class CallTime : IDisposable
 
     public CancellationToken Token => _source.Token;
 
-    /// <summary>Why a call ended without a reply.</summary>
-    /// <param name="endpoint">Who was called.</param>
-    /// <param name="error">What the HTTP client says.</param>
-    /// <param name="sent">Whether the server may have the request.</param>
+    /// <summary>Whether it is an exception by which .NET's HTTP client ends a request.</summary>
+    public static bool IsOfClient(Exception error) =>
+        error is HttpRequestException or OperationCanceledException or IOException
+            // Thrown bare if the server closes a connection while it is made.
+            or SocketException;
+
+    /// <summary>Explains why a call ended without a reply.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="error">The exception of the HTTP client.</param>
+    /// <param name="sent">Whether the server may have received the request.</param>
     public RpcException Explain(RpcEndpoint endpoint, Exception error, bool sent = true)
     {
         if (_closed.IsCancellationRequested)
@@ -57,7 +65,7 @@ internal sealed class CallTime : IDisposable
                 MayHaveExecuted = true,
             },
 
-            // The handler's own limit, on connecting.
+            // The handler's own timeout for connecting.
             OperationCanceledException => EndpointErrors.CannotConnect(endpoint, error),
             _ => new RpcException(
                 RpcStatusCode.Unavailable, $"The connection to '{endpoint}' broke: {error.Message}", error)

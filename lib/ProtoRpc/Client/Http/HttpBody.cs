@@ -2,17 +2,16 @@ using ProtoRpc.Protocols;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>The body of requests that are one message, in pooled memory, which may be sent more than
-/// once.</summary>
-/// <remarks>The memory is returned when no one holds the body any more: a handler that is not our own may
-/// still send a request whose call has ended.</remarks>
+/// <summary>A request body of one message in pooled memory, which may be sent more than once.</summary>
+/// <remarks>The memory is returned when nothing holds the body any more: a custom HTTP handler may still send
+/// a request whose call has ended.</remarks>
 internal sealed class HttpBody : IDisposable
 {
     private readonly PooledMessageBytes _owner;
     private int _holders = 1;
 
-    /// <param name="bytes">The message in its format; owned from here on.</param>
-    /// <param name="compression">How it is compressed, where it shrinks.</param>
+    /// <param name="bytes">The encoded message, which this object now owns.</param>
+    /// <param name="compression">The compression, which is used if it makes the message smaller.</param>
     public HttpBody(PooledMessageBytes bytes, RpcCompression compression)
     {
         _owner = bytes;
@@ -25,17 +24,17 @@ internal sealed class HttpBody : IDisposable
         }
     }
 
-    /// <summary>The bytes as they go.</summary>
+    /// <summary>The bytes to send.</summary>
     public ReadOnlyMemory<byte> Bytes { get; }
 
-    /// <summary>How they are compressed; null where they are not.</summary>
+    /// <summary>The Content-Encoding of the bytes; null if they are not compressed.</summary>
     public string? Encoding { get; }
 
-    /// <summary>Bytes of the message.</summary>
+    /// <summary>The size of the message without compression.</summary>
     public int PlainLength { get; }
 
-    /// <summary>Keeps the memory until it is disposed of once more.</summary>
-    /// <exception cref="ObjectDisposedException">It was already released.</exception>
+    /// <summary>Holds the memory until one more call of <see cref="Dispose"/>.</summary>
+    /// <exception cref="ObjectDisposedException">The memory was already released.</exception>
     public void Hold()
     {
         int holders;
@@ -47,7 +46,7 @@ internal sealed class HttpBody : IDisposable
         while (Interlocked.CompareExchange(ref _holders, holders + 1, holders) != holders);
     }
 
-    /// <summary>Ends one hold: that of its maker, or of <see cref="Hold"/>.</summary>
+    /// <summary>Ends one hold: that of the constructor, or of <see cref="Hold"/>.</summary>
     public void Dispose()
     {
         if (Interlocked.Decrement(ref _holders) == 0)

@@ -5,7 +5,7 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>A call with one request whose replies are read as they come.</summary>
+/// <summary>A call with one request whose replies are read as they arrive.</summary>
 internal sealed class HttpCall : IRpcStream
 {
     private readonly HttpChannel _channel;
@@ -21,8 +21,8 @@ internal sealed class HttpCall : IRpcStream
     private SequencePosition? _consumed;
     private bool _over;
 
-    /// <param name="channel">Where to.</param>
-    /// <param name="call">What, and how long it may take from now on.</param>
+    /// <param name="channel">The channel.</param>
+    /// <param name="call">The call, whose time starts now.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>
     public HttpCall(HttpChannel channel, CallSpec call, CancellationToken cancellation)
     {
@@ -107,11 +107,14 @@ internal sealed class HttpCall : IRpcStream
             reader.AdvanceTo(consumed);
         }
 
+        long searched = 0;
         while (true)
         {
             ReadResult result = await reader.ReadAsync(_time.Token).ConfigureAwait(false);
             ReadOnlySequence<byte> buffer = result.Buffer;
-            if (_format.TryRead(
+            bool mayEnd = searched == 0 || result.IsCompleted || buffer.Length > _channel.MaxMessageBytes
+                || _format.MayEnd(buffer.Slice(searched));
+            if (mayEnd && _format.TryRead(
                 ref buffer, result.IsCompleted, _channel.MaxMessageBytes,
                 out ReadOnlySequence<byte> item, out bool isError))
             {
@@ -137,6 +140,7 @@ internal sealed class HttpCall : IRpcStream
                 return buffer.IsEmpty ? false : throw CutOff(buffer.Length);
             }
 
+            searched = buffer.Length;
             reader.AdvanceTo(buffer.Start, buffer.End);
         }
     }

@@ -7,7 +7,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
-// What the server is asked of itself: whether it is there, what it is and serves, and its schema.
+// Requests about the server itself: pings, the services it serves, and its schema.
 internal sealed partial class HttpChannel
 {
     /// <summary>Loads the schema from the file that the endpoint's address names.</summary>
@@ -19,7 +19,7 @@ internal sealed partial class HttpChannel
             + "Give a schema; a ProtoRpc listener serves it at /FILE.proto.");
 
     /// <summary>Loads the schema from the file of the first service that the server has under the name that
-    /// the client knows.</summary>
+    /// the client uses.</summary>
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
     {
         Uri root = IsFile ? new Uri(_address, "../") : _address;
@@ -43,8 +43,8 @@ internal sealed partial class HttpChannel
     public Task ConnectAsync(CancellationToken cancellation) =>
         ConnectAsync<AsyncHttp>(cancellation).AsTask();
 
-    /// <summary>Asks whether an HTTP server is there, whatever it says of the address, and what it is and
-    /// serves; only our own servers say so.</summary>
+    /// <summary>Checks whether an HTTP server answers, with any status. ProtoRpc servers also return their
+    /// product, version and services.</summary>
     public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
         BlockingWait.End(PingAsync<BlockingHttp>(ping, cancellation));
 
@@ -73,7 +73,7 @@ internal sealed partial class HttpChannel
         return reply is null ? result with { Product = product } : result;
     }
 
-    // What the server says it is, in a header.
+    // Returns the product in the header Server.
     private async ValueTask<string> ReachAsync<THttp>(CallTime time)
         where THttp : struct, IHttpWait
     {
@@ -85,14 +85,14 @@ internal sealed partial class HttpChannel
                 .ConfigureAwait(false);
             return PingResults.Plain(response.Headers.Server.ToString());
         }
-        catch (Exception e) when (e is HttpRequestException or OperationCanceledException)
+        catch (Exception e) when (CallTime.IsOfClient(e))
         {
             throw time.Explain(_endpoint, e);
         }
     }
 
-    // Null from a server that is not one of ours. A proxy without a server behind it is none. One that does
-    // not answer in time has not said that it serves what is asked for.
+    // Null from servers other than ProtoRpc's. A proxy without a server behind it is an error. So is a server
+    // that does not answer in time, if a service is required.
     private async ValueTask<RpcPingResponse?> AskAsync<THttp>(
         PingSpec ping, CallClock clock, CancellationToken cancellation)
         where THttp : struct, IHttpWait

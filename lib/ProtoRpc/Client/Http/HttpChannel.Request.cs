@@ -8,18 +8,18 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Client.Http;
 
-// Makes the requests.
+// Creates the requests.
 internal sealed partial class HttpChannel
 {
     private const string Accept = "Accept";
 
-    // A Uri is parsed when it is made, which takes longer than all the other headers.
+    // Creating a Uri parses it, which takes longer than adding all headers.
     private readonly ConditionalWeakTable<RpcMethodInfo, Uri> _addresses = [];
     private readonly ConditionalWeakTable<RpcSchema, FormatOptions> _formats = [];
 
     private bool IsFile => _address.AbsolutePath.EndsWith(".proto/", StringComparison.OrdinalIgnoreCase);
 
-    // A header of the body, such as Content-Type, takes the place of the client's own.
+    // A header of the body, such as Content-Type, replaces the client's own.
     private static void TryAdd(HttpRequestMessage message, string name, string value)
     {
         if (!message.Headers.TryAddWithoutValidation(name, value) && message.Content is { } content)
@@ -36,7 +36,7 @@ internal sealed partial class HttpChannel
         ? address
         : _addresses.GetValue(method, NewAddress);
 
-    // With the address of a file, its methods are below it; else they are below their services.
+    // If the endpoint is the address of a file, its methods are below it; otherwise below their services.
     private Uri NewAddress(RpcMethodInfo method) => new(
         _address,
         IsFile

@@ -3,7 +3,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
-// Requests whose bytes come from a stream: one body, as HTTP sends them.
+// Requests whose bytes come from a stream. HTTP sends them as one body.
 internal sealed partial class HttpChannel
 {
     public TReply Upload<TReply>(
@@ -27,8 +27,8 @@ internal sealed partial class HttpChannel
     }
 }
 
-/// <summary>A request whose bytes come from the caller's stream, which stays open: a call that is made again
-/// reads it from its start.</summary>
+/// <summary>A request body from the caller's stream, which stays open. A retry reads the stream from its
+/// start.</summary>
 internal sealed class UploadContent : StreamContent
 {
     public UploadContent(Stream request)
@@ -37,6 +37,6 @@ internal sealed class UploadContent : StreamContent
 
     protected override void Dispose(bool disposing)
     {
-        // The base class would close the stream.
+        // Overridden because the base class would close the stream.
     }
 }

@@ -13,10 +13,10 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>Calls services over HTTP: a POST for each call, in the format that was chosen.</summary>
+/// <summary>Calls services over HTTP: one POST per call, in the selected format.</summary>
 internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 {
-    // A length is the server's word: above this, memory grows only as bytes come.
+    // Servers choose the length. Above this size, memory only grows as bytes arrive.
     private const int TrustedLength = 1024 * 1024;
 
     private readonly RpcEndpoint _endpoint;
@@ -60,7 +60,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     /// <summary>Cancelled when the client is closed.</summary>
     public CancellationToken Closed => _closed.Token;
 
-    // Never changed in place, so calls at the same time see one or the other.
+    // The object is immutable, so parallel calls see either the old or the new context.
     public RpcCallContext Context
     {
         get => Volatile.Read(ref _context);
@@ -87,7 +87,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         ? throw Streams(call.Method)
         : new HttpCall(this, call, cancellation);
 
-    /// <summary>Sends the request of a call whose reply is read as it comes.</summary>
+    /// <summary>Sends the request of a call whose replies are read as they arrive.</summary>
     public async Task<HttpResponseMessage> SendAsync(
         CallSpec call, IMessage request, CallTime time)
     {
@@ -96,7 +96,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         {
             return await _http.SendAsync(message, time.Token).ConfigureAwait(false);
         }
-        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException)
+        catch (Exception e) when (CallTime.IsOfClient(e))
         {
             throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
         }
@@ -104,14 +104,14 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
     public void Dispose()
     {
-        // The handler of the connections lets calls end.
+        // A custom handler does not cancel its calls when it is disposed.
         _closed.Cancel();
         _http.Dispose();
     }
 
     public ValueTask DisposeAsync()
     {
-        // Nothing waits in there.
+        // Dispose does not block.
         Dispose();
         return default;
     }
@@ -146,17 +146,16 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             await ReadBodyAsync<THttp>(response, body, time.Token).ConfigureAwait(false);
             return ReadReply(call, response, body, read);
         }
-        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
-            or InvalidDataException
+        catch (Exception e) when (CallTime.IsOfClient(e) || e is InvalidDataException
             || (e is ObjectDisposedException && time.Token.IsCancellationRequested))
         {
             throw time.Explain(_endpoint, e, WatchedContent.IsSent(message));
         }
     }
 
-    /// <summary>Takes what stands before the replies of a call that streams them.</summary>
-    /// <returns>How they are put.</returns>
-    /// <exception cref="RpcException">It is a failure, or no such answer.</exception>
+    /// <summary>Reads the head of a response with a stream of replies.</summary>
+    /// <returns>The format of the stream.</returns>
+    /// <exception cref="RpcException">The response is a failure, or not a stream of replies.</exception>
     public async Task<HttpStreamFormat> BeginRepliesAsync(
         CallSpec call, HttpResponseMessage response, CancellationToken cancellation)
     {
@@ -173,7 +172,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
     }
 
-    /// <summary>How replies of a method are read in a format; null for the binary form.</summary>
+    /// <summary>The options for reading a method's replies in a format; null for the binary form.</summary>
     public FormatOptions? ReadingOf(RpcMethodInfo method, MessageFormat format) =>
         ReferenceEquals(format, MessageFormats.Binary)
             ? null
@@ -197,11 +196,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             body.Advance(count);
         }
 
-        // A read that was ended so can look like the end of the body.
+        // A cancelled read can look like the end of the body.
         cancellation.ThrowIfCancellationRequested();
     }
 
-    // What it says of the call, and the media type of its body.
+    // Reads the headers, and returns the media type of the body.
     private string ReadHead(CallSpec call, HttpResponseMessage response)
     {
         ReadContext(call, response);
@@ -214,7 +213,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return MediaTypeOf(response);
     }
 
-    // The type that was asked for needs no parsing, as our own listeners write it.
+    // A shortcut without parsing: ProtoRpc servers write the type exactly as it was requested.
     private string MediaTypeOf(HttpResponseMessage response)
     {
         MessageFormat asked = _options.Format;

@@ -8,10 +8,10 @@ namespace ProtoRpc.Client.Http;
 /// <summary>Compresses the bodies of requests, and decides whether to request compressed replies.</summary>
 internal static class HttpCompression
 {
-    // Less is not worth it, and would often grow.
+    // Smaller bodies are not worth compressing, and often grow.
     private const int Threshold = 256;
 
-    /// <summary>Whether an endpoint is asked for compressed replies.</summary>
+    /// <summary>Whether to request compressed replies from an endpoint.</summary>
     public static bool IsAsked(RpcClientOptions options, RpcEndpoint endpoint) =>
         options.ReplyCompression switch
         {
@@ -21,9 +21,9 @@ internal static class HttpCompression
                 || !(endpoint.IsLocalOnly || HttpTransport.IsLoopback(endpoint.Host)),
         };
 
-    /// <summary>Compresses a body if that was chosen and makes it smaller.</summary>
+    /// <summary>Compresses a body if compression is on and makes the body smaller.</summary>
     /// <param name="body">The body.</param>
-    /// <param name="compression">What was chosen.</param>
+    /// <param name="compression">The selected compression.</param>
     /// <param name="packed">The compressed bytes.</param>
     /// <param name="encoding">Their Content-Encoding.</param>
     public static bool TryCompress(

@@ -8,8 +8,8 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>Makes an exception of an HTTP answer that is not a reply: our own ErrorResult in any format,
-/// the error of the Connect protocol, or what a proxy says.</summary>
+/// <summary>Converts an HTTP response that is not a reply to an exception: ProtoRpc's ErrorResult in any
+/// format, an error of the Connect protocol, or the answer of a proxy.</summary>
 internal static class HttpErrorReader
 {
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
@@ -34,8 +34,8 @@ internal static class HttpErrorReader
             Trailers = TrailersOf(error, trailers).ToText(),
             Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
 
-            // 4xx refuses before anything runs, but for the statuses that handlers give. A 503 is a handler's
-            // Unavailable as well as that of a proxy.
+            // A 4xx status rejects the call before it runs, except for the statuses that handlers return. A
+            // 503 may come from a proxy, or be a handler's Unavailable.
             MayHaveExecuted = httpStatus
                 is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431),
         };
@@ -47,7 +47,7 @@ internal static class HttpErrorReader
             ? TrailersOf(end, null)
             : null;
 
-    // At the end of a stream the message has them.
+    // At the end of a stream, the message contains the trailers.
     private static RpcMetadata TrailersOf(ErrorResult error, RpcMetadata? received)
     {
         RpcMetadata trailers = received ?? new RpcMetadata();
@@ -82,7 +82,7 @@ internal static class HttpErrorReader
         }
         catch (Exception e) when (e is RpcException or JsonException or InvalidOperationException)
         {
-            // Something in between answered; the status has to do.
+            // Not an error of ProtoRpc or Connect, so a proxy answered. Only the HTTP status is known.
             return null;
         }
     }
@@ -94,7 +94,7 @@ internal static class HttpErrorReader
         return error;
     }
 
-    // Connect calls the text message; ours is a message like others.
+    // An ErrorResult of ProtoRpc has error_text; an error of Connect has code and message.
     private static ErrorResult? ParseJson(ReadOnlyMemory<byte> body)
     {
         using JsonDocument json = JsonDocument.Parse(body);
@@ -127,7 +127,7 @@ internal static class HttpErrorReader
         return result;
     }
 
-    // Its base64 comes without padding. A detail that cannot be read is left out.
+    // Connect's base64 has no padding. A detail that cannot be read is left out.
     private static ErrorResult.Types.Detail? ConnectDetail(JsonElement detail)
     {
         if (detail.ValueKind != JsonValueKind.Object

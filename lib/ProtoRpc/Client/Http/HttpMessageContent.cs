@@ -2,8 +2,8 @@ using System.Net;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>The content of a request that is one message. It remembers whether a connection took it: before
-/// that, the call surely did not run.</summary>
+/// <summary>A request body of one message. It records whether a connection began to send it: before that, the
+/// call cannot have run.</summary>
 internal sealed class HttpMessageContent : HttpContent
 {
     private readonly HttpBody _body;
@@ -23,7 +23,7 @@ internal sealed class HttpMessageContent : HttpContent
         }
     }
 
-    /// <summary>Whether a connection took the request.</summary>
+    /// <summary>Whether a connection has begun to send the request.</summary>
     public bool IsSent => _isSent;
 
     protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>

@@ -2,10 +2,10 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>What came beside the body of an HTTP answer.</summary>
+/// <summary>Reads the headers and trailers of an HTTP response.</summary>
 internal static class HttpResponseMetadata
 {
-    /// <summary>The headers, without those that stand for trailers.</summary>
+    /// <summary>The headers, except those that carry trailers.</summary>
     public static RpcMetadata HeadersOf(HttpResponseMessage response)
     {
         RpcMetadata headers = new();
@@ -15,8 +15,8 @@ internal static class HttpResponseMetadata
         return headers;
     }
 
-    /// <summary>The trailers: those that came as headers,
-    /// and those behind the body once it was read.</summary>
+    /// <summary>The trailers: those sent as headers, and, once the body is read, those after the
+    /// body.</summary>
     public static RpcMetadata TrailersOf(HttpResponseMessage response)
     {
         RpcMetadata trailers = new();

@@ -2,12 +2,13 @@ using System.Net;
 using System.Text;
 using System.Text.RegularExpressions;
 using ProtoRpc.Protocols;
+using ProtoRpc.Schema;
 using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>Fetches a descriptor set, or a .proto file and its imports, each below the one folder from where
-/// all are named.</summary>
+/// <summary>Downloads a descriptor set, or a .proto file with its imports. All files are below one folder,
+/// and imports name them relative to it.</summary>
 internal sealed partial class HttpSchemaReader(
     HttpMessageInvoker http, RpcEndpoint endpoint, RpcClientOptions options, CancellationToken cancellation)
 {
@@ -43,9 +44,10 @@ internal sealed partial class HttpSchemaReader(
         return ProtoSource.Compile(_files);
     }
 
-    // Only to know what to fetch: protoc reads the files, and says what is missing.
+    // Only finds the imports to download: protoc parses the files and reports missing ones.
+    // The text is a peer's: looking past the end of a line of blanks would take square time.
     [GeneratedRegex(
-        """^\s*import\s+(?:public\s+|weak\s+)?["'](?<name>[^"']+)["']\s*;""", RegexOptions.Multiline)]
+        """^[^\S\n]*import\s+(?:public\s+|weak\s+)?["'](?<name>[^"']+)["']\s*;""", RegexOptions.Multiline)]
     private static partial Regex Imports();
 
     private static ReadOnlyMemory<byte> BytesOf(PooledMessageBytes body) => body.Message;
@@ -71,7 +73,7 @@ internal sealed partial class HttpSchemaReader(
         while (wanted.TryDequeue(out string? name))
         {
             if (!seen.Add(name)
-                || await ReadTextAsync(new Uri(root, name)).ConfigureAwait(false) is not { } import)
+                || await ReadTextAsync(AddressOf(root, name)).ConfigureAwait(false) is not { } import)
             {
                 continue;
             }
@@ -87,8 +89,7 @@ internal sealed partial class HttpSchemaReader(
         }
     }
 
-    // Imports are named from a root that the address does not contain:
-    // the folder of the file, or one above it.
+    // Imports are relative to a root that the address does not name: the folder of the file, or one above it.
     private async Task<Uri> RootOfAsync(Uri file, string[] imports)
     {
         Uri folder = new(file, ".");
@@ -99,7 +100,7 @@ internal sealed partial class HttpSchemaReader(
 
         for (Uri root = folder; ; root = new Uri(root, ".."))
         {
-            if (await ReadTextAsync(new Uri(root, imports[0])).ConfigureAwait(false) is not null)
+            if (await ReadTextAsync(AddressOf(root, imports[0])).ConfigureAwait(false) is not null)
             {
                 return root;
             }
@@ -111,16 +112,23 @@ internal sealed partial class HttpSchemaReader(
         }
     }
 
+    private static Uri AddressOf(Uri root, string import) => Uri.TryCreate(root, import, out Uri? address)
+        ? address
+        : throw SchemaError.Invalid($"The import '{import}' below '{root}' is not the name of a file.");
+
     private async Task<string?> ReadTextAsync(Uri address)
     {
         using PooledMessageBytes? body = await FindAsync(address).ConfigureAwait(false);
         return body is null ? null : TextOf(body);
     }
 
-    // Null for a file that is not there.
+    // Null if the server does not have the file.
     private async Task<PooledMessageBytes?> FindAsync(Uri address)
     {
-        if (address.Authority != new Uri(endpoint.Uri).Authority)
+        // The scheme too: the headers may have a token, which a server without TLS must not receive.
+        if (Uri.Compare(
+            address, new Uri(endpoint.Uri), UriComponents.SchemeAndServer, UriFormat.UriEscaped,
+            StringComparison.OrdinalIgnoreCase) != 0)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"The import '{address}' leads to another server.");

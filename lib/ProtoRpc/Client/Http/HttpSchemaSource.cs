@@ -2,8 +2,8 @@ using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>.proto files and descriptor sets that an HTTP server has.</summary>
-/// <param name="optionsOf">How a server is contacted.</param>
+/// <summary>Reads .proto files and descriptor sets from HTTP servers.</summary>
+/// <param name="optionsOf">Returns the options for connecting to a server.</param>
 internal sealed class HttpSchemaSource(Func<RpcEndpoint, RpcClientOptions> optionsOf) : SchemaSource
 {
     public override bool Takes(string location) => AddressOf(location) is not null;

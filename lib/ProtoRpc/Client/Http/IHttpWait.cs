@@ -1,25 +1,25 @@
 namespace ProtoRpc.Client.Http;
 
-/// <summary>How an HTTP call that blocking and asynchronous callers share does what waits; as
-/// <see cref="Transports.IWaitMode"/> for native connections.</summary>
+/// <summary>How an HTTP call waits, so that blocking and asynchronous callers share its code. For native
+/// connections, see <see cref="Transports.IWaitMode"/>.</summary>
 internal interface IHttpWait
 {
     /// <summary>Sends a request and waits for the head of the response.</summary>
     static abstract ValueTask<HttpResponseMessage> SendAsync(
         HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation);
 
-    /// <summary>The body of a response.</summary>
+    /// <summary>Opens the body of a response.</summary>
     static abstract ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation);
 
-    /// <summary>Reads some bytes of a body; 0 at its end.</summary>
+    /// <summary>Reads some bytes of a body; returns 0 at its end.</summary>
     static abstract ValueTask<int> ReadAsync(
         Stream body, Memory<byte> buffer, CancellationToken cancellation);
 
-    /// <summary>Ends reads that wait when the token is cancelled, where the token alone does not.</summary>
+    /// <summary>Ends waiting reads when the token is cancelled, if the token alone does not.</summary>
     static abstract CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation);
 }
 
-/// <summary>Waits without holding a thread.</summary>
+/// <summary>Waits without blocking a thread.</summary>
 internal readonly struct AsyncHttp : IHttpWait
 {
     /// <inheritdoc/>
@@ -41,7 +41,7 @@ internal readonly struct AsyncHttp : IHttpWait
         default;
 }
 
-/// <summary>Waits by blocking the thread: every task that this returns is complete.</summary>
+/// <summary>Waits by blocking the thread: every returned task is already complete.</summary>
 internal readonly struct BlockingHttp : IHttpWait
 {
     /// <inheritdoc/>
@@ -59,6 +59,6 @@ internal readonly struct BlockingHttp : IHttpWait
 
     /// <inheritdoc/>
     public static CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation) =>
-        // A blocking read that waits is only ended by the end of its connection.
+        // Only closing the connection ends a blocking read.
         cancellation.UnsafeRegister(static state => ((Stream)state!).Dispose(), body);
 }

@@ -6,16 +6,16 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
-/// <summary>Loads a schema from an HTTP server that has its .proto files, with all that they import, or its
-/// descriptor set.</summary>
+/// <summary>Loads a schema from an HTTP server that has its descriptor set, or its .proto files with all
+/// imports.</summary>
 public static class RpcHttpSchema
 {
     /// <summary>Loads the schema of a file, <c>http://host/Service.proto</c>.</summary>
     /// <param name="file">The address of the file.</param>
-    /// <param name="options">How the server is asked; null for the defaults.</param>
-    /// <param name="cancellationToken">Gives up.</param>
-    /// <exception cref="RpcException">The server cannot be reached, a file is not there,
-    /// or they do not compile.</exception>
+    /// <param name="options">The client's options; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels loading.</param>
+    /// <exception cref="RpcException">The server cannot be reached, a file does not exist, or the files do
+    /// not compile.</exception>
     /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public static RpcSchema Load(
         Uri file, RpcClientOptions? options = null, CancellationToken cancellationToken = default)
@@ -28,7 +28,7 @@ public static class RpcHttpSchema
         return Fetch(file, ClientAuthorization.Apply(endpoint, options), cancellationToken);
     }
 
-    /// <summary>The same with options that a client has checked.</summary>
+    /// <summary>Loads the schema of a file with options that are already checked.</summary>
     internal static RpcSchema Fetch(Uri file, RpcClientOptions options, CancellationToken cancellation)
     {
         DescriptorFileMerge merge = new();
@@ -42,7 +42,7 @@ public static class RpcHttpSchema
         return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, warnings);
     }
 
-    /// <summary>Fetches a .proto file with its imports, or a descriptor set.</summary>
+    /// <summary>Downloads a .proto file with its imports, or a descriptor set.</summary>
     internal static async Task<IReadOnlyList<SchemaPart>> FetchAsync(
         Uri file, RpcClientOptions options, CancellationToken cancellation)
     {
@@ -57,8 +57,7 @@ public static class RpcHttpSchema
             return await new HttpSchemaReader(http, endpoint, options, time.Token).ReadAsync(file)
                 .ConfigureAwait(false);
         }
-        catch (Exception e) when (e is HttpRequestException or OperationCanceledException or IOException
-            or InvalidDataException)
+        catch (Exception e) when (CallTime.IsOfClient(e) || e is InvalidDataException)
         {
             throw time.Explain(endpoint, e);
         }

@@ -2,8 +2,8 @@ using System.Net;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>The body of a request with a content of another kind, which remembers whether a connection took
-/// it: before that, the call surely did not run.</summary>
+/// <summary>Wraps another request body, and records whether a connection began to send it: before that, the
+/// call cannot have run.</summary>
 internal sealed class WatchedContent : HttpContent
 {
     private readonly HttpContent _inner;
@@ -18,8 +18,8 @@ internal sealed class WatchedContent : HttpContent
         }
     }
 
-    /// <summary>Whether the body of a request was begun to be sent;
-    /// true for a body that is not watched.</summary>
+    /// <summary>Whether a connection has begun to send the body of a request; true if the body is not
+    /// wrapped.</summary>
     public static bool IsSent(HttpRequestMessage message) =>
         message.Content is not (WatchedContent { _isSent: false } or HttpMessageContent { IsSent: false });
 

@@ -34,7 +34,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
 
     public RpcClientOptions Options => options;
 
-    // Never changed in place, so calls at the same time see one or the other.
+    // The object is immutable, so parallel calls see either the old or the new context.
     public RpcCallContext Context
     {
         get => Volatile.Read(ref _context);
@@ -49,8 +49,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
 
     public void Connect(CancellationToken cancellation) => Reach();
 
-    /// <summary>The way to the server that listens now; another than before when that one has
-    /// stopped.</summary>
+    /// <summary>The connection to the server that listens now. If the previous server has stopped, this may
+    /// be another one.</summary>
     public IInProcessConnection Reach()
     {
         lock (_gate)
@@ -181,7 +181,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         }
     }
 
-    // Ends the session at the server now, which would otherwise expire later.
+    // Ends the session on the server now. Otherwise it would expire later.
     private void CloseSession()
     {
         if (!Context.HasSessionId || _connection is null or { IsClosed: true })
@@ -198,12 +198,12 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         }
         catch (RpcException)
         {
-            // The server may be stopping, and the session with it.
+            // The server may be stopping, which also ends the session.
         }
     }
 }
 
-/// <summary>A call of a service in the same process.</summary>
+/// <summary>A streaming call of a service in the same process.</summary>
 internal sealed class InProcessStream : IRpcStream
 {
     private readonly InProcessChannel _channel;
@@ -263,7 +263,7 @@ internal sealed class InProcessStream : IRpcStream
         return await SendAsync(body).ConfigureAwait(false);
     }
 
-    /// <summary>The same for a message that is encoded already.</summary>
+    /// <summary>Sends a message that is already encoded.</summary>
     public async ValueTask<bool> SendAsync(EncodedMessage body)
     {
         if (_over)
@@ -279,7 +279,7 @@ internal sealed class InProcessStream : IRpcStream
         }
         catch (Exception e) when (e is OperationCanceledException or ChannelClosedException)
         {
-            // The server ended the call, or it was cancelled: the reading side knows why.
+            // The server ended the call, or the call was cancelled. The reading side reports why.
             return false;
         }
     }
@@ -370,7 +370,7 @@ internal sealed class InProcessStream : IRpcStream
     {
         RpcException known => known,
 
-        // A server that receives the end may close the call before this side sees the end itself.
+        // A server that reads the last request may close the call before this side observes the end.
         ChannelClosedException when !_end.IsCancellationRequested =>
             CallErrors.ConnectionLost(_channel.Endpoint, exception),
         _ when _channel.Closed.IsCancellationRequested =>

@@ -2,7 +2,7 @@ using Google.Protobuf;
 
 namespace ProtoRpc.Client.Interceptors;
 
-/// <summary>The interceptors of a client, linked once, the first one outermost.</summary>
+/// <summary>The chain of a client's interceptors. The first one is outermost.</summary>
 internal sealed class ClientInterceptors
 {
     private readonly RpcLimits _limits;
@@ -28,21 +28,21 @@ internal sealed class ClientInterceptors
         }
     }
 
-    /// <summary>The chain of a client; null where its options have no interceptors.</summary>
+    /// <summary>Creates the chain of a client; null if its options have no interceptors.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="options">How the client behaves.</param>
-    /// <param name="locate">Adds endpoint and method to a failure.</param>
+    /// <param name="options">The client's options.</param>
+    /// <param name="locate">Adds the endpoint and method to a failure.</param>
     public static ClientInterceptors? Create(
         RpcEndpoint endpoint, RpcClientOptions options,
         Func<RpcException, RpcMethodInfo, RpcException> locate) =>
         options.Interceptors.Count == 0 ? null : new ClientInterceptors(endpoint, options, locate);
 
-    /// <summary>Runs a call with one request through the chain.</summary>
-    /// <param name="call">The call as its caller asked for it.</param>
-    /// <param name="request">Its request, checked.</param>
-    /// <param name="send">The transport.</param>
+    /// <summary>Runs a unary call through the chain.</summary>
+    /// <param name="call">The call with the caller's options.</param>
+    /// <param name="request">The checked request.</param>
+    /// <param name="send">Sends the call on the transport.</param>
     /// <param name="check">Checks a request that an interceptor has changed.</param>
-    /// <param name="read">Reads a reply that an interceptor has made.</param>
+    /// <param name="read">Reads a reply that an interceptor has created.</param>
     /// <param name="cancellation">Cancels the call.</param>
     public async Task<TReply> InvokeAsync<TReply>(
         CallSpec call,
@@ -62,7 +62,7 @@ internal sealed class ClientInterceptors
         return ReplyOf(_endpoint, call.Method, await _invoke(context, request).ConfigureAwait(false), read);
     }
 
-    /// <summary>Runs a call whose request's bytes come from a stream through the chain.</summary>
+    /// <summary>Runs a call whose request is read from a stream through the chain.</summary>
     public async Task<TReply> UploadAsync<TReply>(
         CallSpec call,
         Stream body,
@@ -99,7 +99,7 @@ internal sealed class ClientInterceptors
         }
     }
 
-    /// <summary>Begins a call of streams through the chain.</summary>
+    /// <summary>Begins a streaming call through the chain.</summary>
     public async Task<RpcClientStream> OpenAsync(
         CallSpec call, Func<CallSpec, RpcClientStream> open, CancellationToken cancellation)
     {
@@ -110,14 +110,14 @@ internal sealed class ClientInterceptors
         return await _open(context).ConfigureAwait(false) ?? throw BadAnswer(_endpoint, call.Method, null);
     }
 
-    /// <summary>Waits for a call. An interceptor that awaits must not need the thread that waits here, as
-    /// that of a user interface, to go on.</summary>
+    /// <summary>Blocks until a call has ended. The calling thread, for example that of a user interface, must
+    /// not be needed by an interceptor to continue after an await.</summary>
     public static TResult Wait<TResult>(Func<Task<TResult>> call) =>
         SynchronizationContext.Current is null && TaskScheduler.Current == TaskScheduler.Default
             ? call().GetAwaiter().GetResult()
             : Task.Run(call).GetAwaiter().GetResult();
 
-    // One time for all that an interceptor makes of the call.
+    // One deadline for all calls that an interceptor makes.
     private static RpcCallOptions WithDeadline(CallSpec call)
     {
         RpcCallOptions options = call.Options ?? new RpcCallOptions();
@@ -139,7 +139,7 @@ internal sealed class ClientInterceptors
         }
     }
 
-    // What came of an earlier try is not what comes of this one.
+    // Clears the headers and trailers of an earlier attempt.
     private CallSpec Next(RpcClientCallContext context)
     {
         context.CancellationToken.ThrowIfCancellationRequested();
@@ -148,8 +148,8 @@ internal sealed class ClientInterceptors
         return CallSpec.Of(context.Method, context.Options, _limits, _endpoint);
     }
 
-    /// <summary>A reply that may be an interceptor's, as its caller wants it.</summary>
-    /// <exception cref="RpcException">Internal: it is none of the method's.</exception>
+    /// <summary>Converts a reply that may be an interceptor's to the type that the caller requires.</summary>
+    /// <exception cref="RpcException">Internal: the message is not of the method's reply type.</exception>
     public static TReply ReplyOf<TReply>(
         RpcEndpoint endpoint, RpcMethodInfo method, IMessage? reply, ReplyReader<TReply> read)
         where TReply : class, IMessage =>

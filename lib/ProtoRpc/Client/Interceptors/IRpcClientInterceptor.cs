@@ -2,35 +2,37 @@ using Google.Protobuf;
 
 namespace ProtoRpc;
 
-/// <summary>Stands around every call of a client, on every transport: tokens, logging, retries and caches
-/// hang here.</summary>
+/// <summary>Intercepts every call of a client, on every transport. Use it for tokens, logging, retries or
+/// caches.</summary>
 /// <remarks>
-/// <para>An interceptor stands outside of <see cref="RpcClientOptions.RetryCount"/> and
-/// <see cref="RpcCallOptions.WaitForReady"/>: what it passes on is tried as often as they say, and only the
-/// last failure comes back to it. It may itself call <c>next</c> again, one call after the other, all within
-/// the deadline of the call.</para>
-/// <para>Blocking calls run through interceptors as well, and hold the caller's thread meanwhile. Pings and
-/// questions for the server's schema do not.</para>
-/// <para>May run on many threads in parallel. Its exceptions are thrown to the caller.</para>
+/// <para>An interceptor runs outside the retries of <see cref="RpcClientOptions.RetryCount"/> and <see
+/// cref="RpcCallOptions.WaitForReady"/>: each call of <c>next</c> is retried as often as they say, and throws
+/// only the last failure. An interceptor may call <c>next</c> again, one call after the other. All calls
+/// share the deadline.</para>
+/// <para>Blocking calls also run through interceptors, and block the caller's thread meanwhile. Pings and
+/// requests for the server's schema do not.</para>
+/// <para>An interceptor may run on many threads in parallel. Its exceptions are thrown to the caller.</para>
 /// </remarks>
 public interface IRpcClientInterceptor
 {
-    /// <summary>Sees a call with one request and one reply, and passes it on or not.</summary>
-    /// <param name="context">What is called, with its headers, which may be changed.</param>
-    /// <param name="request">The request, checked; for <see cref="RpcClient.Upload"/> an empty message: the
+    /// <summary>Intercepts a unary call. Calls <paramref name="next"/> to send it, or returns its own
+    /// reply.</summary>
+    /// <param name="context">The context of the call. Its headers may be changed.</param>
+    /// <param name="request">The checked request. For <see cref="RpcClient.Upload"/>, an empty message: the
     /// bytes come from <see cref="RpcClientCallContext.Upload"/>.</param>
-    /// <param name="next">The rest of the chain, with the transport at its end.</param>
-    /// <returns>The reply: what <paramref name="next"/> gave,
-    /// or another message of the method's reply type.</returns>
-    /// <exception cref="RpcException">The call failed; <see cref="RpcException.Trailers"/> has what the
-    /// server sent with it.</exception>
+    /// <param name="next">The next interceptor, or the transport.</param>
+    /// <returns>The reply of <paramref name="next"/>, or another message of the method's reply
+    /// type.</returns>
+    /// <exception cref="RpcException">The call failed; <see cref="RpcException.Trailers"/> contains the
+    /// server's trailers.</exception>
     ValueTask<IMessage> InvokeAsync(RpcClientCallContext context, IMessage request, RpcClientHandler next);
 
-    /// <summary>Sees a call whose messages go and come one at a time, and passes it on or not.</summary>
-    /// <param name="context">What is called, with its headers, which may be changed.</param>
-    /// <param name="next">The rest of the chain, with the transport at its end. A failure of the server shows
-    /// when the stream is read.</param>
-    /// <returns>The stream of <paramref name="next"/>, a stream around it that sees the messages, or another
+    /// <summary>Intercepts a streaming call. Calls <paramref name="next"/> to begin it, or returns its own
+    /// stream.</summary>
+    /// <param name="context">The context of the call. Its headers may be changed.</param>
+    /// <param name="next">The next interceptor, or the transport. Reading the stream reports a failure of the
+    /// server.</param>
+    /// <returns>The stream of <paramref name="next"/>, a stream that wraps it to see the messages, or another
     /// stream.</returns>
     ValueTask<RpcClientStream> OpenAsync(RpcClientCallContext context, RpcClientStreamHandler next);
 }

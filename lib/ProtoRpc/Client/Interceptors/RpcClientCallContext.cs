@@ -1,12 +1,13 @@
 namespace ProtoRpc;
 
-/// <summary>A call, as interceptors of clients see it.</summary>
+/// <summary>The context of a call in a client's interceptors.</summary>
 public sealed class RpcClientCallContext
 {
-    /// <summary>A context for tests of interceptors, without a transport.</summary>
+    /// <summary>Creates a context without a transport, for tests of interceptors.</summary>
     /// <param name="method">The method.</param>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="options">Deadline, headers and the like, copied; null for the defaults.</param>
+    /// <param name="options">The deadline, headers and other options, which are copied; null for the
+    /// defaults.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
     public RpcClientCallContext(
         RpcMethodInfo method, RpcEndpoint endpoint, RpcCallOptions? options = null,
@@ -28,26 +29,25 @@ public sealed class RpcClientCallContext
     /// <summary>The method.</summary>
     public RpcMethodInfo Method { get; }
 
-    /// <summary>The endpoint; of a client of several, the first.</summary>
+    /// <summary>The endpoint. If the client has several, the first.</summary>
     public RpcEndpoint Endpoint { get; }
 
-    /// <summary>The headers of the call, without those that the client sends with every call. What is changed
-    /// before <c>next</c> goes with the call.</summary>
+    /// <summary>The headers of the call, without the headers that the client sends with every call. Changes
+    /// before <c>next</c> are sent.</summary>
     public RpcMetadata Headers => Options.Headers!;
 
-    /// <summary>When the call is over, all tries included; null for never.</summary>
+    /// <summary>When the call must have ended, including all attempts; null for no limit.</summary>
     public DateTimeOffset? Deadline => Options.Deadline;
 
-    /// <summary>How the call is made: a copy of what the caller asked for, with the time of the call as
-    /// <see cref="RpcCallOptions.Deadline"/>, or for uploads as that of each part. What is changed before
-    /// <c>next</c> holds for the call.</summary>
+    /// <summary>A copy of the caller's options. <see cref="RpcCallOptions.Deadline"/> contains the deadline
+    /// of the call; for uploads, that of each part. Changes before <c>next</c> apply to the call.</summary>
     public RpcCallOptions Options { get; }
 
-    /// <summary>Headers and trailers of the latest reply, once it has come; empty before.</summary>
+    /// <summary>The headers and trailers of the latest reply; empty before it arrives.</summary>
     public RpcResponseInfo Response => Options.Response!;
 
-    /// <summary>The stream that the request's bytes come from, for <see cref="RpcClient.Upload"/>;
-    /// null for other calls. A second call of <c>next</c> needs one that can seek.</summary>
+    /// <summary>The stream with the request's bytes for <see cref="RpcClient.Upload"/>; null for other calls.
+    /// To call <c>next</c> again, the stream must be seekable.</summary>
     public Stream? Upload { get; internal init; }
 
     /// <summary>Cancels the call.</summary>

@@ -1,6 +1,6 @@
 namespace ProtoRpc;
 
-/// <summary>Begins a call whose messages go and come one at a time.</summary>
-/// <param name="context">The context that the interceptor was given.</param>
-/// <exception cref="RpcException">The call cannot be begun.</exception>
+/// <summary>Begins a streaming call.</summary>
+/// <param name="context">The context that the interceptor received.</param>
+/// <exception cref="RpcException">The call cannot begin.</exception>
 public delegate ValueTask<RpcClientStream> RpcClientStreamHandler(RpcClientCallContext context);

@@ -2,13 +2,14 @@ using System.Net;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
+using System.Security.Principal;
 using System.Text;
 
 namespace ProtoRpc.Client.Kept;
 
-/// <summary>Everything that makes two clients the same: endpoint, schema, identity and options.</summary>
-/// <remarks>A keyed hash, whose key is random for each process: the secrets that go into it cannot be read or
-/// guessed from it, and two users of one name with different passwords have different keys.</remarks>
+/// <summary>Identifies a client by its endpoint, schema, identity and options.</summary>
+/// <remarks>The key is a hash with a random secret of the process, so the credentials in it cannot be read or
+/// guessed. Users with the same name but different passwords have different keys.</remarks>
 internal sealed class ClientKey : IEquatable<ClientKey>
 {
     private static readonly byte[] Secret = RandomNumberGenerator.GetBytes(SHA256.HashSizeInBytes);
@@ -18,18 +19,20 @@ internal sealed class ClientKey : IEquatable<ClientKey>
 
     private ClientKey(byte[] digest) => _digest = digest;
 
-    /// <summary>The key of a client.</summary>
+    /// <summary>Creates the key of a client.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="schema">The schema that the client is given, which counts by reference; null for
-    /// none.</param>
-    /// <param name="options">Its options, without <see cref="RpcClientOptions.LoggerFactory"/> and
-    /// <see cref="RpcClientOptions.Trace"/>.</param>
-    public static ClientKey Of(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options)
+    /// <param name="schema">The client's schema, compared by reference; null for none.</param>
+    /// <param name="options">The client's options; <see cref="RpcClientOptions.LoggerFactory"/> and <see
+    /// cref="RpcClientOptions.Trace"/> do not count.</param>
+    /// <param name="impersonated">The account that the current thread impersonates; null for none.</param>
+    public static ClientKey Of(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, string? impersonated)
     {
         using IncrementalHash hash = IncrementalHash.CreateHMAC(HashAlgorithmName.SHA256, Secret);
         Parts parts = new(hash);
         parts.Add(endpoint.ToString());
         parts.Add(NameOf(schema));
+        parts.Add(impersonated);
         Add(parts, options.Security);
         Add(parts, options.Tls);
         foreach ((string name, object value) in options.Headers)
@@ -57,10 +60,16 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         parts.Add(options.InterfaceId);
         parts.Add(options.ExceptionTypes);
         parts.Add(options.MultiPartThreshold);
-        // A record, which writes all its members.
+        // Limits are a record, whose text contains all members.
         parts.Add(options.Limits.ToString());
         return new ClientKey(hash.GetHashAndReset());
     }
+
+    /// <summary>Creates the key of a client of the current thread, which connects as the account that the
+    /// thread impersonates.</summary>
+    /// <inheritdoc cref="Of(RpcEndpoint, RpcSchema?, RpcClientOptions, string?)"/>
+    public static ClientKey Of(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
+        Of(endpoint, schema, options, ImpersonatedAccount());
 
     /// <inheritdoc/>
     public bool Equals(ClientKey? other) =>
@@ -71,6 +80,17 @@ internal sealed class ClientKey : IEquatable<ClientKey>
 
     /// <inheritdoc/>
     public override int GetHashCode() => BitConverter.ToInt32(_digest);
+
+    private static string? ImpersonatedAccount()
+    {
+        if (!OperatingSystem.IsWindows())
+        {
+            return null;
+        }
+
+        using WindowsIdentity? account = WindowsIdentity.GetCurrent(ifImpersonating: true);
+        return account?.User?.Value;
+    }
 
     private static void Add(Parts parts, RpcClientSecurity security)
     {
@@ -98,11 +118,11 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         }
     }
 
-    // A name that no other object has had or gets, as an address might.
+    // A number that identifies the object. Unlike an address, it is never used again.
     private static object? NameOf(object? item) =>
         item is null ? null : Names.GetValue(item, static _ => Guid.NewGuid());
 
-    // Each part with its length, so that no two lists of parts are the same bytes.
+    // Each part is preceded by its length, so that different lists of parts have different bytes.
     private readonly struct Parts(IncrementalHash hash)
     {
         public void Add(object? value) =>

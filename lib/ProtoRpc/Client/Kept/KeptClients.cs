@@ -1,14 +1,14 @@
 namespace ProtoRpc.Client.Kept;
 
-/// <summary>Clients that are kept for the next call of the same endpoint, schema, identity and options, and
-/// closed after some time without a call. Safe for use by many threads.</summary>
+/// <summary>Keeps clients for later calls with the same endpoint, schema, identity and options, and closes
+/// idle ones. Thread-safe.</summary>
 /// <param name="idleTimeout">How long an idle client is kept.</param>
-/// <param name="maxIdle">How many idle clients are kept. Beyond this number, those that are idle the longest
-/// are closed.</param>
+/// <param name="maxIdle">How many idle clients are kept. If there are more, those that were idle longest are
+/// closed.</param>
 /// <param name="time">The clock.</param>
 internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvider time) : IDisposable
 {
-    // A server that does not answer must not hold up the end of a shell.
+    // A server that does not answer must not delay closing the shell.
     private static readonly TimeSpan ClosingTime = TimeSpan.FromSeconds(2);
 
     private readonly Lock _gate = new();
@@ -21,7 +21,7 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
     /// <summary>How many idle clients are kept by default.</summary>
     public const int DefaultMaxIdle = 64;
 
-    /// <summary>How many clients there are.</summary>
+    /// <summary>The number of clients.</summary>
     public int Count
     {
         get
@@ -35,8 +35,9 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
 
     /// <summary>The kept client of a key, or a new one.</summary>
     /// <param name="key">The key.</param>
-    /// <param name="create">Makes a client without contacting the server, for others wait meanwhile.</param>
-    /// <exception cref="RpcException">The client cannot be made.</exception>
+    /// <param name="create">Creates a client. It must not connect, because other callers wait
+    /// meanwhile.</param>
+    /// <exception cref="RpcException">The client cannot be created.</exception>
     public KeptClient Rent(ClientKey key, Func<RpcClient> create)
     {
         lock (_gate)
@@ -67,8 +68,21 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
         }
     }
 
-    /// <summary>Closes the idle clients;
-    /// the others are closed when they are given back.</summary>
+    /// <summary>Makes the next renters begin with an empty call context. A client with a renter is not kept
+    /// any longer, because the reply that it waits for may bring a context.</summary>
+    public void ForgetContexts()
+    {
+        lock (_gate)
+        {
+            Remove([.. _entries.Values.Where(entry => entry.Users > 0)]);
+            foreach (Entry entry in _entries.Values)
+            {
+                entry.Client.ForgetContext();
+            }
+        }
+    }
+
+    /// <summary>Closes the idle clients. The others are closed when they are returned.</summary>
     public void Clear()
     {
         List<Entry> idle = [];
@@ -81,7 +95,7 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
         Close(idle);
     }
 
-    /// <summary>Closes all clients, and fails the calls that run.</summary>
+    /// <summary>Closes all clients, and fails their running calls.</summary>
     public void Dispose()
     {
         Entry[] all;
@@ -107,7 +121,7 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
         }
         catch (RpcException)
         {
-            // The server is gone, which a client that is closed has no further use for.
+            // The server has disconnected, which does not matter when closing.
         }
     });
 
@@ -165,7 +179,7 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
         }
     }
 
-    // Oldest first.
+    // Idle clients, those idle longest first.
     private IEnumerable<Entry> Idle() =>
         _entries.Values.Where(entry => entry.Users == 0).OrderBy(entry => entry.IdleSince);
 
@@ -189,15 +203,16 @@ internal sealed class KeptClients(TimeSpan idleTimeout, int maxIdle, TimeProvide
     }
 }
 
-/// <summary>A client that was rented from <see cref="KeptClients"/>. Disposing gives it back.</summary>
+/// <summary>A client rented from <see cref="KeptClients"/>. Disposing returns it.</summary>
 internal sealed class KeptClient(RpcClient client, bool isNew, Action giveBack) : IDisposable
 {
     private Action? _giveBack = giveBack;
 
-    /// <summary>The client, which others may use at the same time.</summary>
+    /// <summary>The client, which other callers may use at the same time.</summary>
     public RpcClient Client => client;
 
-    /// <summary>Whether it was made for this renter; false for one that was kept.</summary>
+    /// <summary>Whether the client was created for this caller, instead of kept from an earlier
+    /// call.</summary>
     public bool IsNew => isNew;
 
     /// <inheritdoc/>

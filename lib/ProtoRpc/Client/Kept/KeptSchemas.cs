@@ -2,8 +2,8 @@ using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc.Client.Kept;
 
-/// <summary>Schemas that were read from files, for as long as the files stay as they were, and those that
-/// servers told, for some time. Safe for use by many threads.</summary>
+/// <summary>Keeps schemas: those of files until the files change, and those of servers for some time.
+/// Thread-safe.</summary>
 /// <param name="time">The clock.</param>
 internal sealed class KeptSchemas(TimeProvider time)
 {
@@ -13,11 +13,12 @@ internal sealed class KeptSchemas(TimeProvider time)
     private readonly LinkedList<Entry> _entries = [];
     private readonly LinkedList<FetchedEntry> _fetched = [];
 
-    /// <summary>The schema that some servers told.</summary>
-    /// <param name="addresses">Their addresses.</param>
-    /// <param name="contacts">How each is contacted: what one identity may see, another one may not.</param>
-    /// <param name="fetch">Asks them.</param>
-    /// <exception cref="RpcException">What fetching fails with.</exception>
+    /// <summary>The schema of servers.</summary>
+    /// <param name="addresses">The addresses of the servers.</param>
+    /// <param name="contacts">The key for connecting to each server, because servers may show different
+    /// schemas to different identities.</param>
+    /// <param name="fetch">Fetches the schema.</param>
+    /// <exception cref="RpcException">Fetching failed.</exception>
     public RpcSchema Find(
         IReadOnlyCollection<string> addresses, IReadOnlyList<ClientKey> contacts, Func<RpcSchema> fetch)
     {
@@ -50,11 +51,11 @@ internal sealed class KeptSchemas(TimeProvider time)
         return fetched.Schema;
     }
 
-    /// <summary>The schema of some files.</summary>
-    /// <param name="paths">Full paths of files and folders, and paths with wildcards, which are always read
+    /// <summary>The schema of files.</summary>
+    /// <param name="paths">Full paths of files and folders. Paths with wildcards are always read
     /// again.</param>
-    /// <param name="load">Reads it.</param>
-    /// <exception cref="RpcException">What loading fails with.</exception>
+    /// <param name="load">Loads the schema.</param>
+    /// <exception cref="RpcException">Loading failed.</exception>
     public RpcSchema Find(IReadOnlyCollection<string> paths, Func<RpcSchema> load)
     {
         string key = string.Join('\0', paths);

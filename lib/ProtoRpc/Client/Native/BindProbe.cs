@@ -3,8 +3,8 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>Finds out why a server on TCP does not answer a bind: servers of HTTP wait for the end of a line
-/// that never comes, and would answer when the time for connecting is over.</summary>
+/// <summary>Finds out why a server on TCP does not answer a bind. For example, an HTTP server waits for the
+/// end of a line, and would only answer when the time for connecting is over.</summary>
 internal sealed class BindProbe : IDisposable
 {
     private static readonly TimeSpan SilentAfter = TimeSpan.FromMilliseconds(500);
@@ -17,7 +17,8 @@ internal sealed class BindProbe : IDisposable
     private volatile RpcException? _found;
 
     /// <param name="endpoint">The server.</param>
-    /// <param name="hasTls">Whether TLS is spoken, which a server of something else refuses at once.</param>
+    /// <param name="hasTls">Whether the connection uses TLS. Servers without TLS reject that
+    /// immediately.</param>
     /// <param name="abort">Ends the wait for the answer.</param>
     public BindProbe(RpcEndpoint endpoint, bool hasTls, Action abort)
     {
@@ -32,9 +33,9 @@ internal sealed class BindProbe : IDisposable
         }
     }
 
-    /// <summary>What the server speaks instead, if that is known or can be found out.</summary>
-    /// <param name="failure">How the bind failed.</param>
-    /// <param name="isOver">Whether there is no time left to ask.</param>
+    /// <summary>The protocol that the server uses instead, if it can be found out; otherwise null.</summary>
+    /// <param name="failure">Why the bind failed.</param>
+    /// <param name="isOver">Whether no time is left to probe.</param>
     public RpcException? Explain(Exception failure, bool isOver)
     {
         bool isOther =

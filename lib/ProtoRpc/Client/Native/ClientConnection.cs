@@ -4,7 +4,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>A connection over a byte stream, bound to its interface.</summary>
+/// <summary>A connection on a byte stream, bound to an interface.</summary>
 internal sealed class ClientConnection : NativeConnection
 {
     private readonly Lock _gate = new();
@@ -65,7 +65,7 @@ internal sealed class ClientConnection : NativeConnection
             throw connection.BindFailure(e, probe);
         }
 
-        // The time may be over just when the answer is there.
+        // The deadline may pass just when the answer arrives.
         if (connection.EndWatch() is var ended && ended != RpcStatusCode.OK)
         {
             connection.Dispose();
@@ -80,7 +80,8 @@ internal sealed class ClientConnection : NativeConnection
     /// <inheritdoc/>
     public override bool IsUsable()
     {
-        // Between the calls of a busy caller nothing is asked, for it costs a system call.
+        // Checked only after a pause: between the calls of a busy caller, the system call would cost too
+        // much.
         const long RestMilliseconds = 1;
         Span<byte> one = stackalloc byte[1];
         return !_mustClose
@@ -113,7 +114,7 @@ internal sealed class ClientConnection : NativeConnection
             {
                 if (_client.IsDisposed)
                 {
-                    // Disposing looked for running calls before this one began.
+                    // Dispose looked for a running call before this call began, so it did not cancel it.
                     CancelCall();
                 }
 
@@ -132,8 +133,8 @@ internal sealed class ClientConnection : NativeConnection
         }
         catch (RpcException)
         {
-            // Many servers close after a fault, at once or a little later:
-            // the next call had better not meet that.
+            // Many servers close the connection after a fault, immediately or a little later. The next call
+            // would fail on it.
             EndCall();
             _mustClose = true;
             throw;
@@ -160,7 +161,7 @@ internal sealed class ClientConnection : NativeConnection
         }
     }
 
-    // Sends what there is to send, and receives, until the association has come so far.
+    // Sends and receives, until the association reaches a step.
     private async ValueTask ExchangeAsync<TWait>(ClientStep wanted)
         where TWait : struct, IWaitMode
     {
@@ -202,7 +203,7 @@ internal sealed class ClientConnection : NativeConnection
         switch (step)
         {
             case ClientStep.Shutdown:
-                // The answer may still come; the next call takes another connection.
+                // The answer may still arrive, so the next call uses another connection.
                 _mustClose = true;
                 return false;
             case ClientStep.Fault:
@@ -214,8 +215,8 @@ internal sealed class ClientConnection : NativeConnection
         }
     }
 
-    // Begins to watch deadline and token. The timer is not touched when it fires early enough anyway,
-    // and looks at the deadline when it fires: so a busy caller never sets it.
+    // Begins to watch the deadline and the token. If the timer fires early enough, it is not changed, and
+    // checks the deadline when it fires. So a busy caller rarely sets the timer.
     private CancellationTokenRegistration Watch(CallClock clock)
     {
         long now = Environment.TickCount64;
@@ -283,7 +284,7 @@ internal sealed class ClientConnection : NativeConnection
         CutOff();
     }
 
-    // Tells the server, and wakes whoever waits for it here.
+    // Cancels the call on the server, and wakes the thread that waits for it here.
     private void CutOff()
     {
         uint call = Volatile.Read(ref _sentCall);
@@ -306,7 +307,7 @@ internal sealed class ClientConnection : NativeConnection
         }
     }
 
-    // The connection is at rest again; one that still has something to say is out of step.
+    // If data is left after the call, the connection is out of step and is closed.
     private void EndCall()
     {
         EndWatch();
@@ -333,7 +334,7 @@ internal sealed class ClientConnection : NativeConnection
         ReadFaultOfUnsentCall();
     }
 
-    // A server that refuses a request in the middle says why before it closes.
+    // A server that rejects a request halfway sends a fault before it closes.
     private void ReadFaultOfUnsentCall()
     {
         try
@@ -348,7 +349,7 @@ internal sealed class ClientConnection : NativeConnection
         }
         catch (Exception e) when (TransportConnection.IsBroken(e))
         {
-            // It said nothing.
+            // The server closed without a fault.
         }
     }
 

@@ -4,8 +4,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>What one call at a time of a client needs, kept for the next call: a request buffer, and a
-/// connection for either way of calling.</summary>
+/// <summary>The resources of one call at a time, kept for the next call: a request buffer, a connection for
+/// blocking calls, and one for asynchronous calls.</summary>
 internal sealed class ClientSlot : IDisposable
 {
     private readonly NativeClient _client;
@@ -23,9 +23,9 @@ internal sealed class ClientSlot : IDisposable
     /// <summary>The request of the call.</summary>
     public PooledMessageBytes Request { get; }
 
-    /// <summary>The connection of calls that wait so.</summary>
-    /// <param name="clock">For connecting.</param>
-    /// <param name="bound">How long connecting may take; null for as long as the clock says.</param>
+    /// <summary>Returns the connection for calls that wait in this way, and connects if necessary.</summary>
+    /// <param name="clock">The time for connecting.</param>
+    /// <param name="bound">The maximum time for connecting; null for that of the clock.</param>
     public ValueTask<(NativeConnection Connection, bool IsFresh)> GetAsync<TWait>(
         CallClock clock, TimeSpan? bound = null)
         where TWait : struct, IWaitMode =>
@@ -39,14 +39,14 @@ internal sealed class ClientSlot : IDisposable
         Close(ref connection == _blocking ? ref _blocking : ref _async);
     }
 
-    /// <summary>Ends the call that waits for its answer, if there is one; for any thread.</summary>
+    /// <summary>Cancels the call that waits for its answer, if any. Call it from any thread.</summary>
     public void CancelCall()
     {
         Volatile.Read(ref _blocking)?.CancelCall();
         Volatile.Read(ref _async)?.CancelCall();
     }
 
-    /// <summary>Forgets the call.</summary>
+    /// <summary>Clears the call.</summary>
     public void Reset()
     {
         _blocking?.Release();
@@ -70,7 +70,7 @@ internal sealed class ClientSlot : IDisposable
         return (Kept<TWait>() = fresh, true);
     }
 
-    // A socket that was once used asynchronously is slow for blocking calls ever after.
+    // Separate connections: .NET makes blocking calls slow on a socket that was once used asynchronously.
     private ref NativeConnection? Kept<TWait>()
         where TWait : struct, IWaitMode =>
         ref typeof(TWait) == typeof(BlockingWait) ? ref _blocking : ref _async;

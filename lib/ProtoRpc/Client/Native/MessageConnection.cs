@@ -4,19 +4,21 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>A connection over a transport of whole messages.</summary>
-/// <remarks>The system has no way to end a call that waits for its server. So a thread of the connection
-/// makes the calls: a caller that gives up leaves the thread behind, which ends with the call.</remarks>
+/// <summary>A connection on a transport of whole messages.</summary>
+/// <remarks>The system cannot cancel a call that waits for its server. So a thread of the connection makes
+/// the calls. A caller that stops waiting leaves the thread behind; it ends with the call.</remarks>
 internal sealed class MessageConnection : NativeConnection
 {
     private readonly NativeClient _client;
     private readonly IMessageConnection _messages;
+    private readonly MessageCancel _cancel;
     private readonly SemaphoreSlim _wake = new(0);
     private readonly int _maxReply;
     private MessageWork? _next;
     private MessageWork? _waiting;
     private MessageWork? _last;
     private ReadOnlyMemory<byte> _reply;
+    private volatile bool _canCancel;
     private int _isClosed;
     private bool _mustClose;
 
@@ -27,12 +29,13 @@ internal sealed class MessageConnection : NativeConnection
             + (long)ExecStub.ResponsePrefix + ExecStub.ResponseSuffix;
         _maxReply = (int)Math.Min(Array.MaxLength, maxReply);
         _messages = transport.Open(client.Endpoint, client.InterfaceId);
+        _cancel = new MessageCancel(transport, client.Endpoint);
     }
 
     /// <inheritdoc/>
     public override ReadOnlyMemory<byte> Reply => _reply;
 
-    /// <summary>Connects, and waits until the server is reached.</summary>
+    /// <summary>Connects, and waits until the server answers.</summary>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled, Unimplemented,
     /// PermissionDenied, ResourceExhausted.</exception>
     public static async ValueTask<NativeConnection> ReachAsync<TWait>(
@@ -48,7 +51,7 @@ internal sealed class MessageConnection : NativeConnection
         try
         {
             connection.StartThread();
-            MessageWork work = new(request: null, maxReply: 0);
+            MessageWork work = new(connection.Reach);
             if (!await connection.RunAsync<TWait>(work, clock).ConfigureAwait(false))
             {
                 throw clock.Caller.IsCancellationRequested || work.IsInterrupted
@@ -102,7 +105,7 @@ internal sealed class MessageConnection : NativeConnection
     {
         Release();
         ExecStub.WriteRequestPrefix(request.Whole.Span[PduHeader.CallSize..], request.Length);
-        MessageWork work = new(request, _maxReply);
+        MessageWork work = new(request, _maxReply, _canCancel ? Guid.NewGuid() : Guid.Empty);
         if (!await RunAsync<TWait>(work, clock).ConfigureAwait(false))
         {
             throw work.IsInterrupted
@@ -128,7 +131,7 @@ internal sealed class MessageConnection : NativeConnection
         return returnCode;
     }
 
-    // False if the work was given up.
+    // Returns false if the work was abandoned.
     private async ValueTask<bool> RunAsync<TWait>(MessageWork work, CallClock clock)
         where TWait : struct, IWaitMode
     {
@@ -158,7 +161,19 @@ internal sealed class MessageConnection : NativeConnection
 
         _mustClose = true;
         _client.BeginGivenUp();
+        if (work.IsSent && work.CallId != Guid.Empty)
+        {
+            _cancel.Begin(work);
+        }
+
         return false;
+    }
+
+    private uint Reach(IMessageConnection messages)
+    {
+        uint status = messages.Reach();
+        _canCancel = status == 0 && _cancel.IsOffered();
+        return status;
     }
 
     private static void Block(Task ended, CallClock clock)
@@ -169,7 +184,7 @@ internal sealed class MessageConnection : NativeConnection
         }
         catch (OperationCanceledException)
         {
-            // The work is given up, unless it has ended in this moment.
+            // The work is abandoned, unless it has just ended.
         }
     }
 

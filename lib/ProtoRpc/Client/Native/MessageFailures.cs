@@ -3,10 +3,10 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>Makes exceptions of what a transport of whole messages reports.</summary>
+/// <summary>Converts the errors of a transport of whole messages to exceptions.</summary>
 internal static class MessageFailures
 {
-    /// <summary>The server was not reached, or does not accept the client.</summary>
+    /// <summary>The error for a server that cannot be reached, or that rejects the client.</summary>
     public static Exception NotReached(NativeClient client, MessageWork work)
     {
         RpcEndpoint endpoint = client.Endpoint;
@@ -28,8 +28,8 @@ internal static class MessageFailures
         };
     }
 
-    /// <summary>A call failed.</summary>
-    /// <returns>Null if the server cannot have the request, so that it can be sent again.</returns>
+    /// <summary>The error of a call.</summary>
+    /// <returns>Null if the server cannot have received the request, so that it can be sent again.</returns>
     public static Exception? OfCall(NativeClient client, MessageWork work)
     {
         RpcEndpoint endpoint = client.Endpoint;
@@ -45,7 +45,8 @@ internal static class MessageFailures
                 WindowsStatus.CallFailedDidNotExecute => null,
                 WindowsStatus.ServerUnavailable when !work.IsSent => null,
                 WindowsStatus.UnknownInterface or WindowsStatus.AccessDenied => NotReached(client, work),
-                // Sent, the second one can also be what a handler of another program failed with.
+                // ServerUnavailable for a sent request can also be the failure of a handler in another
+                // program.
                 WindowsStatus.CallFailed or WindowsStatus.ServerUnavailable when work.IsSent
                     => CallErrors.ConnectionLost(
                         endpoint, NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: true)),

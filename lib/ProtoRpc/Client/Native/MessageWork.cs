@@ -5,38 +5,54 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>What the thread of a <see cref="MessageConnection"/> does once: it connects, or makes a
+/// <summary>One task for the thread of a <see cref="MessageConnection"/>: to connect, or to make a
 /// call.</summary>
 /// <remarks>The caller may give it up. After that, the thread does not touch the caller's
 /// memory.</remarks>
-/// <param name="request">The request, after a prefix for its PDU; null to connect.</param>
+/// <param name="request">The request, after a prefix for its PDU.</param>
 /// <param name="maxReply">Octets of the largest stub that is taken as the reply.</param>
-internal sealed class MessageWork(PooledMessageBytes? request, int maxReply) : IOutgoingMessage
+/// <param name="callId">The id of the call; empty if the server does not cancel calls.</param>
+internal sealed class MessageWork(PooledMessageBytes? request, int maxReply, Guid callId) : IOutgoingMessage
 {
+    private readonly Func<IMessageConnection, uint>? _reach;
     private readonly Lock _gate = new();
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly int _length = ExecStub.RequestPrefix + (request?.Length ?? 0);
+    private readonly int _end = ExecStub.RequestPrefix + (request?.Length ?? 0);
     private byte[] _reply = [];
     private int _replyLength;
     private bool _isGivenUp;
-    private bool _hasEnded;
+    private volatile bool _hasEnded;
 
-    /// <summary>Ends with the work, or with the wait for it; it does not fail.</summary>
+    /// <summary>Connects.</summary>
+    /// <param name="reach">Blocks until it has, and returns 0 or the status of the system.</param>
+    public MessageWork(Func<IMessageConnection, uint> reach)
+        : this(request: null, maxReply: 0, callId: Guid.Empty)
+    {
+        _reach = reach;
+    }
+
+    /// <summary>The id of the call.</summary>
+    public Guid CallId => callId;
+
+    /// <summary>Completes when the work ends, or when the caller stops waiting; never fails.</summary>
     public Task Ended => _ended.Task;
+
+    /// <summary>Whether it has come to its end, though nobody may have waited for that.</summary>
+    public bool HasEnded => _hasEnded;
 
     /// <summary>0, or the status of the system.</summary>
     public uint Status { get; private set; }
 
-    /// <summary>What was thrown; null for nothing.</summary>
+    /// <summary>The exception of the work; null for none.</summary>
     public Exception? Failure { get; private set; }
 
-    /// <summary>Whether the server may have the request.</summary>
+    /// <summary>Whether the server may have received the request.</summary>
     public bool IsSent { get; private set; }
 
-    /// <summary>Whether somebody else than the caller ended the wait.</summary>
+    /// <summary>Whether another thread ended the wait.</summary>
     public bool IsInterrupted { get; private set; }
 
-    /// <summary>Whether the reply was too large, and was thrown away.</summary>
+    /// <summary>Whether the reply was too large and was discarded.</summary>
     public bool IsReplyTooLarge { get; private set; }
 
     /// <summary>The byte order of the reply.</summary>
@@ -46,15 +62,15 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply) : I
     public ReadOnlyMemory<byte> Reply => _reply.AsMemory(0, _replyLength);
 
     /// <inheritdoc/>
-    public int Length => _length;
+    public int Length => _end + (callId == Guid.Empty ? 0 : CancelStub.TrailerSize);
 
-    /// <summary>Does it, blocking the thread.</summary>
-    /// <returns>False if it was given up.</returns>
+    /// <summary>Does the work, and blocks the thread.</summary>
+    /// <returns>False if it was abandoned.</returns>
     public bool Run(IMessageConnection connection)
     {
         try
         {
-            Status = request is null ? connection.Reach() : connection.Call(this);
+            Status = _reach is not null ? _reach(connection) : connection.Call(this);
         }
         catch (Exception e)
         {
@@ -70,14 +86,14 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply) : I
         return !_isGivenUp;
     }
 
-    /// <summary>Lets the caller wait no longer; for any thread.</summary>
+    /// <summary>Ends the caller's wait. Call it from any thread.</summary>
     public void Interrupt()
     {
         IsInterrupted = true;
         _ended.TrySetResult();
     }
 
-    /// <summary>Gives it up, unless it has ended.</summary>
+    /// <summary>Abandons the work, unless it has ended.</summary>
     public bool TryGiveUp()
     {
         lock (_gate)
@@ -97,7 +113,12 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply) : I
                 return false;
             }
 
-            request!.Whole.Span.Slice(PduHeader.CallSize, _length).CopyTo(stub);
+            request!.Whole.Span.Slice(PduHeader.CallSize, _end).CopyTo(stub);
+            if (callId != Guid.Empty)
+            {
+                CancelStub.WriteTrailer(stub[_end..], callId);
+            }
+
             IsSent = true;
             return true;
         }

@@ -3,20 +3,21 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>Sends a message in parts, as the original does: each part a call of <c>.multi</c>.</summary>
-/// <param name="threshold">The size of a part with its headers; at least <see cref="MinThreshold"/>.</param>
+/// <summary>Sends a message in parts, like the original: each part is a call of <c>.multi</c>.</summary>
+/// <param name="threshold">The size of a part including its headers; at least <see
+/// cref="MinThreshold"/>.</param>
 /// <param name="call">Makes one call.</param>
 internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, RpcMultiPartResponse> call)
 {
-    /// <summary>The smallest threshold that the original takes.</summary>
+    /// <summary>The smallest threshold that the original accepts.</summary>
     public const int MinThreshold = 2048;
 
-    // What the original leaves for headers in each part.
+    // The space that the original reserves for headers in each part.
     private const int HeaderReserve = 1024;
 
-    /// <summary>Sends the bytes from the stream's position to its end, and returns the reply's.</summary>
-    /// <exception cref="RpcException">Cancelled when the server wants no more;
-    /// whatever a part's call throws.</exception>
+    /// <summary>Sends a stream from its position to its end, and returns the reply's bytes.</summary>
+    /// <exception cref="RpcException">Cancelled: the server accepts no more parts. Also the failure of a
+    /// part's call.</exception>
     public ByteString Send(string method, Stream body, IProgress<RpcProgress>? progress)
     {
         int total = checked((int)(body.Length - body.Position));
@@ -85,7 +86,7 @@ internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, R
         }
         catch (Exception e) when (e is RpcException or OperationCanceledException)
         {
-            // The server forgets the transfer in time; what failed first is the error.
+            // The transfer expires on the server. The first failure is the one to report.
         }
     }
 }

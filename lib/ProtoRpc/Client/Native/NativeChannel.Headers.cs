@@ -8,16 +8,16 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Client.Native;
 
-// The headers of a call: what goes before the request, and what comes before the reply.
+// The headers of a call, before the request and before the reply.
 internal sealed partial class NativeChannel
 {
-    // Ids differ between channels by their random start, and within one by the number of the call: nobody but
-    // the server sees them, so that they need not be random, which would cost each call a system call.
+    // Ids have a random start per channel, and count up for each call. Only the server sees them, so they
+    // need not be unpredictable. A random id would cost each call a system call.
     private readonly UInt128 _firstId = BinaryPrimitives.ReadUInt128LittleEndian(
         Guid.NewGuid().ToByteArray());
     private long _lastId;
 
-    // The body's memory is free for others afterwards, while the call waits for its reply.
+    // Afterwards the body's memory can be reused, while the call waits for its reply.
     private UInt128 WriteRequest(
         NativeExchange exchange, string method, EncodedMessage body, TimeSpan timeout, CallSpec? call)
     {
@@ -44,7 +44,7 @@ internal sealed partial class NativeChannel
         return id;
     }
 
-    // Whether the header has nothing but what every call has.
+    // Whether the header only has the fields that every call has.
     private bool IsPlain(RpcCallContext context, CallSpec? call) =>
         options.Headers.Count == 0
         && (call?.Options is not { } own || own is { Headers: null, Extensions: null })
@@ -59,11 +59,11 @@ internal sealed partial class NativeChannel
         return call with { Options = call.Options with { Headers = headers } };
     }
 
-    // The number is added to the first eight octets.
+    // The number of the call is added to the first eight octets.
     private UInt128 NextId() => new(
         (ulong)(_firstId >> 64), (ulong)_firstId + (ulong)Interlocked.Increment(ref _lastId));
 
-    // In the original's order: the id first, then the exception, then success and the body.
+    // Checks in the original's order: the id, then the exception, then success and the body.
     private TReply ReadReply<TReply>(
         NativeExchange exchange, UInt128 id, int code, string method, ReplyReader<TReply> read,
         CallSpec? call)

@@ -14,7 +14,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>Calls services over DCE/RPC: each service is an interface with its own connections.</summary>
+/// <summary>Calls services over DCE/RPC. Each service is an interface with its own connections.</summary>
 internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options)
     : IRpcChannel, IRpcChannelMaker
 {
@@ -30,7 +30,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     private RpcCallContext _context = new();
     private bool _disposed;
 
-    // Never changed in place, so calls at the same time see one or the other.
+    // The object is immutable, so parallel calls see either the old or the new context.
     public RpcCallContext Context
     {
         get => Volatile.Read(ref _context);
@@ -42,7 +42,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     /// <summary>A channel that connects with its first call.</summary>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="service">The service that <see cref="Connect"/> binds to; null for none.</param>
-    /// <param name="options">How the client behaves; its interface id is that of the service.</param>
+    /// <param name="options">The client's options. Their interface id is that of the service.</param>
     public static IRpcChannel Create(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options)
     {
@@ -159,8 +159,8 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply).Require(ping.Service);
     }
 
-    // Servers of ours say which services they have, but for those of other listeners on the same endpoint.
-    // Else the id is the one that is derived from the name.
+    // ProtoRpc servers list their services, except those of other listeners on the same endpoint. For other
+    // services, the interface id is derived from the name.
     private RpcPingResult PingByName(string service, PingSpec ping, CancellationToken cancellation)
     {
         RpcLimits within = Within(ping.Timeout);
@@ -197,13 +197,14 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         }
     }
 
-    // The system's connecting has no other bound than this one.
+    // The system's connect has no other timeout.
     private RpcLimits Within(TimeSpan timeout) =>
         timeout == Timeout.InfiniteTimeSpan || timeout > _limits.ConnectTimeout
             ? _limits
             : _limits with { ConnectTimeout = timeout };
 
-    // A server that refuses an interface that nobody serves is a server. Who calls, it is not told like that.
+    // A server that rejects an unknown interface is reachable. Without a service, nothing authenticates, so
+    // credentials are an error.
     private RpcPingResult Probe(PingSpec ping, CancellationToken cancellation)
     {
         if (options.Security.Authentication > RpcClientAuthentication.Anonymous)
@@ -222,7 +223,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
     }
 
-    // A server that refuses the interface, or the caller, is a server.
+    // A server that rejects the interface or the caller is reachable.
     private RpcPingResult PingBuiltIn(PingSpec ping, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
@@ -241,8 +242,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         }
     }
 
-    // Tells the server that the session is not needed any more.
-    // It would expire anyway, so nobody waits for long.
+    // Ends the session on the server. The wait is short, because the session would expire anyway.
     private void CloseSession()
     {
         NativeClient? client;
@@ -265,11 +265,11 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         }
         catch (RpcException)
         {
-            // The server may be gone, and the session with it.
+            // The server may have stopped, which also ended the session.
         }
     }
 
-    // A call of a built-in method.
+    // Calls a built-in method.
     private TReply Call<TReply>(
         NativeClient client,
         string name,
@@ -290,7 +290,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
             call.Clock.For(cancellation), read, call);
 
-    // One call of the wire: a method or a built-in one.
+    // Makes one call on the wire: of a method or a built-in one.
     private async ValueTask<TReply> CallAsync<TWait, TReply>(
         NativeClient client,
         string name,
@@ -314,7 +314,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
 
     private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
 
-    // What may go in parts may be larger than one message.
+    // A message that is sent in parts may be larger than the limit of one message.
     private EncodedMessage Encode(CallSpec call, IMessage request) => KeptRequest.Encode(
         call, request, options.MultiPartThreshold is null ? _limits.MaxMessageBytes : Array.MaxLength);
 
@@ -338,11 +338,11 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         }
     }
 
-    // One client for each interface id. It connects with its first call, within the call's time:
-    // under the lock, one server that does not answer would hold up the calls of all.
+    // Returns the client of the service's interface id. It connects with its first call, within that call's
+    // time: connecting under the lock would block all calls while one server does not answer.
     private NativeClient ClientOf(RpcServiceInfo service)
     {
-        // Nearly all calls are of the service of the last one.
+        // Most calls use the service of the previous call.
         return _last is { } last && ReferenceEquals(last.Service, service)
             ? last.Client
             : FindClient(service);

@@ -4,8 +4,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>A client of one interface on one native endpoint: as many connections as there are calls at the
-/// same time, kept for the next ones. Safe for use by many threads.</summary>
+/// <summary>A client of one interface on a native endpoint. It has one connection for each parallel call, and
+/// keeps them for later calls. Thread-safe.</summary>
 internal sealed class NativeClient : IDisposable
 {
     private readonly Lock _gate = new();
@@ -28,7 +28,7 @@ internal sealed class NativeClient : IDisposable
     /// <summary>The endpoint.</summary>
     public RpcEndpoint Endpoint { get; }
 
-    /// <summary>Connections now open.</summary>
+    /// <summary>The number of open connections.</summary>
     public int ConnectionCount => Volatile.Read(ref _connections);
 
     internal Guid InterfaceId { get; }
@@ -39,39 +39,41 @@ internal sealed class NativeClient : IDisposable
 
     internal RpcTlsOptions? Tls { get; init; }
 
-    /// <summary>Carries the calls; null where they go over byte streams.</summary>
+    /// <summary>Carries the calls; null for byte streams.</summary>
     internal IMessageTransport? Messages { get; init; }
 
-    /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
+    /// <summary>The name of the interface's service, for errors; null if it is not known.</summary>
     internal string? InterfaceName { get; set; }
 
     internal ClientLog? Log { get; init; }
 
     internal RpcTrace? Trace { get; init; }
 
-    /// <summary>The group that the server put the client's first connection in, 0 before.</summary>
+    /// <summary>The association group that the server assigned to the first connection; 0 before.</summary>
     internal uint AssociationGroup { get; private set; }
 
-    /// <summary>Connects and binds anonymously, so that a wrong endpoint or interface is an error
+    /// <summary>Connects and binds anonymously, so that a wrong endpoint or interface is reported
     /// immediately.</summary>
-    /// <exception cref="RpcException">Unavailable (refused, no such pipe), DeadlineExceeded, Unimplemented
-    /// (the interface is not served there), Internal (the peer does not speak DCE/RPC).</exception>
+    /// <exception cref="RpcException">Unavailable: the connection is refused, or the pipe does not exist.
+    /// DeadlineExceeded. Unimplemented: the interface is not served there. Internal: the peer does not use
+    /// DCE/RPC.</exception>
     public static NativeClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, CancellationToken cancellation = default) =>
         Connect(endpoint, interfaceId, limits, RpcClientSecurity.Anonymous, cancellation);
 
-    /// <summary>Connects, binds and proves who calls. A proof that the server does not accept may show with
-    /// the first call only.</summary>
-    /// <exception cref="RpcException">As above, and Unauthenticated, InvalidArgument or Unimplemented for
-    /// what cannot be proved.</exception>
+    /// <summary>Connects, binds and authenticates. If the server rejects the credentials, the first call may
+    /// be the one that reports it.</summary>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented or Internal as without
+    /// authentication. Unauthenticated, InvalidArgument or Unimplemented: the client cannot
+    /// authenticate.</exception>
     public static NativeClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
         CancellationToken cancellation = default) =>
         Connect(endpoint, interfaceId, limits, security, tls: null, cancellation);
 
-    /// <summary>The same over TLS, where something is said of it.</summary>
-    /// <exception cref="RpcException">As above, Unavailable for a server that is not trusted, and
-    /// InvalidArgument for TLS on another transport than TCP.</exception>
+    /// <summary>Connects, binds and authenticates over TLS, if TLS options are given.</summary>
+    /// <exception cref="RpcException">The statuses of a connection without TLS. Also Unavailable: the
+    /// server's certificate is not trusted. InvalidArgument: TLS is only supported on TCP.</exception>
     public static NativeClient Connect(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
         RpcTlsOptions? tls,
@@ -91,9 +93,9 @@ internal sealed class NativeClient : IDisposable
         }
     }
 
-    /// <summary>A client that connects with its first call.</summary>
-    /// <exception cref="RpcException">InvalidArgument or Unimplemented for what cannot be proved, and for TLS
-    /// on another transport than TCP.</exception>
+    /// <summary>Creates a client that connects with its first call.</summary>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented: the client cannot authenticate as
+    /// requested, or TLS is used on another transport than TCP.</exception>
     public static NativeClient Create(
         RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
         RpcTlsOptions? tls = null,
@@ -117,30 +119,30 @@ internal sealed class NativeClient : IDisposable
         };
     }
 
-    /// <summary>A client over a transport of whole messages that connects with its first call.</summary>
+    /// <summary>Creates a client on a transport of whole messages that connects with its first
+    /// call.</summary>
     internal static NativeClient Over(
         IMessageTransport transport, RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits) =>
         new(endpoint, interfaceId, limits, login: null) { Messages = transport };
 
-    /// <summary>Connects and binds, unless a connection is there.</summary>
-    /// <exception cref="RpcException">As
-    /// of <see cref="Connect(RpcEndpoint, Guid, RpcLimits, CancellationToken)"/>.
-    /// </exception>
+    /// <summary>Connects and binds, unless there is a connection.</summary>
+    /// <exception cref="RpcException">The statuses of <see cref="Connect(RpcEndpoint, Guid, RpcLimits,
+    /// CancellationToken)"/>.</exception>
     public void Reach(TimeSpan timeout, CancellationToken cancellation = default)
     {
         using NativeExchange exchange = Begin(cancellation);
         exchange.Connect(CallClock.Start(timeout, cancellation));
     }
 
-    /// <summary>Begins a call. When as many calls run as there may be connections,
-    /// waits for one to end.</summary>
-    /// <exception cref="RpcException">ResourceExhausted when none ended within the limit's call timeout,
-    /// Cancelled, FailedPrecondition after <see cref="Dispose"/>.</exception>
+    /// <summary>Begins a call. If as many calls run as connections are allowed, waits until one
+    /// ends.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: no call ended within the limit's call timeout.
+    /// Cancelled. FailedPrecondition: the client is disposed.</exception>
     /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
     public NativeExchange Begin(CancellationToken cancellation = default) => BlockingWait.End(
         BeginAsync<BlockingWait>(CallClock.Start(Timeout.InfiniteTimeSpan, cancellation)));
 
-    /// <summary>Begins a call, which waits for a connection no longer than it has time.</summary>
+    /// <summary>Begins a call. Waits for a connection within the time of the call.</summary>
     /// <inheritdoc cref="Begin(CancellationToken)"/>
     public ValueTask<NativeExchange> BeginAsync<TWait>(CallClock clock)
         where TWait : struct, IWaitMode
@@ -149,7 +151,7 @@ internal sealed class NativeClient : IDisposable
         return _free.Wait(0) ? new(NewExchange()) : BeginWhenFreeAsync<TWait>(clock);
     }
 
-    /// <summary>Closes the connections, and fails the calls that wait for an answer.</summary>
+    /// <summary>Closes the connections, and fails the running calls.</summary>
     public void Dispose()
     {
         ClientSlot[] busy;
@@ -204,10 +206,10 @@ internal sealed class NativeClient : IDisposable
         return slot;
     }
 
-    /// <summary>Whether it was closed.</summary>
+    /// <summary>Whether the client is closed.</summary>
     internal bool IsDisposed => _isDisposed;
 
-    /// <summary>Takes a connection that was just opened.</summary>
+    /// <summary>Adds a connection that was just opened.</summary>
     /// <exception cref="RpcException">FailedPrecondition: the client was closed meanwhile.</exception>
     internal NativeConnection Adopt(NativeConnection connection)
     {
@@ -225,14 +227,13 @@ internal sealed class NativeClient : IDisposable
         return connection;
     }
 
-    /// <summary>Counts a call that was given up while its thread waits for the server.</summary>
+    /// <summary>Counts an abandoned call whose thread still waits for the server.</summary>
     internal void BeginGivenUp() => Interlocked.Increment(ref _givenUp);
 
-    /// <summary>Counts one less.</summary>
+    /// <summary>Counts the end of an abandoned call's thread.</summary>
     internal void EndGivenUp() => Interlocked.Decrement(ref _givenUp);
 
-    /// <summary>Whether so many threads wait in calls that were given up that there may be no
-    /// more.</summary>
+    /// <summary>Whether the threads of abandoned calls have reached their limit.</summary>
     internal bool IsStuck => Volatile.Read(ref _givenUp) >= Limits.MaxClientConnections;
 
     internal void Forget() => Interlocked.Decrement(ref _connections);

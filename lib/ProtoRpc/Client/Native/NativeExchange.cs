@@ -3,8 +3,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>One call of the raw layer on the client:
-/// write the request, execute, read the reply, dispose.</summary>
+/// <summary>One raw call on the client: write the request, execute, read the reply, dispose.</summary>
 internal sealed class NativeExchange : IDisposable
 {
     private readonly NativeClient _client;
@@ -18,10 +17,10 @@ internal sealed class NativeExchange : IDisposable
         _slot = slot;
     }
 
-    /// <summary>Where the request is written, before <see cref="Execute"/>.</summary>
+    /// <summary>The buffer for the request, before <see cref="Execute"/>.</summary>
     public IBufferWriter<byte> Request => Slot.Request;
 
-    /// <summary>The bytes of the request.</summary>
+    /// <summary>The size of the request in bytes.</summary>
     public int RequestLength => Slot.Request.Length;
 
     /// <summary>The reply, after <see cref="Execute"/> and until this is disposed.</summary>
@@ -29,28 +28,27 @@ internal sealed class NativeExchange : IDisposable
 
     private ClientSlot Slot => _slot ?? throw new ObjectDisposedException(nameof(NativeExchange));
 
-    /// <summary>Connects, so that a server that is not there is found out before
-    /// there is a request.</summary>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled,
-    /// and what the server refuses.</exception>
+    /// <summary>Connects, so that an unreachable server is reported before the request is written.</summary>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled, or the reason why the server
+    /// rejects the client.</exception>
     internal void Connect(CallClock clock) => BlockingWait.End(Slot.GetAsync<BlockingWait>(clock));
 
-    /// <summary>Sends the request and blocks for the reply.</summary>
-    /// <param name="timeout">How long to wait, connecting included; InfiniteTimeSpan for ever.</param>
+    /// <summary>Sends the request and blocks until the reply.</summary>
+    /// <param name="timeout">How long to wait, including connecting; InfiniteTimeSpan for no limit.</param>
     /// <param name="cancellation">Cancels the call on both sides.</param>
-    /// <returns>The interface's return code, 0 for success.</returns>
-    /// <exception cref="RpcException">A fault by its status; Unavailable when the connection broke, with
-    /// <see cref="RpcException.MayHaveExecuted"/>; DeadlineExceeded; Cancelled.</exception>
-    /// <exception cref="OperationCanceledException">The token is already cancelled;
-    /// nothing is sent.</exception>
+    /// <returns>The interface's return code; 0 for success.</returns>
+    /// <exception cref="RpcException">The status of a fault; Unavailable if the connection broke, with <see
+    /// cref="RpcException.MayHaveExecuted"/>; DeadlineExceeded; Cancelled.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled; nothing is
+    /// sent.</exception>
     public int Execute(TimeSpan timeout, CancellationToken cancellation = default) =>
         BlockingWait.End(ExecuteAsync<BlockingWait>(CallClock.Start(timeout, cancellation)));
 
-    /// <summary>The same without holding a thread.</summary>
+    /// <summary>Sends the request and waits for the reply, without blocking a thread.</summary>
     public ValueTask<int> ExecuteAsync(TimeSpan timeout, CancellationToken cancellation = default) =>
         ExecuteAsync<AsyncWait>(CallClock.Start(timeout, cancellation));
 
-    /// <summary>Sends the request and waits for the reply, connecting included.</summary>
+    /// <summary>Sends the request and waits for the reply, including connecting.</summary>
     public async ValueTask<int> ExecuteAsync<TWait>(CallClock clock)
         where TWait : struct, IWaitMode
     {
@@ -79,7 +77,8 @@ internal sealed class NativeExchange : IDisposable
         }
     }
 
-    /// <summary>Gives the connection back; one whose call did not end is closed.</summary>
+    /// <summary>Returns the connection for later calls. If the call has not ended, closes the
+    /// connection.</summary>
     public void Dispose()
     {
         if (Interlocked.Exchange(ref _slot, null) is { } slot)
@@ -107,9 +106,8 @@ internal sealed class NativeExchange : IDisposable
     {
         slot.Drop(connection);
 
-        // A connection from the pool may have been closed in the meantime,
-        // and the request did not get through:
-        // that is the one case in which it is sent again.
+        // The server may have closed an idle connection before the request arrived. Only in this case is the
+        // request sent again.
         if (isFresh)
         {
             throw CallErrors.NotSent(_client.Endpoint);

@@ -6,7 +6,7 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>Makes the client's exception of a response header that has a failure.</summary>
+/// <summary>Converts the failure in a response header to the client's exception.</summary>
 internal static class NativeFailures
 {
     public static RpcException Of(

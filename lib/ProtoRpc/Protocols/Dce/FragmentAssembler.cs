@@ -94,6 +94,15 @@ internal sealed class FragmentAssembler : IDisposable
         return last ? AssemblyState.Complete : AssemblyState.Incomplete;
     }
 
+    /// <summary>Marks the message as cancelled, if it is the call's and is not complete.</summary>
+    public void Cancel(uint callId)
+    {
+        if (InProgress && callId == CallId)
+        {
+            Flags |= PduFlags.PendingCancel;
+        }
+    }
+
     /// <summary>Forgets the message, and a large buffer with it.</summary>
     public void Reset()
     {

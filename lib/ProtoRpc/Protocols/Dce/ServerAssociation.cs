@@ -215,7 +215,8 @@ internal sealed partial class ServerAssociation : IDisposable
             case PduType.Request when IsBound:
                 return HandleRequest(header, pdu);
             case PduType.CoCancel when IsBound:
-                // The call that it means is over: its answer and the cancel crossed.
+                // Of another call, it is over: its answer and the cancel crossed.
+                _assembler.Cancel(header.CallId);
                 return ServerStep.Receive;
             case PduType.Orphaned when IsBound:
                 if (_assembler.InProgress && _assembler.CallId == header.CallId)

@@ -13,6 +13,9 @@ internal static class WindowsStatus
     /// <summary>The reply is over the limit.</summary>
     public const uint ReplyTooLarge = 1130;
 
+    /// <summary>There is no such call.</summary>
+    public const uint NotFound = 1168;
+
     /// <summary>The name of an endpoint is malformed.</summary>
     public const uint InvalidEndpointFormat = 1706;
 

@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.Text;
 
 namespace ProtoRpc.Protocols.Grpc;
@@ -7,6 +8,9 @@ internal enum PeerGreeting
 {
     /// <summary>The frame that every HTTP/2 server sends first.</summary>
     Http2,
+
+    /// <summary>A GOAWAY frame that asks for HTTP/1.1: Kestrel's answer at a port of HTTP/1.1.</summary>
+    Http1Required,
 
     /// <summary>A TLS record.</summary>
     Tls,
@@ -21,12 +25,23 @@ internal enum PeerGreeting
 /// <summary>Finds the protocol of a server by its first bytes.</summary>
 internal static class PeerGreetings
 {
+    // RFC 9113, sections 6.8 and 7.
+    private const int FrameTypeOffset = 3;
+    private const int GoAwayCodeOffset = 13;
+    private const byte GoAway = 0x7;
+    private const byte Http11Required = 0xd;
+
     private const byte TlsAlert = 0x15;
     private const byte TlsHandshake = 0x16;
 
-    /// <summary>Judges by the first octet, which is always there, and by more where there is more.</summary>
+    /// <summary>Recognizes the protocol by the first octet, which is always present, and by further octets if
+    /// there are any.</summary>
     public static PeerGreeting Judge(ReadOnlySpan<byte> first) => first[0] switch
     {
+        0 when first.Length >= GoAwayCodeOffset + sizeof(int) && first[FrameTypeOffset] == GoAway
+            && BinaryPrimitives.ReadInt32BigEndian(first[GoAwayCodeOffset..]) == Http11Required =>
+            PeerGreeting.Http1Required,
+
         // A SETTINGS frame is shorter than 64 KiB, so its length starts with a zero.
         0 => PeerGreeting.Http2,
         TlsAlert or TlsHandshake => PeerGreeting.Tls,

@@ -22,8 +22,11 @@ internal static class HeaderTrace
     ];
 
     /// <summary>Whether the value of a header is left out: it proves who somebody is, or is binary.</summary>
-    public static bool IsMasked(string name) => Secret.Contains(name)
-        || name.EndsWith("-bin", StringComparison.OrdinalIgnoreCase)
+    public static bool IsMasked(string name) =>
+        IsSecret(name) || name.EndsWith("-bin", StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Whether the value of a header proves who somebody is, as far as its name says so.</summary>
+    public static bool IsSecret(string name) => Secret.Contains(name)
         || SecretWords.Any(word => name.Contains(word, StringComparison.OrdinalIgnoreCase));
 
     /// <summary>Headers in one line: <c>; name: value</c> each.</summary>

@@ -54,6 +54,10 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
         ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
         out bool isError);
 
+    /// <summary>Whether bytes that come behind those of an unfinished message may end it. Cheaper than
+    /// reading all of them again.</summary>
+    public virtual bool MayEnd(in ReadOnlySequence<byte> further) => true;
+
     protected static RpcException TooLarge(int maxBytes) => new(
         RpcStatusCode.ResourceExhausted,
         $"A reply has more than {maxBytes} bytes. Raise RpcLimits.MaxMessageBytes on the connection.")

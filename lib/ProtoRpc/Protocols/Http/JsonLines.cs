@@ -65,6 +65,8 @@ internal sealed class JsonLines() : HttpStreamFormat(
         return false;
     }
 
+    public override bool MayEnd(in ReadOnlySequence<byte> further) => further.PositionOf(NewLine) is not null;
+
     private static bool IsBlank(in ReadOnlySequence<byte> line) =>
         line.IsEmpty || (line.Length == 1 && line.FirstSpan[0] == (byte)'\r');
 }

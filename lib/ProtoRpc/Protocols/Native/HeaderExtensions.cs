@@ -66,8 +66,8 @@ internal static class HeaderExtensions
         }
     }
 
-    /// <summary>The same for what came with a failure, which counts more than what is wrong with them; null
-    /// where there are none.</summary>
+    /// <summary>Reads the extensions of a failure; null if there are none, or if they cannot be read: the
+    /// failure is more important than their errors.</summary>
     public static DynamicMessage? TryRead(
         IMessage? received, RpcSchema? schema, string what, RpcLimits limits)
     {

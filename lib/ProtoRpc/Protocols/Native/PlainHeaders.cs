@@ -176,7 +176,7 @@ internal static class PlainHeaders
     private static bool Has(ReadOnlySpan<byte> header, int position, byte octet) =>
         position < header.Length && header[position] == octet;
 
-    // Lengths of more than one octet do not fit into a header that has such a length itself.
+    // The header's own length is one octet, so a field in it cannot have a longer length.
     private static bool TryReadBytes(
         ReadOnlySpan<byte> header, int position, byte tag, out Range bytes, out int next)
     {

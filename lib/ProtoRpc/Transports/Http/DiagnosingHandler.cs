@@ -92,7 +92,8 @@ internal sealed class DiagnosingHandler(
         },
         HttpRequestError.UserAuthenticationError);
 
-    // The HTTP client makes the handshake with the name in Host, whatever its options say.
+    // The HTTP client uses the header Host as the server name of the TLS handshake, even if its options set
+    // another name.
     private void Name(HttpRequestMessage request) => request.Headers.Host ??= serverName;
 
     private bool IsWorthAsking(HttpRequestException e) => e.InnerException is not RpcException

@@ -17,6 +17,8 @@ internal sealed class GreetedStream(
 {
     private const int MaxLine = 80;
 
+    private readonly TaskCompletionSource _heard = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private bool _isListening;
     private bool _greeted;
 
     public override bool CanRead => true;
@@ -27,7 +29,7 @@ internal sealed class GreetedStream(
         Memory<byte> buffer, CancellationToken cancellationToken = default) =>
         _greeted || buffer.IsEmpty
             ? inner.ReadAsync(buffer, cancellationToken)
-            : ReadGreetingAsync(buffer, cancellationToken);
+            : ListenAsync(buffer, cancellationToken);
 
     public override Task<int> ReadAsync(
         byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
@@ -38,11 +40,11 @@ internal sealed class GreetedStream(
 
     public override ValueTask WriteAsync(
         ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) =>
-        inner.WriteAsync(buffer, cancellationToken);
+        _greeted ? inner.WriteAsync(buffer, cancellationToken) : WriteFirstAsync(buffer, cancellationToken);
 
     public override Task WriteAsync(
         byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
-        inner.WriteAsync(buffer, offset, count, cancellationToken);
+        WriteAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
 
     public override void Write(byte[] buffer, int offset, int count) => inner.Write(buffer, offset, count);
 
@@ -59,6 +61,34 @@ internal sealed class GreetedStream(
         }
 
         base.Dispose(disposing);
+    }
+
+    // A server of another protocol says why and closes. If a write fails then, the HTTP client would forget
+    // the connection before it has read that.
+    private async ValueTask WriteFirstAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await inner.WriteAsync(buffer, cancellationToken).ConfigureAwait(false);
+        }
+        catch (IOException) when (_isListening)
+        {
+            await _heard.Task.ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    private async ValueTask<int> ListenAsync(Memory<byte> buffer, CancellationToken cancellationToken)
+    {
+        _isListening = true;
+        try
+        {
+            return await ReadGreetingAsync(buffer, cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            _heard.TrySetResult();
+        }
     }
 
     private async ValueTask<int> ReadGreetingAsync(Memory<byte> buffer, CancellationToken cancellationToken)

@@ -100,11 +100,11 @@ internal static class GrpcDialer
 
     private static UnixDomainSocketEndPoint SocketAddress(RpcEndpoint endpoint)
     {
-        if (!File.Exists(endpoint.Name))
+        if (!File.Exists(endpoint.SocketPath))
         {
             throw new RpcException(
                 RpcStatusCode.Unavailable,
-                $"Cannot connect to '{endpoint}': there is no socket '{endpoint.Name}'. "
+                $"Cannot connect to '{endpoint}': there is no socket '{endpoint.SocketPath}'. "
                 + "Start the server, or check the path.")
             {
                 Endpoint = endpoint,
@@ -113,7 +113,7 @@ internal static class GrpcDialer
 
         try
         {
-            return new UnixDomainSocketEndPoint(endpoint.Name);
+            return new UnixDomainSocketEndPoint(endpoint.SocketPath);
         }
         catch (ArgumentOutOfRangeException e)
         {

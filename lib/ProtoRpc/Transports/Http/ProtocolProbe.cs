@@ -7,9 +7,9 @@ using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Finds out what a server speaks that did not answer as its endpoint says,
-/// on connections of its own:
-/// one with a request of HTTP/1.1, one with a handshake of TLS, one with a bind of DCE/RPC.</summary>
+/// <summary>Finds out which protocol a server uses if it does not use the one of its endpoint. Makes separate
+/// connections: one with an HTTP/1.1 request, one with a TLS handshake, and one with a DCE/RPC
+/// bind.</summary>
 internal static class ProtocolProbe
 {
     private const int MaxAnswer = 1024;
@@ -126,7 +126,7 @@ internal enum SpokenProtocol
     /// <summary>HTTP/2 alone, without TLS, as servers of gRPC do.</summary>
     Http2,
 
-    /// <summary>TLS, with whatever is in it.</summary>
+    /// <summary>TLS, with any protocol inside.</summary>
     Tls,
 
     /// <summary>DCE/RPC, the native protocol.</summary>

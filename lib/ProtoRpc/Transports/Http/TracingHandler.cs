@@ -7,7 +7,7 @@ namespace ProtoRpc.Transports.Http;
 internal sealed class TracingHandler(HttpMessageHandler inner, RpcTrace trace, RpcEndpoint endpoint)
     : DelegatingHandler(inner)
 {
-    /// <summary>A handler that traces, where there is a trace; else the handler itself.</summary>
+    /// <summary>Wraps a handler to trace it; returns the handler itself if there is no trace.</summary>
     public static HttpMessageHandler Around(
         HttpMessageHandler handler, RpcTrace? trace, RpcEndpoint endpoint) =>
         trace is null ? handler : new TracingHandler(handler, trace, endpoint);

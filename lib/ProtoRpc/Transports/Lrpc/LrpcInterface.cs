@@ -79,7 +79,7 @@ internal sealed unsafe class LrpcInterface
                 Guid id = ((RpcServerInterface*)message->Interface)->Interface.Id;
                 IncomingMessageHandler[] handlers =
                     Table.TryGetValue(id, out LrpcInterface? served) ? served._handlers : [];
-                if (!LrpcPeer.IsLocal(message->Binding) || !LrpcPeer.IsOwner(message->Binding))
+                if (!request.TryIdentifyCaller())
                 {
                     request.Refuse(WindowsStatus.AccessDenied);
                 }
@@ -107,7 +107,10 @@ internal sealed unsafe class LrpcInterface
     {
         lock (_gate)
         {
-            _handlers = [.. _handlers.Where(other => other != handler)];
+            // Two endpoints may have the same handler.
+            List<IncomingMessageHandler> handlers = [.. _handlers];
+            handlers.Remove(handler);
+            _handlers = [.. handlers];
 
             // Waiting for calls (1) would never end if a handler hangs. If the runtime refuses because of
             // them, the interface stays registered and refuses its calls itself.

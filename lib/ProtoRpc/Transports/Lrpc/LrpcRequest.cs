@@ -1,4 +1,5 @@
 using System.Runtime.Versioning;
+using System.Security.Principal;
 using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Transports.Lrpc;
@@ -7,6 +8,8 @@ namespace ProtoRpc.Transports.Lrpc;
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class LrpcRequest(RpcMessage* message) : IIncomingMessage
 {
+    private WindowsIdentity? _caller;
+
     /// <inheritdoc/>
     public ReadOnlySpan<byte> Stub =>
         new(message->Buffer, (int)Math.Min(message->BufferLength, int.MaxValue));
@@ -18,7 +21,22 @@ internal sealed unsafe class LrpcRequest(RpcMessage* message) : IIncomingMessage
     public static bool IsLittle(uint representation) => (representation & 0xF0) != 0;
 
     /// <inheritdoc/>
-    public PeerIdentity ReadPeer() => LrpcPeer.Read(message->Binding);
+    public PeerIdentity ReadPeer() => LrpcPeer.Describe(message->Binding, _caller!);
+
+    /// <summary>Reads who calls, and says whether the caller may: the account of this process, by LRPC. Other
+    /// code of the process may have opened endpoints for more callers or on other transports, and the runtime
+    /// serves the interface there, too.</summary>
+    public bool TryIdentifyCaller()
+    {
+        _caller = LrpcPeer.IsLocal(message->Binding) ? LrpcPeer.ReadUser(message->Binding) : null;
+        if (_caller is not null && ProcessToken.Trusts(_caller))
+        {
+            return true;
+        }
+
+        _caller?.Dispose();
+        return false;
+    }
 
     /// <inheritdoc/>
     public void Reply(ReadOnlySpan<byte> stub)

@@ -1,11 +1,10 @@
 using System.Runtime.Versioning;
 using System.Security.AccessControl;
-using System.Security.Principal;
 using ProtoRpc;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Lrpc;
 
-[assembly: MessageTransport<LrpcTransport>(RpcTransport.Lrpc)]
+[assembly: Transport<LrpcTransport>(RpcTransport.Lrpc)]
 
 namespace ProtoRpc.Transports.Lrpc;
 
@@ -62,8 +61,7 @@ internal sealed unsafe class LrpcTransport : IMessageTransport
 
     private static byte[] OwnerOnly()
     {
-        using WindowsIdentity self = WindowsIdentity.GetCurrent();
-        RawSecurityDescriptor security = new($"D:P(A;;GA;;;{self.User})");
+        RawSecurityDescriptor security = new($"D:P(A;;GA;;;{ProcessToken.User})");
         byte[] bytes = new byte[security.BinaryLength];
         security.GetBinaryForm(bytes, 0);
         return bytes;

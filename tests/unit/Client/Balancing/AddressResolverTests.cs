@@ -31,6 +31,14 @@ public static class AddressResolverTests
     }
 
     [Fact]
+    public static void A_name_without_addresses_stays_as_it_is()
+    {
+        AddressResolver resolver = new([RpcEndpoint.Parse("grpc://empty.test:1")], _ => []);
+
+        Assert.Equal("grpc://empty.test:1", Assert.Single(resolver.Resolve()).Endpoint.ToString());
+    }
+
+    [Fact]
     public static void An_address_under_two_names_is_one_server()
     {
         AddressResolver resolver = new(

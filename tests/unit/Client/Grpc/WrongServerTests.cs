@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Protocols.Grpc.Proto;
 
@@ -119,16 +118,7 @@ public static class WrongServerTests
         Assert.Equal("Serving", client.Ping().Health);
     }
 
-    private static X509Certificate2 Certificate()
-    {
-        using RSA key = RSA.Create(2048);
-        CertificateRequest request = new(
-            "CN=rpc.test", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddDnsName("rpc.test");
-        request.CertificateExtensions.Add(names.Build());
-        return request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
-    }
+    private static X509Certificate2 Certificate() => TestCertificate.Create("CN=rpc.test", "rpc.test");
 
     // Says those bytes to whoever connects, and hangs up.
     private static void Fails(string scheme, string hex, string wanted)

@@ -23,6 +23,25 @@ public static class InProcessTests
     }
 
     [Fact]
+    public static async Task Connections_that_open_and_close_at_the_same_time_are_all_counted()
+    {
+        const int Threads = 4;
+        const int Each = 15_000;
+        using TalkServer talk = new();
+
+        await Task.WhenAll(Enumerable.Range(0, Threads).Select(_ => Task.Run(() =>
+        {
+            for (int i = 0; i < Each; i++)
+            {
+                talk.Connect().Dispose();
+            }
+        })));
+
+        Assert.Equal(0, talk.Server.Counters.Connections);
+        Assert.Equal(Threads * Each, talk.Server.Counters.Accepted);
+    }
+
+    [Fact]
     public static void Names_this_process_as_the_caller()
     {
         using TalkServer talk = new(new RpcServerOptions

@@ -75,6 +75,18 @@ public sealed class ClientKeyTests
         Assert.Equal(keys[1], ClientKey.Of(Endpoint, EchoServer.Schema, new()));
     }
 
+    // On Windows, a handler with -Impersonate connects as its caller.
+    [Fact]
+    public void TheImpersonatedAccountCounts()
+    {
+        static ClientKey As(string? account) => ClientKey.Of(Endpoint, null, new(), account);
+
+        Assert.Equal(As("S-1-5-21-1"), As("S-1-5-21-1"));
+        Assert.NotEqual(As("S-1-5-21-1"), As("S-1-5-21-2"));
+        Assert.NotEqual(As("S-1-5-21-1"), As(null));
+        Assert.Equal(KeyOf(new()), As(null));
+    }
+
     [Fact]
     public void NothingOfASecretIsInTheKey()
     {
@@ -153,12 +165,7 @@ public sealed class ClientKeyTests
         return headers;
     }
 
-    private static X509Certificate2 Certificate()
-    {
-        using ECDsa key = ECDsa.Create();
-        return new CertificateRequest("CN=x", key, HashAlgorithmName.SHA256)
-            .CreateSelfSigned(DateTimeOffset.UtcNow, DateTimeOffset.UtcNow.AddDays(1));
-    }
+    private static X509Certificate2 Certificate() => TestCertificate.Create("CN=x");
 
     private static IEnumerable<string> MembersOf(Type type) =>
         type.GetProperties(BindingFlags.Public | BindingFlags.Instance)

@@ -1,4 +1,7 @@
+using Google.Protobuf;
 using ProtoRpc.Client.Kept;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Tests.Client.Kept;
 
@@ -108,6 +111,30 @@ public sealed class KeptClientsTests : IDisposable
         used.Dispose();
         await Closed(used.Client);
         Assert.Equal(1, _kept.Count);
+    }
+
+    [Fact]
+    public async Task ForgettingContextsEmptiesThoseOfIdleClientsAndLeavesAClientInUseToItsRenter()
+    {
+        DynamicMessage context = SideChannel.ToDynamic(
+            new RpcCallContext { SessionId = ByteString.CopyFrom(new byte[16]) }, null);
+        RpcClient idle = RentOnce("a");
+        KeptClient used = Rent("b");
+        idle.CallContext = context;
+
+        _kept.ForgetContexts();
+        used.Client.CallContext = context;
+
+        Assert.Same(idle, RentOnce("a"));
+        Assert.Equal(0, idle.CallContext.CalculateSize());
+        using (KeptClient other = Rent("b"))
+        {
+            Assert.NotSame(used.Client, other.Client);
+            Assert.Equal(0, other.Client.CallContext.CalculateSize());
+        }
+
+        used.Dispose();
+        await Closed(used.Client);
     }
 
     [Fact]

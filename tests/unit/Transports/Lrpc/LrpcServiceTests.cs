@@ -81,6 +81,41 @@ public static class LrpcServiceTests
     }
 
     [WindowsFact]
+    public static async Task A_cancelled_call_is_cancelled_on_both_sides()
+    {
+        TaskCompletionSource runs = new();
+        TaskCompletionSource cancelled = new();
+        using RpcServer server = RpcServer.Create(EchoServer.Schema, "calls.Echo")
+            .Handle<EchoRequest, EchoReply>("Wait", async (context, _) =>
+            {
+                using CancellationTokenRegistration end =
+                    context.CancellationToken.Register(cancelled.SetResult);
+                runs.SetResult();
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                return new EchoReply { Text = "never" };
+            })
+            .AddEndpoint(MessageServer.NewEndpoint())
+            .StartListening();
+        using RpcClient client = EchoServer.Connect(server);
+        using CancellationTokenSource source = new();
+        Task<EchoReply> call = client.InvokeAsync<EchoReply>(
+            "Wait", new EchoRequest { Text = "x" }, cancellationToken: source.Token);
+        await runs.Task.WaitAsync(ClientCalls.Patience);
+
+        await source.CancelAsync();
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(() => call);
+        Assert.Equal(RpcStatusCode.Cancelled, error.Code);
+        await cancelled.Task.WaitAsync(ClientCalls.Patience);
+    }
+
+    [WindowsFact]
+    public static Task A_handler_acts_as_its_caller() => ActAsync(isLater: false);
+
+    [WindowsFact]
+    public static Task A_handler_acts_as_its_caller_on_another_thread() => ActAsync(isLater: true);
+
+    [WindowsFact]
     public static void Two_servers_of_a_process_have_their_own_interfaces()
     {
         using RpcServer server = Start();
@@ -174,6 +209,39 @@ public static class LrpcServiceTests
         RpcException error = await Assert.ThrowsAsync<RpcException>(() => hanging);
         Assert.Equal(RpcStatusCode.Unavailable, error.Code);
         Assert.True(error.MayHaveExecuted);
+    }
+
+    private static async Task ActAsync(bool isLater)
+    {
+        string? acting = null;
+        TokenImpersonationLevel level = default;
+        using RpcServer server = RpcServer.Create(EchoServer.Schema, "calls.Echo")
+            .Handle<EchoRequest, EchoReply>("Say", async (context, request) =>
+            {
+                if (isLater)
+                {
+                    await Task.Delay(1, context.CancellationToken);
+                }
+
+                context.Impersonate(() =>
+                {
+                    using WindowsIdentity? thread = WindowsIdentity.GetCurrent(ifImpersonating: true);
+                    acting = thread?.Name;
+                    level = thread?.ImpersonationLevel ?? default;
+                });
+                using WindowsIdentity? after = WindowsIdentity.GetCurrent(ifImpersonating: true);
+                return new EchoReply { Text = after is null ? request.Text : "still the caller" };
+            })
+            .AddEndpoint(MessageServer.NewEndpoint())
+            .StartListening();
+        using RpcClient client = EchoServer.Connect(server);
+
+        EchoReply reply = await client.InvokeAsync<EchoReply>("Say", new EchoRequest { Text = "done" });
+
+        Assert.Equal("done", reply.Text);
+        using WindowsIdentity self = WindowsIdentity.GetCurrent();
+        Assert.Equal(self.Name, acting);
+        Assert.True(level >= TokenImpersonationLevel.Identification);
     }
 
     private static RpcServer Start(RpcServerOptions? options = null) =>

@@ -141,8 +141,13 @@ public static class MessageCallTests
     public static async Task Calls_that_are_given_up_hold_no_more_threads_than_there_may_be_connections(
         string kind)
     {
-        using BlockingHandler handler = new();
-        await using MessageServer server = new(kind, handler.Handle);
+        using ManualResetEventSlim hang = new();
+        await using MessageServer server = new(kind, call =>
+        {
+            // Without a look at its cancellation.
+            hang.Wait();
+            return TestServer.Echo(call);
+        });
         using NativeClient client = server.Connect(new RpcLimits { MaxClientConnections = 2 });
         for (int i = 0; i < 2; i++)
         {
@@ -156,7 +161,7 @@ public static class MessageCallTests
 
         Assert.Equal(RpcErrorIds.ClientConnectionsExhausted, error.ErrorId);
         Assert.False(error.MayHaveExecuted);
-        handler.Release(3);
+        hang.Set();
         await Eventually.TrueAsync(() => !client.IsStuck, "the threads end with their calls");
         Assert.Equal("again"u8.ToArray(), client.Call("again"u8));
     }

@@ -211,6 +211,34 @@ public static class MessageListenerTests
         await other.StopServingAsync(PingProtocol.InterfaceId, TimeSpan.Zero);
     }
 
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public static async Task An_endpoint_that_drains_does_not_get_the_calls_of_the_next_one(bool isSame)
+    {
+        using BlockingHandler handler = new();
+        MemoryMessages transport = new();
+        ExecInterface service = new(Guid.NewGuid(), handler.Handle);
+        MessageListener ends = MessageListener.Serve(
+            MessageServer.NewEndpoint(), service, RpcLimits.Default, transport);
+        Task<uint> running = Task.Run(() => transport.Send(ends.Endpoint, service.InterfaceId, Stub(1)).Code);
+        await Eventually.TrueAsync(() => handler.Running == 1, "the handler runs");
+        Task stop = ends.StopServingAsync(service.InterfaceId, ClientCalls.Patience).AsTask();
+
+        MessageListener next = MessageListener.Serve(
+            isSame ? ends.Endpoint : MessageServer.NewEndpoint(),
+            new ExecInterface(service.InterfaceId, TestServer.Echo) { Monitor = new CallMonitor() },
+            RpcLimits.Default, transport);
+
+        Assert.Equal(0u, transport.Send(next.Endpoint, service.InterfaceId, Stub(3)).Code);
+        Assert.False(stop.IsCompleted);
+        handler.Release();
+        Assert.Equal(0u, await running);
+        await stop;
+        Assert.Equal(0u, transport.Send(next.Endpoint, service.InterfaceId, Stub(3)).Code);
+        await next.StopServingAsync(service.InterfaceId, TimeSpan.Zero);
+    }
+
     private static byte[] Stub(int length)
     {
         byte[] stub = new byte[ExecStub.RequestPrefix + length];

@@ -12,8 +12,17 @@ internal sealed class MessageServer : IAsyncDisposable
     public MessageServer(
         string kind, ExecHandler handler, RpcLimits? limits = null,
         Func<ExecInterface, ExecInterface>? with = null, PeerIdentity? caller = null)
+        : this(
+            kind == "lrpc" ? MessageTransports.Of(NewEndpoint()) : new MemoryMessages(caller), handler,
+            limits, with)
     {
-        Transport = kind == "lrpc" ? MessageTransports.Of(Endpoint) : new MemoryMessages(caller);
+    }
+
+    public MessageServer(
+        IMessageTransport transport, ExecHandler handler, RpcLimits? limits = null,
+        Func<ExecInterface, ExecInterface>? with = null)
+    {
+        Transport = transport;
         ExecInterface service = new(InterfaceId, handler);
         Listener = MessageListener.Serve(
             Endpoint, with?.Invoke(service) ?? service, limits ?? RpcLimits.Default, Transport);

@@ -1,3 +1,4 @@
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Transports.Messages;
@@ -21,6 +22,11 @@ internal sealed class ScriptedMessages(Func<IOutgoingMessage, uint> call, Func<u
 
     public IMessageConnection Open(RpcEndpoint endpoint, Guid interfaceId)
     {
+        if (interfaceId == CancelStub.InterfaceId)
+        {
+            return new NoInterface();
+        }
+
         Interlocked.Increment(ref _opened);
         return new Connection(this);
     }
@@ -28,6 +34,18 @@ internal sealed class ScriptedMessages(Func<IOutgoingMessage, uint> call, Func<u
     private uint Reach() => reach?.Invoke() ?? 0;
 
     private uint Call(IOutgoingMessage message) => call(message);
+
+    // As the server of another program, which does not cancel calls.
+    private sealed class NoInterface : IMessageConnection
+    {
+        public uint Reach() => WindowsStatus.UnknownInterface;
+
+        public uint Call(IOutgoingMessage message) => WindowsStatus.UnknownInterface;
+
+        public void Dispose()
+        {
+        }
+    }
 
     private sealed class Connection(ScriptedMessages owner) : IMessageConnection
     {

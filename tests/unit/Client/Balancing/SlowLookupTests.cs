@@ -1,0 +1,97 @@
+using System.Net;
+using ProtoRpc.Client.Balancing;
+
+namespace ProtoRpc.Tests.Client.Balancing;
+
+/// <summary>Clients of several servers whose name server does not answer.</summary>
+public sealed class SlowLookupTests : IDisposable
+{
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(200);
+
+    private readonly TaskCompletionSource _answer = new();
+    private int _lookups;
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Connecting_is_given_up_in_its_time(bool isAsync)
+    {
+        using BalancedChannel channel = Create(Short);
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => ConnectAsync(channel, isAsync, default));
+
+        Assert.Equal(
+            (RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout), (error.Code, error.ErrorId));
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Connecting_ends_when_it_is_cancelled(bool isAsync)
+    {
+        using BalancedChannel channel = Create(Timeout.InfiniteTimeSpan);
+        using CancellationTokenSource cancel = new(Short);
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => ConnectAsync(channel, isAsync, cancel.Token));
+
+        Assert.Equal(RpcStatusCode.Cancelled, error.Code);
+    }
+
+    [Fact]
+    public async Task Neither_disposing_nor_the_side_channel_waits_and_all_calls_wait_for_one_lookup()
+    {
+        BalancedChannel channel = Create(Short);
+        await Assert.ThrowsAsync<RpcException>(() => ConnectAsync(channel, isAsync: true, default));
+        await Assert.ThrowsAsync<RpcException>(() => ConnectAsync(channel, isAsync: false, default));
+
+        await Task.Run(() => channel.Context = new()).WaitAsync(Patience);
+        await Task.Run(channel.Dispose).WaitAsync(Patience);
+
+        Assert.Equal(1, _lookups);
+        Assert.Throws<ObjectDisposedException>(() => channel.Connect(default));
+    }
+
+    [Fact]
+    public async Task A_call_that_waits_goes_on_with_the_answer()
+    {
+        using BalancedChannel channel = Create(Patience);
+        Task connecting = ConnectAsync(channel, isAsync: true, default);
+
+        _answer.TrySetResult();
+
+        Assert.Equal(
+            "the server of 192.0.2.1",
+            (await Assert.ThrowsAsync<InvalidOperationException>(() => connecting)).Message);
+    }
+
+    public void Dispose() => _answer.TrySetResult();
+
+    private static Task ConnectAsync(BalancedChannel channel, bool isAsync, CancellationToken cancellation) =>
+        Task.Run(async () =>
+        {
+            if (isAsync)
+            {
+                await channel.ConnectAsync(cancellation);
+            }
+            else
+            {
+                channel.Connect(cancellation);
+            }
+        }).WaitAsync(Patience);
+
+    private BalancedChannel Create(TimeSpan connectTimeout) => new(
+        RpcLoadBalancing.RoundRobin,
+        new AddressResolver([RpcEndpoint.Tcp("slow.example", 9)], LookUp),
+        connectTimeout,
+        resolved => throw new InvalidOperationException($"the server of {resolved.Endpoint.Host}"));
+
+    private IPAddress[] LookUp(string host)
+    {
+        Interlocked.Increment(ref _lookups);
+        _answer.Task.Wait(Patience * 2);
+        return [IPAddress.Parse("192.0.2.1")];
+    }
+}
