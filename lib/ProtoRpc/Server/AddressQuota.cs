@@ -3,9 +3,8 @@ using System.Net.Sockets;
 
 namespace ProtoRpc.Server;
 
-/// <summary>Counts the open connections of each remote address,
-/// and lets in no more than it may have.</summary>
-/// <param name="max">Connections of one address.</param>
+/// <summary>Counts and limits the open connections of each remote address.</summary>
+/// <param name="max">The maximum number of connections per address.</param>
 internal sealed class AddressQuota(int max)
 {
     private const int PrefixLength = 8;
@@ -13,9 +12,9 @@ internal sealed class AddressQuota(int max)
     private readonly Lock _gate = new();
     private readonly Dictionary<IPAddress, int> _counts = [];
 
-    /// <summary>The address that connections are counted by; null where the transport has none.</summary>
-    /// <remarks>One machine can have every address of an IPv6 network of 64 bits,
-    /// so the network counts.</remarks>
+    /// <summary>The key for counting connections; null if the transport has no addresses.</summary>
+    /// <remarks>The key of an IPv6 address is its /64 network, because one machine can use all addresses of
+    /// it.</remarks>
     public static IPAddress? KeyOf(EndPoint? remote)
     {
         if (remote is not IPEndPoint { Address: { } address })
@@ -38,7 +37,7 @@ internal sealed class AddressQuota(int max)
         return IPAddress.IsLoopback(address) ? address : new IPAddress(network);
     }
 
-    /// <summary>Counts one more, unless the address has as many as it may have.</summary>
+    /// <summary>Counts a new connection, unless the address has reached its limit.</summary>
     public bool TryEnter(IPAddress? key)
     {
         if (key is null)
@@ -59,7 +58,7 @@ internal sealed class AddressQuota(int max)
         }
     }
 
-    /// <summary>Counts one less.</summary>
+    /// <summary>Counts a closed connection.</summary>
     public void Leave(IPAddress? key)
     {
         if (key is null)

@@ -6,14 +6,13 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Server;
 
-/// <summary>A failed call, and what is sent to its caller: the same on every face.</summary>
-/// <remarks>Text that a handler or ProtoRpc writes for the caller
-/// is sent at every level of detail.
-/// The text of any other exception is sent from <see cref="RpcErrorDetail.Message"/> on; below that the
-/// caller receives a correlation id, under which the server logs the exception.</remarks>
+/// <summary>A failed call, and what its caller receives, on every protocol.</summary>
+/// <remarks>Texts that a handler or ProtoRpc writes for the caller are sent at every level of detail. The
+/// text of any other exception is only sent with <see cref="RpcErrorDetail.Message"/> or more. Otherwise the
+/// caller receives a correlation id, and the server logs the exception with this id.</remarks>
 internal sealed class CallFailure
 {
-    // What ProtoRpc raises while a handler runs, and which is about the handler's caller all the same.
+    // ProtoRpc's errors that are for the caller although they are raised while a handler runs.
     private static readonly FrozenSet<string> AboutTheCall =
         FrozenSet.Create(
             RpcErrorIds.ServerBusy, RpcErrorIds.WorkersStuck, RpcErrorIds.ForeignSession,
@@ -29,8 +28,8 @@ internal sealed class CallFailure
         Code = code == RpcStatusCode.OK || !Enum.IsDefined(code) ? RpcStatusCode.Unknown : code;
         _detail = detail;
 
-        // An exception that another server did not write for its callers is not for the callers of a gateway
-        // either: that server may have sent the gateway more than the gateway's callers may see.
+        // An exception that another server did not write for its callers is not for the gateway's callers:
+        // the gateway may be allowed to see more than they are.
         _forwarded = error is RpcException { IsForwarded: true } rpc ? rpc : null;
         IsForCaller = isForCaller && _forwarded?.CorrelationId is null;
         CorrelationId = _forwarded is null
@@ -39,7 +38,7 @@ internal sealed class CallFailure
         Text = IsForCaller || detail >= RpcErrorDetail.Message ? error.Message : Withheld();
     }
 
-    /// <summary>What failed.</summary>
+    /// <summary>The exception.</summary>
     public Exception Error { get; }
 
     public RpcStatusCode Code { get; }
@@ -47,46 +46,48 @@ internal sealed class CallFailure
     /// <summary>Whether the error's text was written for the caller.</summary>
     public bool IsForCaller { get; }
 
-    /// <summary>What the caller reads.</summary>
+    /// <summary>The text that the caller receives.</summary>
     public string Text { get; }
 
-    /// <summary>Under what the server's record has the error; null where its text was written for the
+    /// <summary>The id of the error in the server's log; null if its text was written for the
     /// caller.</summary>
     public string? CorrelationId { get; }
 
-    /// <summary>What the author adds to the status.</summary>
+    /// <summary>The details that the author added to the status.</summary>
     public IReadOnlyList<object> Details =>
         IsForCaller && Error is RpcException rpc ? rpc.Details : Array.Empty<object>();
 
-    /// <summary>What the author adds to the exception of the native protocol.</summary>
+    /// <summary>The extensions that the author added to the native protocol's exception.</summary>
     public IMessage? Extensions =>
         IsForCaller && Error is RpcException rpc ? rpc.Extensions as IMessage : null;
 
-    /// <summary>Whether the caller receives everything.</summary>
+    /// <summary>Whether the caller receives all details.</summary>
     public bool IsFull => _detail == RpcErrorDetail.Full;
 
-    /// <summary>ProtoRpc's own words about a request that it refuses.</summary>
+    /// <summary>The failure of a request that ProtoRpc rejects; its text is for the caller.</summary>
     public static CallFailure OfRequest(Exception error, RpcStatusCode? code = null) =>
         new(error, code ?? ExceptionInfoCodec.StatusOf(error), RpcErrorDetail.Message, isForCaller: true);
 
-    /// <summary>An exception before a handler ran, or after it ended.</summary>
+    /// <summary>The failure of a call before its handler ran, or after it ended.</summary>
     public static CallFailure Of(Exception error, RpcErrorDetail detail)
     {
-        // MissingMethodException is how the original's clients know that there is no such method.
+        // The original's clients expect MissingMethodException for an unknown method.
         bool isForCaller = error is RpcException or MissingMethodException;
         return new(
             error, ExceptionInfoCodec.StatusOf(error),
             isForCaller && detail < RpcErrorDetail.Message ? RpcErrorDetail.Message : detail, isForCaller);
     }
 
-    /// <summary>An exception of a call that is answered with a bare return code.</summary>
-    public static CallFailure OfUnexpected(Exception error) =>
-        new(error, ExceptionInfoCodec.StatusOf(error), RpcErrorDetail.None, isForCaller: false);
+    /// <summary>The failure of a call for an exception that was not written for the caller.</summary>
+    /// <param name="error">The exception.</param>
+    /// <param name="detail">How much of it the caller receives.</param>
+    public static CallFailure OfUnexpected(Exception error, RpcErrorDetail detail = RpcErrorDetail.None) =>
+        new(error, ExceptionInfoCodec.StatusOf(error), detail, isForCaller: false);
 
-    /// <summary>An exception that a handler, or an interceptor around it, ended with.</summary>
+    /// <summary>The failure of a handler, or of an interceptor around it.</summary>
     /// <param name="error">The exception.</param>
     /// <param name="detail">How much of unexpected exceptions the caller receives.</param>
-    /// <param name="context">The call.</param>
+    /// <param name="context">The context of the call.</param>
     public static CallFailure OfHandler(
         Exception error, RpcErrorDetail detail, RpcServerCallContext context) =>
         new(error, ExceptionInfoCodec.StatusOf(error), detail, IsWrittenForCaller(error, context));
@@ -99,11 +100,11 @@ internal sealed class CallFailure
             return ExceptionInfoCodec.Encode(remote, Text, _detail);
         }
 
-        Exception told =
+        Exception sent =
             Error is RpcException { ErrorId: RpcErrorIds.HandlerThrew, InnerException: { } thrown }
             ? thrown
             : Error;
-        RpcExceptionInfo info = ExceptionInfoCodec.Encode(told, _detail);
+        RpcExceptionInfo info = ExceptionInfoCodec.Encode(sent, _detail);
         if (_detail < RpcErrorDetail.Message)
         {
             info.Message = Text;
@@ -119,9 +120,8 @@ internal sealed class CallFailure
                 || ReferenceEquals(rpc, context.Refusal)
                 || IsAboutTheCall(rpc, context));
 
-    // Calls, schemas and messages that a handler works with fail with an endpoint,
-    // a field or an id of their own:
-    // those texts name servers, files and values that are not the caller's business.
+    // Other calls, schemas and messages that a handler uses raise errors with their own endpoint, field or
+    // id. Their texts name servers, files and values that the caller must not see.
     private static bool IsAboutTheCall(RpcException error, RpcServerCallContext context) =>
         error is { Remote: null, NativeStatus: 0, FieldPath: null }
             && (error.Endpoint is null || error.Endpoint.Equals(context.Endpoint))

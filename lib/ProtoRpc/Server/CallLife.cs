@@ -3,16 +3,16 @@ using ProtoRpc.Server.AccessLogs;
 
 namespace ProtoRpc.Server;
 
-/// <summary>The life of a call on a server, the same on every face: it begins, is served or fails, is
+/// <summary>The life cycle of a call on a server, for every protocol: it begins, is served or fails, is
 /// answered, and ends.</summary>
-/// <remarks>A face says how a call is read and how a reply and a failure are written. Nothing that happens
-/// in a call leaves it as an exception, unless the failure itself cannot be written.</remarks>
+/// <remarks>Derived classes read the call, and write the reply or the failure. No exception of a call
+/// escapes, unless the failure itself cannot be written.</remarks>
 internal abstract class CallLife(CallMonitor monitor)
 {
     private Activity? _activity;
     private bool _hasStarted;
 
-    /// <summary>Runs the call and answers it, also when it fails.</summary>
+    /// <summary>Runs the call and sends its reply or failure.</summary>
     public async ValueTask RunAsync()
     {
         RpcStatusCode status = RpcStatusCode.Cancelled;
@@ -46,43 +46,42 @@ internal abstract class CallLife(CallMonitor monitor)
     /// <summary>Whether the caller no longer waits, so that the transport sends no reply.</summary>
     protected virtual bool IsAbandoned => false;
 
-    /// <summary>Reads the request, has it handled and writes the reply.</summary>
-    /// <returns>The status that the caller gets.</returns>
+    /// <summary>Reads the request, runs the handler and writes the reply.</summary>
+    /// <returns>The status that the caller receives.</returns>
     protected abstract ValueTask<RpcStatusCode> ServeAsync();
 
     /// <summary>Answers a call that failed.</summary>
-    /// <returns>The status that the caller gets.</returns>
+    /// <returns>The status that the caller receives.</returns>
     protected abstract ValueTask<RpcStatusCode> FailAsync(Exception error);
 
-    /// <summary>Ends what a handler that was given up still reads or writes.</summary>
+    /// <summary>Ends reads and writes of a handler that has not stopped.</summary>
     protected virtual ValueTask CloseAsync() => default;
 
-    /// <summary>Gives back what the call holds.</summary>
+    /// <summary>Releases the resources of the call.</summary>
     protected virtual void Release()
     {
     }
 
-    /// <summary>What is called, as far as it is known.</summary>
+    /// <summary>The called method, as far as it is known.</summary>
     protected abstract CallTarget Target { get; }
 
-    /// <summary>Who calls.</summary>
+    /// <summary>The caller.</summary>
     protected abstract PeerIdentity Caller { get; }
 
-    /// <summary>What the caller named, where that is not the method that is called; null where it named
-    /// nothing.</summary>
+    /// <summary>The name that the caller sent, if it differs from the called method; null if it sent
+    /// none.</summary>
     protected virtual string? CalledName => null;
 
-    /// <summary>The bytes of the requests that came.</summary>
+    /// <summary>The number of received request bytes.</summary>
     protected abstract long BytesIn { get; }
 
-    /// <summary>The bytes of the replies that went.</summary>
+    /// <summary>The number of sent reply bytes.</summary>
     protected abstract long BytesOut { get; }
 
-    /// <summary>What the call is part of; the default for a call on its own.</summary>
+    /// <summary>The trace context that the call belongs to; the default for none.</summary>
     protected virtual ActivityContext ReadParent() => default;
 
-    /// <summary>Begins the activity of the call, where somebody listens and once the target is
-    /// known.</summary>
+    /// <summary>Starts the call's activity, if there is a listener and the target is known.</summary>
     protected void StartActivity()
     {
         _hasStarted = true;
@@ -92,7 +91,7 @@ internal abstract class CallLife(CallMonitor monitor)
         }
     }
 
-    // A call that failed before its target was known.
+    // Starts the activity of a call that failed before its target was known.
     private void StartUnknown(long began)
     {
         if (_hasStarted || began == 0 || !CallTelemetry.IsTraced)
@@ -108,7 +107,8 @@ internal abstract class CallLife(CallMonitor monitor)
         _activity?.SetStartTime(DateTime.UtcNow - time);
     }
 
-    // What is current in ServeAsync ends with it; the log of a failure also belongs to the call.
+    // ServeAsync restores the previous activity when it returns, but the log entry of a failure also belongs
+    // to the call.
     private void SetCurrentActivity()
     {
         if (_activity is not null)

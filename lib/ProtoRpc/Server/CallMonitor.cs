@@ -4,9 +4,9 @@ using ProtoRpc.Server.AccessLogs;
 
 namespace ProtoRpc.Server;
 
-/// <summary>Counts the calls of a server of either layer, and logs those that fail.</summary>
-/// <param name="logger">Null for no log.</param>
-/// <param name="accessLog">Where all calls are written; null for no log.</param>
+/// <summary>Counts a server's calls, and logs failed ones.</summary>
+/// <param name="logger">The logger; null for none.</param>
+/// <param name="accessLog">The log of all calls; null for none.</param>
 internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLog = null)
 {
     private volatile IAccessLogSink? _sink;
@@ -16,23 +16,23 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     private long _refused;
     private int _queued;
 
-    /// <summary>Calls that ended, failed ones included.</summary>
+    /// <summary>The number of completed calls, including failed ones.</summary>
     public long Ended => Volatile.Read(ref _ended);
 
     public long Failed => Volatile.Read(ref _failed);
 
-    /// <summary>Calls that were refused because the server was too busy.</summary>
+    /// <summary>The number of calls that were rejected because the server was too busy.</summary>
     public long Refused => Volatile.Read(ref _refused);
 
-    /// <summary>Calls that wait for others to end.</summary>
+    /// <summary>The number of waiting calls.</summary>
     public int Queued => Volatile.Read(ref _queued);
 
-    // Each call changes two counters and not three: all processors share them, which takes time.
+    // A call changes two counters instead of three, because sharing counters between processors takes time.
     public int Running
     {
         get
         {
-            // In this order, so that the difference is never below zero.
+            // The counters are read in this order, so that the difference is never negative.
             long ended = Volatile.Read(ref _ended);
             return (int)(Volatile.Read(ref _begun) - ended);
         }
@@ -41,14 +41,14 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     /// <summary>Whether the duration of each call is needed.</summary>
     public bool IsTimed => _sink is not null || CallTelemetry.IsMeasured || CallTelemetry.IsTraced;
 
-    /// <summary>Takes each call; null for no log.</summary>
+    /// <summary>The open access log; null for none.</summary>
     public IAccessLogSink? Sink => _sink;
 
     /// <summary>Opens the access log, if there is one.</summary>
     /// <exception cref="RpcException">InvalidArgument: its file cannot be written.</exception>
     public void OpenLog() => _sink ??= accessLog?.Open();
 
-    /// <summary>Writes what waits for the access log, and closes it.</summary>
+    /// <summary>Writes the access log's waiting entries, and closes it.</summary>
     public void CloseLog()
     {
         IAccessLogSink? sink = _sink;
@@ -56,11 +56,11 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         sink?.Dispose();
     }
 
-    /// <summary>Marks the begin of a call.</summary>
+    /// <summary>Counts the begin of a call.</summary>
     public void Begin() => Interlocked.Increment(ref _begun);
 
-    /// <summary>Marks the end of a call that began.</summary>
-    /// <param name="status">How it ended.</param>
+    /// <summary>Counts the end of a call.</summary>
+    /// <param name="status">The status of the call.</param>
     public void End(RpcStatusCode status)
     {
         if (status != RpcStatusCode.OK)
@@ -71,10 +71,10 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         Interlocked.Increment(ref _ended);
     }
 
-    /// <summary>Marks that a call was refused because the server was too busy.</summary>
+    /// <summary>Counts a call that was rejected because the server was too busy.</summary>
     public void CountRefusal() => Interlocked.Increment(ref _refused);
 
-    /// <summary>Marks that more calls wait, or fewer.</summary>
+    /// <summary>Changes the number of waiting calls.</summary>
     public void AddQueued(int change)
     {
         if (change != 0)
@@ -83,14 +83,14 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         }
     }
 
-    /// <summary>Notes a call that was refused before it began.</summary>
+    /// <summary>Records a call that was rejected before it began.</summary>
     /// <param name="system">The RPC system, as of <see cref="CallTarget"/>.</param>
-    /// <param name="endpoint">Where it came in.</param>
-    /// <param name="called">What it named; null for nothing.</param>
-    /// <param name="peer">Who called.</param>
-    /// <param name="status">What the caller gets.</param>
-    /// <param name="bytesIn">The size of the request, where it is known.</param>
-    /// <param name="parent">What the call is part of; the default for a call on its own.</param>
+    /// <param name="endpoint">The endpoint that received the call.</param>
+    /// <param name="called">The name that the caller sent; null for none.</param>
+    /// <param name="peer">The caller.</param>
+    /// <param name="status">The status that the caller receives.</param>
+    /// <param name="bytesIn">The size of the request, if it is known.</param>
+    /// <param name="parent">The trace context that the call belongs to; the default for none.</param>
     public void Refuse(
         string system, RpcEndpoint endpoint, string? called, PeerIdentity peer, RpcStatusCode status,
         long bytesIn = 0, ActivityContext parent = default)
@@ -123,11 +123,11 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         });
     }
 
-    /// <summary>Logs a call that failed. What the logger throws is ignored: the caller gets the
+    /// <summary>Logs a failed call. Exceptions of the logger are ignored, so that the caller receives the
     /// answer.</summary>
-    /// <param name="method">What was called; null where that could not be read.</param>
-    /// <param name="endpoint">Where; null where that is not known.</param>
-    /// <param name="failure">How it failed.</param>
+    /// <param name="method">The called method; null if it could not be read.</param>
+    /// <param name="endpoint">The endpoint; null if it is not known.</param>
+    /// <param name="failure">The failure.</param>
     public void Log(string? method, RpcEndpoint? endpoint, CallFailure failure)
     {
         if (logger is null)

@@ -5,8 +5,8 @@ using ProtoRpc.Messages.Binary;
 namespace ProtoRpc.Server;
 
 /// <summary>Answers every call with the same replies, which are encoded once.</summary>
-/// <param name="replies">The replies: messages, or a host's objects.</param>
-/// <param name="mapper">Makes messages of the objects.</param>
+/// <param name="replies">The replies: messages or objects.</param>
+/// <param name="mapper">Converts objects to messages.</param>
 internal sealed class CannedReplies(IReadOnlyList<object> replies, MessageMapper mapper) : RpcMethodHandler
 {
     /// <inheritdoc/>
@@ -69,7 +69,7 @@ internal sealed class CannedReplies(IReadOnlyList<object> replies, MessageMapper
         RpcMethodInfo method = stream.Method.Info;
         if (!method.IsClientStreaming || !method.IsServerStreaming)
         {
-            // What comes is read, so that its sender learns what is wrong with it.
+            // Reads and checks all requests, so that the caller receives an error for an invalid one.
             while (await stream.ReadAsync().ConfigureAwait(false) is not null)
             {
             }

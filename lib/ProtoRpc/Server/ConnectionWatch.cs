@@ -10,8 +10,8 @@ internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
     private readonly Timer _timer;
     private int _watching;
 
-    /// <param name="period">The time between two looks.</param>
-    /// <param name="look">Looks at every connection; gets <see cref="Environment.TickCount64"/>.</param>
+    /// <param name="period">The time between two checks.</param>
+    /// <param name="look">Checks all connections; receives <see cref="Environment.TickCount64"/>.</param>
     /// <param name="isEmpty">Whether no connection is left.</param>
     public ConnectionWatch(TimeSpan period, Action<long> look, Func<bool> isEmpty)
     {
@@ -22,7 +22,7 @@ internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
             static state => ((ConnectionWatch)state!).Watch(), this, Timeout.Infinite, Timeout.Infinite);
     }
 
-    /// <summary>Begins, unless it watches already: to be called after a connection was added.</summary>
+    /// <summary>Starts the timer if it is stopped. Call this after adding a connection.</summary>
     public void Start()
     {
         if (Interlocked.Exchange(ref _watching, 1) == 0)
@@ -31,10 +31,10 @@ internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
         }
     }
 
-    /// <summary>Looks no more.</summary>
+    /// <summary>Stops checking.</summary>
     public void Dispose() => _timer.Dispose();
 
-    /// <summary>Looks no more, and waits for a look that is under way.</summary>
+    /// <summary>Stops checking, and waits for a running check.</summary>
     public ValueTask DisposeAsync() => _timer.DisposeAsync();
 
     private void SetTimer()
@@ -45,7 +45,7 @@ internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
         }
         catch (ObjectDisposedException)
         {
-            // The listener stopped in this moment, and has closed every connection.
+            // The listener has just stopped, and has closed all connections.
         }
     }
 

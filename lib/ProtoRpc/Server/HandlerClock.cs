@@ -2,20 +2,22 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Server;
 
-/// <summary>The time of a call: it ends with the caller's deadline, with the time that the server gives its
-/// handlers, or when the caller cancels or vanishes or the server stops.</summary>
+/// <summary>The time of a call. It ends at the caller's deadline, after the server's handler timeout, when
+/// the caller cancels or disconnects, or when the server stops.</summary>
 internal sealed class HandlerClock : IDisposable
 {
     private readonly TimeSpan _handlerTimeout;
 
-    // It runs on when the machine's clock is set, and the deadline does not.
+    // A monotonic clock: changing the machine's clock does not affect it, but changes the meaning of the
+    // deadline.
     private readonly CallClock _time;
     private readonly bool _isOfServer;
     private CancellationTokenSource? _source;
 
-    /// <param name="deadline">When the caller stops waiting; null where it did not say so.</param>
-    /// <param name="handlerTimeout">How long a handler may take.</param>
-    /// <param name="aborted">Cancelled when the caller cancels or vanishes, or the server stops.</param>
+    /// <param name="deadline">When the caller stops waiting; null if the caller sent no deadline.</param>
+    /// <param name="handlerTimeout">The maximum time of a handler.</param>
+    /// <param name="aborted">Cancelled when the caller cancels or disconnects, or when the server
+    /// stops.</param>
     public HandlerClock(DateTimeOffset? deadline, TimeSpan handlerTimeout, CancellationToken aborted)
     {
         _handlerTimeout = handlerTimeout;
@@ -25,30 +27,30 @@ internal sealed class HandlerClock : IDisposable
         _time = CallClock.Start(Timeout.InfiniteTimeSpan, aborted, Deadline);
     }
 
-    /// <summary>When the time is over, by the clock of the machine as it was when the call came; null for no
-    /// such moment.</summary>
+    /// <summary>When the time ends, by the machine's clock when the call arrived; null for no
+    /// limit.</summary>
     public DateTimeOffset? Deadline { get; }
 
-    /// <summary>Cancelled when the caller cancels or vanishes, or the server stops.</summary>
+    /// <summary>Cancelled when the caller cancels or disconnects, or when the server stops.</summary>
     public CancellationToken Aborted { get; }
 
-    /// <summary>What is left of the time; InfiniteTimeSpan for ever.</summary>
+    /// <summary>The remaining time; InfiniteTimeSpan for no limit.</summary>
     public TimeSpan Left => _time.Left;
 
-    /// <summary>The same; null for ever.</summary>
+    /// <summary>The remaining time; null for no limit.</summary>
     public TimeSpan? Bound => _time.IsEndless ? null : Left;
 
     /// <summary>Whether the time is over.</summary>
     public bool IsOver => _time.IsOver;
 
-    /// <summary>The same, and cancelled at the deadline.</summary>
+    /// <summary>Cancelled like <see cref="Aborted"/>, and at the deadline.</summary>
     public CancellationToken Token => _time.IsEndless ? Aborted : (_source ??= WithDeadline()).Token;
 
-    /// <summary>Refuses a call whose caller waits no longer.</summary>
-    /// <exception cref="RpcException">DeadlineExceeded.</exception>
+    /// <summary>Rejects a call whose deadline has passed.</summary>
+    /// <exception cref="RpcException">DeadlineExceeded: the deadline has passed.</exception>
     public void RequireTime()
     {
-        // A timer may be a little earlier than the clock.
+        // A timer may fire slightly before the deadline.
         if (IsOver || (_source is { IsCancellationRequested: true } && !Aborted.IsCancellationRequested))
         {
             throw new RpcException(
@@ -56,15 +58,15 @@ internal sealed class HandlerClock : IDisposable
         }
     }
 
-    /// <summary>What a failure is: a handler that gives up when its time is over
-    /// was not cancelled, it was late.</summary>
+    /// <summary>Converts a failure: if a handler stops because its time is over, the failure is
+    /// DeadlineExceeded instead of Cancelled.</summary>
     public Exception Explain(Exception failure) =>
         failure is OperationCanceledException && _source is { IsCancellationRequested: true }
             && !Aborted.IsCancellationRequested
             ? Late(failure)
             : failure;
 
-    /// <summary>The failure of a handler that did not end in time.</summary>
+    /// <summary>The error for a handler that did not end in time.</summary>
     public RpcException Late(Exception? failure = null) => new(
         RpcStatusCode.DeadlineExceeded,
         _isOfServer
@@ -86,7 +88,7 @@ internal sealed class HandlerClock : IDisposable
         return deadline < end ? deadline : end;
     }
 
-    // Made only for handlers that look: a timer for every call would cost more than an empty call.
+    // Created on demand: a timer for every call would cost more than an empty call.
     private CancellationTokenSource WithDeadline()
     {
         CancellationTokenSource source = CancellationTokenSource.CreateLinkedTokenSource(Aborted);

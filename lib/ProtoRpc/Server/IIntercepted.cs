@@ -1,8 +1,8 @@
 namespace ProtoRpc.Server;
 
-/// <summary>What has interceptors around it, which may be replaced while the server listens.</summary>
+/// <summary>An object whose interceptors can be replaced while the server listens.</summary>
 internal interface IIntercepted
 {
-    /// <summary>Puts interceptors around it, in the place of those that it had.</summary>
+    /// <summary>Replaces the interceptors.</summary>
     void Intercept(IReadOnlyList<IRpcInterceptor> interceptors);
 }

@@ -1,21 +1,21 @@
 namespace ProtoRpc.Server;
 
-/// <summary>A server of either layer, as a host sees it.</summary>
+/// <summary>A server of messages or of raw calls, for hosts.</summary>
 internal interface IRpcServer : IAsyncDisposable, IDisposable
 {
-    /// <summary>The endpoints, as bound once the server listens.</summary>
+    /// <summary>The endpoints. While the server listens, the bound endpoints.</summary>
     IReadOnlyList<RpcEndpoint> Endpoints { get; }
 
-    /// <summary>Whether it listens.</summary>
+    /// <summary>Whether the server listens.</summary>
     bool IsListening { get; }
 
-    /// <summary>What it has done, until it stopped.</summary>
+    /// <summary>The counters, until the server stopped.</summary>
     RpcServerCounters Counters { get; }
 
-    /// <summary>Ends when the server has stopped.</summary>
+    /// <summary>Completes when the server has stopped.</summary>
     Task Completion { get; }
 
-    /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest,
-    /// closes.</summary>
+    /// <summary>Rejects new calls, lets running calls end within the drain time, cancels the rest, and closes
+    /// the endpoints.</summary>
     Task StopAsync(TimeSpan? drain = null);
 }

@@ -3,33 +3,34 @@ using System.Reflection;
 
 namespace ProtoRpc.Server;
 
-/// <summary>One way to serve methods on endpoints: the native protocol, HTTP, gRPC.</summary>
+/// <summary>Serves methods over a protocol: the native protocol, HTTP or gRPC.</summary>
 internal interface IServerFace
 {
-    /// <summary>Whether endpoints of a kind are served by this face.</summary>
+    /// <summary>Whether this face serves endpoints of a kind.</summary>
     bool Serves(EndpointKindAttribute kind);
 
-    /// <summary>Binds an endpoint and begins to serve.</summary>
+    /// <summary>Binds an endpoint and starts to serve it.</summary>
     IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host);
 }
 
-/// <summary>An endpoint that is being served.</summary>
+/// <summary>A served endpoint.</summary>
 internal interface IServedEndpoint
 {
-    /// <summary>The endpoint as bound.</summary>
+    /// <summary>The bound endpoint.</summary>
     RpcEndpoint Endpoint { get; }
 
-    /// <summary>Connections now open.</summary>
+    /// <summary>The number of open connections.</summary>
     int Connections { get; }
 
-    /// <summary>Connections accepted.</summary>
+    /// <summary>The number of accepted connections.</summary>
     long Accepted { get; }
 
-    /// <summary>Refuses new calls, lets running ones end within the time, then cancels and closes.</summary>
+    /// <summary>Rejects new calls, lets running calls end within the time, then cancels the rest and
+    /// closes.</summary>
     Task StopAsync(TimeSpan drain);
 
-    /// <summary>Shows another certificate to the connections that come from now on. Throws nothing; an
-    /// endpoint without TLS ignores it.</summary>
+    /// <summary>Uses another certificate for new connections. Never throws; an endpoint without TLS ignores
+    /// it.</summary>
     void Show(SslStreamCertificateContext certificate)
     {
     }

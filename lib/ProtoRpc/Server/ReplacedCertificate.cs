@@ -4,14 +4,14 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Server;
 
-/// <summary>Checks a certificate that replaces the one of a server that listens. A mistake here would end
-/// only later, in the handshakes of clients.</summary>
+/// <summary>Checks a certificate before it replaces that of a listening server. Otherwise a mistake would
+/// only show in the TLS handshakes of clients.</summary>
 internal static class ReplacedCertificate
 {
     // id-kp-serverAuth and anyExtendedKeyUsage, RFC 5280 4.2.1.12.
     private static readonly string[] OfServers = ["1.3.6.1.5.5.7.3.1", "2.5.29.37.0"];
 
-    /// <summary>What connections are shown; null if the change has no certificate.</summary>
+    /// <summary>The new TLS certificate; null if the change has none.</summary>
     /// <exception cref="RpcException">InvalidArgument: no server can use the certificate.</exception>
     public static SslStreamCertificateContext? Of(RpcServerChange change)
     {

@@ -1,11 +1,11 @@
 namespace ProtoRpc;
 
-/// <summary>A call that failed on the server, for its log.</summary>
+/// <summary>A failed call, for the server's log.</summary>
 /// <param name="Error">The exception, with details that must not be sent to the caller.</param>
-/// <param name="Code">The status that the caller gets.</param>
-/// <param name="CorrelationId">The id that the caller gets in place of the exception's text; null where the
+/// <param name="Code">The status that the caller receives.</param>
+/// <param name="CorrelationId">The id that the caller receives instead of the exception's text; null if the
 /// text was written for the caller.</param>
-/// <param name="Context">The call; null for one that failed before its method was known. Valid until the
-/// callback returns.</param>
+/// <param name="Context">The context of the call; null if it failed before its method was known. Valid until
+/// the callback returns.</param>
 public sealed record RpcFailedCall(
     Exception Error, RpcStatusCode Code, string? CorrelationId, RpcServerCallContext? Context);

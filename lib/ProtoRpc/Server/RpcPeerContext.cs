@@ -3,7 +3,7 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
-/// <summary>What a handler of either layer may know of its caller. Valid until the handler ends.</summary>
+/// <summary>The caller's context of a call. Valid until the handler ends.</summary>
 public abstract class RpcPeerContext
 {
     private readonly PeerIdentity _peer;
@@ -14,10 +14,10 @@ public abstract class RpcPeerContext
         _peer = peer;
     }
 
-    /// <summary>The listener's endpoint that the call came in on.</summary>
+    /// <summary>The listener's endpoint that received the call.</summary>
     public RpcEndpoint Endpoint { get; }
 
-    /// <summary>How the call came in.</summary>
+    /// <summary>The transport of the call.</summary>
     public RpcTransport Transport => Endpoint.Transport;
 
     /// <summary>The caller. An anonymous caller has an empty name.</summary>
@@ -26,44 +26,44 @@ public abstract class RpcPeerContext
     /// <summary>Whether <see cref="User"/> is authenticated.</summary>
     public bool IsAuthenticated => _peer.User.IsAuthenticated;
 
-    /// <summary>How the caller is authenticated: <c>Kernel</c> for local peers, <c>NTLM</c> or
-    /// <c>Kerberos</c>, or empty.</summary>
+    /// <summary>The authentication type: <c>Kernel</c> for local peers, <c>NTLM</c> or <c>Kerberos</c>; empty
+    /// for an anonymous caller.</summary>
     public string AuthenticationType => _peer.User.AuthenticationType ?? "";
 
-    /// <summary>How the call is protected on its way.</summary>
+    /// <summary>The protection of the call's data on the network.</summary>
     public RpcProtectionLevel ProtectionLevel => _peer.ProtectionLevel;
 
-    /// <summary>The remote address with port, or empty on local transports.</summary>
+    /// <summary>The remote address and port; empty on local transports.</summary>
     public string ClientAddress => _peer.Address;
 
-    /// <summary>The calling process, or 0 if the kernel does not report it.</summary>
+    /// <summary>The id of the calling process; 0 if the kernel does not report it.</summary>
     public int ProcessId => _peer.ProcessId;
 
     /// <summary>Whether the kernel guarantees that the caller is on this machine.</summary>
     public bool IsLocal => _peer.IsLocal;
 
-    /// <summary>When the caller stops waiting, where it said so.</summary>
+    /// <summary>When the caller stops waiting; null if the caller sent no deadline.</summary>
     public virtual DateTimeOffset? Deadline => null;
 
-    /// <summary>Cancelled when the caller cancels or vanishes, the deadline passes,
-    /// or the listener stops.</summary>
+    /// <summary>Cancelled when the caller cancels or disconnects, when the deadline passes, or when the
+    /// listener stops.</summary>
     public abstract CancellationToken CancellationToken { get; }
 
-    /// <summary>When and why the call ends before its handler does.</summary>
+    /// <summary>The deadline and the cancellation of the call.</summary>
     internal abstract HandlerClock Clock { get; }
 
-    /// <summary>Whose call it is, where the calls of clients take turns. Compared by
-    /// <see cref="object.Equals(object)"/>.</summary>
+    /// <summary>The client that a waiting call counts for, because clients take turns. Compared by <see
+    /// cref="object.Equals(object)"/>.</summary>
     internal virtual object Client => IsLocal && ProcessId != 0
         ? ProcessId
         : ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))];
 
-    /// <summary>What is called, for messages.</summary>
+    /// <summary>The called method or interface, for error messages.</summary>
     internal abstract string What { get; }
 
-    /// <summary>Does something as the caller.</summary>
-    /// <exception cref="RpcException">Unauthenticated: the caller is anonymous. Unimplemented:
-    /// the system has no impersonation of threads, or no token of the caller.</exception>
+    /// <summary>Runs an action under the caller's identity.</summary>
+    /// <exception cref="RpcException">Unauthenticated: the caller is anonymous. Unimplemented: the system
+    /// does not support impersonation, or there is no token of the caller.</exception>
     public void Impersonate(Action action)
     {
         ArgumentNullException.ThrowIfNull(action);

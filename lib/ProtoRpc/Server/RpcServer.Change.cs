@@ -4,17 +4,17 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
-// Changes of a server that listens.
+// Changes a listening server.
 public sealed partial class RpcServer
 {
-    /// <summary>Replaces handlers, interceptors, endpoints and the certificate while the server listens: all
-    /// that is given, or nothing if one of it cannot be used. Calls that run end with what they began with;
-    /// calls that begin later get what is new.</summary>
-    /// <param name="change">What is replaced.</param>
-    /// <returns>Ends when the endpoints that go are closed.</returns>
-    /// <exception cref="RpcException">NotFound: a handler of no method; InvalidArgument: a handler does not
-    /// fit its method, or the certificate cannot be used; FailedPrecondition: the server has not begun to
-    /// serve, or has stopped; or an endpoint cannot be bound, and why.</exception>
+    /// <summary>Replaces handlers, interceptors, endpoints and the certificate while the server listens.
+    /// Either all given parts are replaced or none. Running calls keep what they began with; later calls use
+    /// the new parts.</summary>
+    /// <param name="change">The replacements.</param>
+    /// <returns>Completes when the removed endpoints are closed.</returns>
+    /// <exception cref="RpcException">NotFound: the method of a handler does not exist. InvalidArgument: a
+    /// handler does not fit its method, or the certificate cannot be used. FailedPrecondition: the server has
+    /// not started, or has stopped. Also if an endpoint cannot be bound.</exception>
     public Task ChangeAsync(RpcServerChange change)
     {
         ArgumentNullException.ThrowIfNull(change);
@@ -42,7 +42,7 @@ public sealed partial class RpcServer
             {
                 if (shown is not null)
                 {
-                    // What is bound from now on has it.
+                    // Endpoints that are bound from now on use the new certificate.
                     (_options.Certificate, _options.CertificateChain) =
                         (change.Certificate, change.CertificateChain);
                 }

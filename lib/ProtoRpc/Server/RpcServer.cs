@@ -5,8 +5,8 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
-/// <summary>Serves services on endpoints of any kind. Set up by one thread;
-/// then safe for use by many.</summary>
+/// <summary>Serves services on endpoints of any kind. Configure the server on one thread; after that it is
+/// thread-safe.</summary>
 /// <example><code>
 /// using RpcServer server = RpcServer.Create(schema, "Sample.MyService")
 ///     .Handle("Send", (context, request) => ...)
@@ -22,7 +22,7 @@ public sealed partial class RpcServer : IRpcServer
     private readonly Lock _changing = new();
     private ServerHost? _host;
 
-    // A listener may get endpoints of another kind later.
+    // Replaced if the listener gets endpoints of another kind.
     private IReadOnlyList<IServerFace> _faces;
 
     internal RpcServer(RpcServerOptions options)
@@ -33,32 +33,32 @@ public sealed partial class RpcServer : IRpcServer
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
     }
 
-    /// <summary>The services with their interface ids.</summary>
+    /// <summary>The services and their interface ids.</summary>
     public IReadOnlyList<KeyValuePair<RpcServiceInfo, Guid>> Services =>
         [.. _services.Select(s => KeyValuePair.Create(s.Info, s.InterfaceId))];
 
-    /// <summary>The endpoints, as bound once the server listens.</summary>
+    /// <summary>The endpoints. While the server listens, the bound endpoints.</summary>
     public IReadOnlyList<RpcEndpoint> Endpoints => _endpoints.Endpoints;
 
-    /// <summary>Whether it listens.</summary>
+    /// <summary>Whether the server listens.</summary>
     public bool IsListening => _endpoints.IsListening;
 
-    /// <summary>What it has done, until it stopped.</summary>
+    /// <summary>The counters, until the server stopped.</summary>
     public RpcServerCounters Counters => _endpoints.Counters;
 
-    /// <summary>The sessions that it keeps for callers now.</summary>
+    /// <summary>The sessions that the server keeps for callers.</summary>
     public IReadOnlyList<RpcSession> Sessions => _host?.Sessions ?? [];
 
-    /// <summary>Ends when the server has stopped.</summary>
+    /// <summary>Completes when the server has stopped.</summary>
     public Task Completion => _endpoints.Completion;
 
-    /// <summary>A server for one service.</summary>
-    /// <param name="schema">Where the service is declared.</param>
-    /// <param name="service">The service's full or bare name; null for the schema's only one.</param>
-    /// <param name="options">Null for the defaults.</param>
-    /// <param name="interfaceId">The service's id on native endpoints; null for the service's own.</param>
-    /// <exception cref="RpcException">NotFound or InvalidArgument:
-    /// no such service, or not just one.</exception>
+    /// <summary>Creates a server for one service.</summary>
+    /// <param name="schema">The schema that declares the service.</param>
+    /// <param name="service">The service's full or bare name; null for the schema's only service.</param>
+    /// <param name="options">The options; null for the defaults.</param>
+    /// <param name="interfaceId">The interface id on native endpoints; null for the service's own.</param>
+    /// <exception cref="RpcException">NotFound or InvalidArgument: the service does not exist, or is not
+    /// unique.</exception>
     public static RpcServer Create(
         RpcSchema schema, string? service = null, RpcServerOptions? options = null, Guid? interfaceId = null)
     {
@@ -67,25 +67,28 @@ public sealed partial class RpcServer : IRpcServer
             .AddService(service is null ? OnlyService(schema) : schema.GetService(service), interfaceId);
     }
 
-    /// <summary>Serves one more service.</summary>
+    /// <summary>Adds a service.</summary>
     /// <param name="service">The service.</param>
-    /// <param name="interfaceId">Its id on native endpoints; null for the service's own.</param>
-    /// <exception cref="RpcException">AlreadyExists when the server has the service or the id.</exception>
+    /// <param name="interfaceId">The interface id on native endpoints; null for the service's own.</param>
+    /// <exception cref="RpcException">AlreadyExists: the server already has the service or the
+    /// id.</exception>
     public RpcServer AddService(RpcServiceInfo service, Guid? interfaceId = null)
     {
         ArgumentNullException.ThrowIfNull(service);
         return AddService(new ServerService(service, interfaceId ?? service.InterfaceId));
     }
 
-    /// <summary>Handles a method dynamically. The name is bare where one service has it, else full.</summary>
-    /// <exception cref="RpcException">NotFound, with the names there are;
-    /// AlreadyExists for a second handler.</exception>
+    /// <summary>Sets a method's handler with dynamic messages. Use the bare name if it is unique, otherwise
+    /// the full name.</summary>
+    /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
+    /// handler.</exception>
     public RpcServer Handle(string method, RpcHandler handler) =>
         Handle(method, RpcMethodHandler.Of(handler));
 
-    /// <summary>Handles a method. The name is bare where one service has it, else full.</summary>
-    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second
-    /// handler; InvalidArgument: the handler does not fit the method.</exception>
+    /// <summary>Sets a method's handler. Use the bare name if it is unique, otherwise the full
+    /// name.</summary>
+    /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
+    /// handler. InvalidArgument: the handler does not fit the method.</exception>
     public RpcServer Handle(string method, RpcMethodHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -94,12 +97,12 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles a method that takes one request without generated message types.</summary>
-    /// <param name="method">The name; bare where one service has it, else full.</param>
-    /// <param name="handler">Returns the reply: a message, a dictionary or an object whose members are the
-    /// fields. Null is a reply without fields.</param>
-    /// <exception cref="RpcException">NotFound, with the names there are; AlreadyExists for a second
-    /// handler; InvalidArgument: the method streams its requests.</exception>
+    /// <summary>Sets the handler of a method with one request, without generated message types.</summary>
+    /// <param name="method">The bare name if it is unique, otherwise the full name.</param>
+    /// <param name="handler">Returns the reply: a message, or a dictionary or an object with its fields. Null
+    /// is an empty reply.</param>
+    /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
+    /// handler. InvalidArgument: the method streams its requests.</exception>
     public RpcServer HandleDynamic(string method, Func<RpcServerCallContext, DynamicMessage, object?> handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -113,29 +116,27 @@ public sealed partial class RpcServer : IRpcServer
             }));
     }
 
-    /// <summary>Handles a method of any kind by the streams of its messages. A method that does not stream
-    /// has one request and one reply, which is sent when the handler has ended.</summary>
-    /// <exception cref="RpcException">NotFound, with the names there are;
-    /// AlreadyExists for a second handler.</exception>
+    /// <summary>Sets the handler of any kind of method. If a direction does not stream, it has one message. A
+    /// single reply is sent when the handler has ended.</summary>
+    /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
+    /// handler.</exception>
     public RpcServer HandleStreaming(string method, RpcStreamHandler handler) =>
         Handle(method, RpcMethodHandler.OfStreams(handler));
 
-    /// <summary>Handles a method of any kind with generated message types:
-    /// each yielded reply is sent immediately. A side that does not stream has one message; the reply of a
-    /// unary method is sent when the handler has ended.</summary>
-    /// <exception cref="RpcException">NotFound;
-    /// InvalidArgument when the types are not the method's.</exception>
+    /// <summary>Sets the handler of any kind of method with generated message types. Each yielded reply is
+    /// sent immediately. If a direction does not stream, it has one message; the reply of a unary method is
+    /// sent when the handler has ended.</summary>
+    /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
     public RpcServer HandleStreaming<TRequest, TReply>(
         string method,
         Func<RpcServerCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new() => Handle(method, RpcMethodHandler.OfStreams(handler));
 
-    /// <summary>Handles a method whose requests may be too large for memory:
-    /// the handler reads the request's bytes from a stream, which is also
-    /// <see cref="RpcServerCallContext.Body"/>.</summary>
-    /// <exception cref="RpcException">NotFound, with the names there are;
-    /// AlreadyExists for a second handler.</exception>
+    /// <summary>Sets the handler of a method whose requests may be too large for memory. The handler reads
+    /// the request's bytes from a stream, which is also <see cref="RpcServerCallContext.Body"/>.</summary>
+    /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
+    /// handler.</exception>
     public RpcServer HandleBody(
         string method, Func<RpcServerCallContext, Stream, ValueTask<IMessage>> handler)
     {
@@ -149,8 +150,8 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles every method without its own handler,
-    /// except methods with a request stream.</summary>
+    /// <summary>Sets the handler of all methods without a handler, except those with a request
+    /// stream.</summary>
     public RpcServer HandleAll(RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -159,7 +160,7 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles every method without its own handler.</summary>
+    /// <summary>Sets the handler of all methods without a handler.</summary>
     /// <exception cref="RpcException">InvalidArgument: the handler does not fit a method.</exception>
     public RpcServer HandleAll(RpcMethodHandler handler)
     {
@@ -168,9 +169,8 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Handles a method with generated message types.</summary>
-    /// <exception cref="RpcException">NotFound;
-    /// InvalidArgument when the types are not the method's.</exception>
+    /// <summary>Sets a method's handler with generated message types.</summary>
+    /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
     public RpcServer Handle<TRequest, TReply>(
         string method, Func<RpcServerCallContext, TRequest, TReply> handler)
         where TRequest : class, IMessage<TRequest>, new()
@@ -181,18 +181,16 @@ public sealed partial class RpcServer : IRpcServer
             (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request))));
     }
 
-    /// <summary>Handles a method with generated message types, asynchronously.</summary>
-    /// <exception cref="RpcException">NotFound;
-    /// InvalidArgument when the types are not the method's.</exception>
+    /// <summary>Sets a method's asynchronous handler with generated message types.</summary>
+    /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
     [OverloadResolutionPriority(1)]
     public RpcServer Handle<TRequest, TReply>(
         string method, Func<RpcServerCallContext, TRequest, ValueTask<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new() => Handle(method, RpcMethodHandler.Of(handler));
 
-    /// <summary>Handles a method with generated message types, asynchronously.</summary>
-    /// <exception cref="RpcException">NotFound;
-    /// InvalidArgument when the types are not the method's.</exception>
+    /// <summary>Sets a method's asynchronous handler with generated message types.</summary>
+    /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
     public RpcServer Handle<TRequest, TReply>(
         string method, Func<RpcServerCallContext, TRequest, Task<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
@@ -204,7 +202,7 @@ public sealed partial class RpcServer : IRpcServer
     }
 
     /// <summary>Adds an endpoint, before the server listens.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not an endpoint.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the text is not an endpoint.</exception>
     public RpcServer AddEndpoint(string endpoint) => AddEndpoint(RpcEndpoint.Parse(endpoint));
 
     /// <summary>Adds an endpoint, before the server listens.</summary>
@@ -215,8 +213,8 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Binds every endpoint and begins to serve; binds all or none.</summary>
-    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    /// <summary>Binds all endpoints and starts to serve. If one cannot be bound, none is.</summary>
+    /// <exception cref="RpcException">An endpoint cannot be bound, and why.</exception>
     public RpcServer StartListening()
     {
         try
@@ -235,22 +233,22 @@ public sealed partial class RpcServer : IRpcServer
         }
     }
 
-    /// <summary>Ends a session, and disposes what it holds.</summary>
-    /// <returns>False when there is none of that id.</returns>
+    /// <summary>Ends a session, and disposes its values.</summary>
+    /// <returns>False if no session has the id.</returns>
     public bool RemoveSession(Guid id) => _host?.RemoveSession(id) == true;
 
-    /// <summary>Refuses new calls, lets running ones end within the drain time,
-    /// cancels the rest, closes.</summary>
-    /// <param name="drain">Null for the limit's drain time.</param>
+    /// <summary>Rejects new calls, lets running calls end within the drain time, cancels the rest, and closes
+    /// the endpoints.</summary>
+    /// <param name="drain">The drain time; null for that of the limits.</param>
     public Task StopAsync(TimeSpan? drain = null) => _endpoints.StopAsync(drain);
 
-    /// <summary>Stops, with the limit's drain time.</summary>
+    /// <summary>Stops the server with the limits' drain time.</summary>
     public void Dispose() => StopAsync().GetAwaiter().GetResult();
 
-    /// <summary>Stops, with the limit's drain time.</summary>
+    /// <summary>Stops the server with the limits' drain time.</summary>
     public async ValueTask DisposeAsync() => await StopAsync().ConfigureAwait(false);
 
-    /// <summary>Serves one more service, with the handlers that it has.</summary>
+    /// <summary>Adds a service with its handlers.</summary>
     internal RpcServer AddService(ServerService service)
     {
         _endpoints.RequireNotStarted();
@@ -266,10 +264,10 @@ public sealed partial class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>The service of that name, if the server has it.</summary>
+    /// <summary>The server's service with a name; null for none.</summary>
     internal RpcServiceInfo? FindService(string name) => _services.Find(s => s.Info.FullName == name)?.Info;
 
-    /// <summary>Handles every method of a service without its own handler.</summary>
+    /// <summary>Sets the handler of all methods of a service without a handler.</summary>
     internal void HandleRest(RpcServiceInfo info, RpcMethodHandler handler)
     {
         _endpoints.RequireNotStarted();
@@ -280,9 +278,9 @@ public sealed partial class RpcServer : IRpcServer
         }
     }
 
-    /// <summary>Ends the set-up. Endpoints that the server does not bind itself, as those of a web
-    /// application, begin to serve with this.</summary>
-    /// <param name="stop">Stops such endpoints, and gets the time that running calls have.</param>
+    /// <summary>Ends the configuration. Endpoints of others, such as those of a web application, can then be
+    /// served.</summary>
+    /// <param name="stop">Stops these endpoints; receives the drain time.</param>
     internal ServerHost Open(Func<TimeSpan, Task> stop)
     {
         _endpoints.StopAlso(stop);
@@ -347,7 +345,7 @@ public sealed partial class RpcServer : IRpcServer
             }
         }
 
-        // The schema knows the rules of full names and says what is wrong.
+        // The schema checks full names, and reports the error.
         foreach (ServerService service in _services)
         {
             RpcMethodInfo info = service.Info.Schema.GetMethod(method);

@@ -6,7 +6,7 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
-/// <summary>What a handler may know of the call that it handles. Valid until the handler ends.</summary>
+/// <summary>The context of a call, for its handler. Valid until the handler ends.</summary>
 public sealed class RpcServerCallContext : RpcPeerContext
 {
     private const int Ipv6NetworkBytes = 8;
@@ -38,7 +38,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
         _clock = new HandlerClock(deadline, host.Options.Limits.HandlerTimeout, cancellation);
     }
 
-    /// <summary>The method that is called.</summary>
+    /// <summary>The called method.</summary>
     public RpcMethodInfo Method { get; internal set; }
 
     /// <inheritdoc/>
@@ -47,47 +47,57 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <inheritdoc/>
     public override CancellationToken CancellationToken => _clock.Token;
 
-    /// <summary>What the server keeps for the caller between calls;
-    /// made when a handler first asks for it.</summary>
-    /// <exception cref="RpcException">FailedPrecondition when the server keeps no sessions, PermissionDenied
-    /// when the caller names somebody else's, ResourceExhausted when there are too many.</exception>
-    public RpcSession Session => _session ??= _host.RequireSessions().Use(SessionId, Owner);
+    /// <summary>The values that the server keeps for the caller between calls. The first access creates the
+    /// session.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: the server keeps no sessions. PermissionDenied: the
+    /// session belongs to another caller. ResourceExhausted: there are too many sessions.</exception>
+    public RpcSession Session
+    {
+        get
+        {
+            // A handler may ask on two threads. A second use would never be released.
+            lock (_clock)
+            {
+                return _session ??= _host.RequireSessions().Use(SessionId, Owner);
+            }
+        }
+    }
 
-    /// <summary>The side channel: what came with the request, and what goes back when it is changed.
-    /// Its fields are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c>
-    /// that the service's schema declares.</summary>
+    /// <summary>The side channel: the context that came with the request. It is sent back if the handler
+    /// changes it. Its fields are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that
+    /// the service's schema declares.</summary>
     public DynamicMessage CallContext
     {
         get => _callContext ??= SideChannel.ToDynamic(_incoming, Method.Service.Schema);
         set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>The services of the application that hosts the server, in the scope of this call; null
-    /// outside of such an application.</summary>
+    /// <summary>The services of the hosting application in the scope of this call; null without an
+    /// application.</summary>
     public IServiceProvider? Services { get; internal set; }
 
-    /// <summary>The request's bytes, for a handler that reads them itself; else null.</summary>
+    /// <summary>The request's bytes, if the handler reads them itself; otherwise null.</summary>
     public Stream? Body { get; internal set; }
 
-    /// <summary>What came beside the request.</summary>
+    /// <summary>The headers of the request.</summary>
     public RpcMetadata RequestHeaders => _requestHeaders ??= HeaderSource?.Invoke() ?? new RpcMetadata();
 
-    /// <summary>What is sent before the first reply.</summary>
+    /// <summary>The headers to send before the first reply.</summary>
     public RpcMetadata ResponseHeaders => _responseHeaders ??= new RpcMetadata();
 
-    /// <summary>What is sent after the last reply, also of a call that fails. HTTP endpoints send it as
-    /// headers of the answer, or at the end of replies that stream.</summary>
+    /// <summary>The trailers to send after the last reply; also sent if the call fails. HTTP endpoints send
+    /// them as headers of the response, or at the end of a stream of replies.</summary>
     public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
 
-    /// <summary>The extensions of the request header of the native protocol that the service's schema
-    /// declares, as a <c>google.protobuf.rpc_messages.RpcRequestHeader</c>; without any on HTTP and gRPC
-    /// endpoints, which have no such header.</summary>
+    /// <summary>The extensions of the native protocol's request header that the service's schema declares, as
+    /// a <c>google.protobuf.rpc_messages.RpcRequestHeader</c>. Empty on HTTP and gRPC endpoints, which have
+    /// no such header.</summary>
     public DynamicMessage RequestExtensions => _requestExtensions ??= new DynamicMessage(
         HeaderExtensions.TypeIn(Method.Service.Schema, RpcRequestHeader.Descriptor));
 
-    /// <summary>Extensions of the response header of the native protocol, as a
-    /// <c>google.protobuf.rpc_messages.RpcResponseHeader</c>; sent also when the call fails. HTTP and gRPC
-    /// endpoints have no such header and do not send them.</summary>
+    /// <summary>The extensions to send in the native protocol's response header, as a
+    /// <c>google.protobuf.rpc_messages.RpcResponseHeader</c>; also sent if the call fails. Not sent on HTTP
+    /// and gRPC endpoints, which have no such header.</summary>
     public DynamicMessage ResponseExtensions
     {
         get => _responseExtensions ??= new DynamicMessage(
@@ -95,29 +105,29 @@ public sealed class RpcServerCallContext : RpcPeerContext
         set => _responseExtensions = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;
-    /// set before the first one.</summary>
+    /// <summary>How replies are compressed on gRPC endpoints if the caller accepts it. Set it before the
+    /// first reply.</summary>
     public RpcCompression ResponseCompression { get; set; }
 
-    /// <summary>Whether the request that was read last came compressed, on gRPC endpoints.</summary>
+    /// <summary>Whether the last request was compressed, on gRPC endpoints.</summary>
     public bool IsRequestCompressed { get; internal set; }
 
-    /// <summary>The side channel as it came; null where the caller sent none.</summary>
+    /// <summary>The received side channel; null if the caller sent none.</summary>
     internal RpcCallContext? ReceivedContext => _incoming;
 
-    /// <summary>The extensions of the request header that came with the call; null for none.</summary>
+    /// <summary>The extensions of the received request header; null for none.</summary>
     internal DynamicMessage? FoundExtensions => _requestExtensions;
 
-    /// <summary>Elements that a request may have.</summary>
+    /// <summary>The maximum number of elements of a request.</summary>
     internal int MaxElements => _host.Options.Limits.MaxMessageElements;
 
-    /// <summary>The extensions that came with the request header, or null.</summary>
+    /// <summary>The extensions of the received request header, or null.</summary>
     internal DynamicMessage? ReceivedExtensions
     {
         init => _requestExtensions = value;
     }
 
-    /// <summary>Where the request's headers are read from, when somebody asks for them.</summary>
+    /// <summary>Reads the request's headers on demand.</summary>
     internal Func<RpcMetadata>? HeaderSource { get; init; }
 
     /// <summary>The headers that the handler set, or null.</summary>
@@ -129,38 +139,35 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>The extensions of the response header that the handler set, or null.</summary>
     internal DynamicMessage? SetExtensions => _responseExtensions;
 
-    /// <summary>What is disposed when the call has ended; null for nothing.</summary>
+    /// <summary>Disposed when the call has ended; null for nothing.</summary>
     internal IDisposable? Held { get; set; }
 
-    /// <summary>Whether headers came, or may have come.</summary>
+    /// <summary>Whether the request has headers, or may have some.</summary>
     internal bool MayHaveHeaders => HeaderSource is not null || _requestHeaders is not null;
 
-    /// <summary>Whether a handler, or an interceptor around it, has the call:
-    /// what fails now, fails there.</summary>
+    /// <summary>Whether a handler or an interceptor runs: a failure is then theirs.</summary>
     internal bool RunsHandler { get; set; }
 
-    /// <summary>What ProtoRpc says of the request to its sender while a handler reads it.</summary>
+    /// <summary>ProtoRpc's error about the request, which is for the caller although a handler reads
+    /// it.</summary>
     internal RpcException? Refusal { get; set; }
 
-    /// <summary>The reply whose type and required fields were checked when the handler wrote it; null for
-    /// none.</summary>
+    /// <summary>The reply that was already checked when the handler wrote it; null for none.</summary>
     internal Google.Protobuf.IMessage? CheckedReply { get; set; }
 
-    /// <summary>When and why the call ends before its handler does.</summary>
+    /// <summary>The deadline and the cancellation of the call.</summary>
     internal override HandlerClock Clock => _clock;
 
-    /// <summary>The session that the caller names.</summary>
+    /// <summary>The id of the session that the caller sent.</summary>
     internal Guid? SessionId => SideChannel.SessionIdOf(_incoming);
 
-    /// <summary>To whom a session is bound: a user, or the address
-    /// of those who do not say who they are.</summary>
+    /// <summary>The owner of a session: the user, or the address of an anonymous caller.</summary>
     internal string Owner => IsAuthenticated
         ? $"{AuthenticationType}:{User.Name}"
         : $"anonymous:{ClientAddress[..Math.Max(0, ClientAddress.LastIndexOf(':'))]}";
 
-    /// <summary>Whose share of what callers have in common the call takes: the user's, or that of the address
-    /// of those who do not say who they are; of IPv6 the network,
-    /// for one machine has all its addresses.</summary>
+    /// <summary>The key for limits per caller: the user, or the address of an anonymous caller. Of an IPv6
+    /// address, the network counts, because one machine can use all its addresses.</summary>
     internal string ShareHolder
     {
         get
@@ -176,7 +183,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
         }
     }
 
-    /// <summary>The call on its face; null in tests of handlers.</summary>
+    /// <summary>The protocol's call; null in tests of handlers.</summary>
     internal MessageCall? Call { get; init; }
 
     /// <inheritdoc/>
@@ -185,15 +192,20 @@ public sealed class RpcServerCallContext : RpcPeerContext
 
     internal override string What => Method.FullName;
 
-    /// <summary>The existing session of the caller, or null; no session is made.</summary>
+    /// <summary>The existing session of the caller, or null. Does not create a session.</summary>
     /// <exception cref="RpcException">PermissionDenied: the session belongs to another caller.</exception>
-    internal RpcSession? FindSession() =>
-        _session ?? (SessionId is { } id ? _session = _host.FindSession(id, Owner) : null);
+    internal RpcSession? FindSession()
+    {
+        lock (_clock)
+        {
+            return _session ?? (SessionId is { } id ? _session = _host.FindSession(id, Owner) : null);
+        }
+    }
 
     /// <summary>Whether the server keeps sessions.</summary>
     internal bool HasSessions => _host.Options.EnableSessions;
 
-    /// <summary>What goes back to the caller, or null when nothing changed.</summary>
+    /// <summary>The side channel to send back; null if it has not changed.</summary>
     internal RpcCallContext? ChangedContext()
     {
         if (_callContext is null && _session is null)
@@ -206,7 +218,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
             ? incoming.Clone()
             : SideChannel.ToWire(_callContext);
 
-        // Only the table makes session ids; the handler's value is ignored.
+        // Only the session table creates session ids; the handler's value is ignored.
         if (_session is not null)
         {
             outgoing.SessionId = Google.Protobuf.ByteString.CopyFrom(_session.Id.ToByteArray());

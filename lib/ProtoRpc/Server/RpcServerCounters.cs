@@ -1,17 +1,17 @@
 namespace ProtoRpc;
 
-/// <summary>What a server has done since it started, at one moment.</summary>
-/// <param name="Connections">Connections now open.</param>
-/// <param name="Accepted">Connections accepted.</param>
-/// <param name="Calls">Calls that ended, failed ones included.</param>
-/// <param name="Errors">Calls that failed.</param>
-/// <param name="InFlight">Calls now running.</param>
+/// <summary>The counters of a server since it started, at one moment.</summary>
+/// <param name="Connections">The number of open connections.</param>
+/// <param name="Accepted">The number of accepted connections.</param>
+/// <param name="Calls">The number of completed calls, including failed ones.</param>
+/// <param name="Errors">The number of failed calls.</param>
+/// <param name="InFlight">The number of running and waiting calls.</param>
 public readonly record struct RpcServerCounters(
     int Connections, long Accepted, long Calls, long Errors, int InFlight)
 {
-    /// <summary>Calls of <see cref="InFlight"/> that wait for others to end.</summary>
+    /// <summary>The part of <see cref="InFlight"/> that waits for other calls to end.</summary>
     public int Queued { get; init; }
 
-    /// <summary>Calls of <see cref="Errors"/> that were refused because the server was too busy.</summary>
+    /// <summary>The part of <see cref="Errors"/> that was rejected because the server was too busy.</summary>
     public long Refused { get; init; }
 }

@@ -4,45 +4,44 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
-/// <summary>How a server behaves. Servers keep a copy: what is changed later holds for later
-/// servers.</summary>
+/// <summary>The options of a server. Servers copy them, so later changes only apply to new servers.</summary>
 public sealed record RpcServerOptions
 {
-    /// <summary>The bounds.</summary>
+    /// <summary>The limits.</summary>
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     /// <summary>Whether handlers may keep state for callers between calls.</summary>
     public bool EnableSessions { get; set; } = true;
 
-    /// <summary>Whether messages are taken in parts,
-    /// so that they may be larger than the limit of one call.</summary>
+    /// <summary>Whether to accept messages in parts. Such messages may be larger than the limit of one
+    /// call.</summary>
     public bool EnableMultiPart { get; set; } = true;
 
-    /// <summary>Answer pings, on every endpoint: each is called with the RpcPingRequest that came, and what
-    /// they return, messages of the type RpcPingResponse or null, is merged in their order and sent with what
-    /// the server says of itself. Both messages are of <c>google.protobuf.rpc_messages</c>; their fields are
-    /// the extensions that the service's schema declares. A handler that throws fails the ping.</summary>
+    /// <summary>Handlers that answer pings, on every endpoint. Each receives the RpcPingRequest, and returns
+    /// an RpcPingResponse or null. The responses are merged in order with the server's own. Both messages are
+    /// of <c>google.protobuf.rpc_messages</c>; their fields are the extensions that the service's schema
+    /// declares. A handler that throws fails the ping.</summary>
     public IReadOnlyList<RpcHandler> PingHandlers { get; set; } = [];
 
-    /// <summary>What stands around every call, the first one outermost.</summary>
+    /// <summary>The interceptors of every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; set; } = [];
 
     /// <summary>The certificate, with its private key, of all endpoints with TLS: <c>https://</c>,
     /// <c>grpcs://</c>, and <c>tcp://</c> with <see cref="UseTls"/>. Null for none.</summary>
     public X509Certificate2? Certificate { get; set; }
 
-    /// <summary>The authorities between the certificate and its root, which are shown with it;
-    /// null for those that the machine knows.</summary>
+    /// <summary>The intermediate certificates to send with the certificate; null to use those that the
+    /// machine has.</summary>
     public X509Certificate2Collection? CertificateChain { get; set; }
 
-    /// <summary>Whether native endpoints on TCP use TLS. Other endpoints say by their scheme whether they
-    /// do.</summary>
+    /// <summary>Whether native endpoints on TCP use TLS. The scheme of other endpoints determines
+    /// it.</summary>
     public bool UseTls { get; set; }
 
-    /// <summary>Whom native endpoints let in.</summary>
+    /// <summary>The authentication that native endpoints require.</summary>
     public RpcServerSecurity Security { get; set; } = RpcServerSecurity.Anonymous;
 
-    // The ways to serve: those of this assembly, and what a host brings beside them.
+    // The protocols to serve: those of this assembly, and those that a host adds.
     internal IReadOnlyList<IServerFace> Faces { get; init; } = ServerFaceAttribute.All;
 
     /// <summary>How much of an unexpected exception is sent to callers. Null for everything if the kernel
@@ -51,23 +50,23 @@ public sealed record RpcServerOptions
     /// The text of an <see cref="RpcException"/> that a handler throws is sent at every level.</summary>
     public RpcErrorDetail? ErrorDetail { get; set; }
 
-    /// <summary>Records a call that failed in a handler or an interceptor, or by an exception that is not
-    /// sent to its caller. Called once for each failed call, on its thread; exceptions are ignored. Null
-    /// for no record.</summary>
+    /// <summary>Receives calls that failed in a handler or an interceptor, or with an exception that is not
+    /// sent to the caller; null for none. Called once for each failed call, on its thread; exceptions are
+    /// ignored.</summary>
     public Action<RpcFailedCall>? CallFailed { get; set; }
 
-    /// <summary>Makes the logger of the server, in the category <c>ProtoRpc.RpcServer</c>. It logs the calls
-    /// that <see cref="CallFailed"/> records: an exception that is not sent to the caller as an error, with
-    /// its correlation id; a failure that a handler wrote for the caller as information. Null for no
-    /// log.</summary>
+    /// <summary>Creates the logger of the server, in the category <c>ProtoRpc.RpcServer</c>; null for no log.
+    /// It logs the calls that <see cref="CallFailed"/> receives: exceptions that are not sent to the caller
+    /// as errors, with their correlation id, and failures that a handler wrote for the caller as
+    /// information.</summary>
     public ILoggerFactory? LoggerFactory { get; set; }
 
-    /// <summary>Where every call is written, also one that is refused before a handler sees it. Null for
-    /// nowhere.</summary>
+    /// <summary>The log of all calls, including calls that are rejected before the handler; null for
+    /// none.</summary>
     public RpcAccessLog? AccessLog { get; set; }
 
-    /// <summary>Receives what is received and sent, for debugging; null for none. Servers of one process that
-    /// share a native endpoint share the trace of one of them.</summary>
+    /// <summary>Receives what the server receives and sends, for debugging; null for none. If servers of one
+    /// process share a native endpoint, only the trace of one of them receives it.</summary>
     public RpcTrace? Trace { get; set; }
 
     internal RpcServerOptions Copy() => this with

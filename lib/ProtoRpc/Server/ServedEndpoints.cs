@@ -153,7 +153,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                "The server does not listen on endpoints of its own, so its endpoints and its certificate "
+                "The server does not bind its endpoints itself, so its endpoints and its certificate "
                 + "cannot be replaced.");
         }
     }

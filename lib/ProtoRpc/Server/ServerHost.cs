@@ -138,7 +138,8 @@ internal sealed class ServerHost
         if (error is OperationCanceledException
             && context is { Clock.Aborted.IsCancellationRequested: true })
         {
-            // Nobody records it. Callers that are still there have a server that stops.
+            // The callback for failed calls does not record this error: the caller receives that the server
+            // is stopping.
             return CallFailure.OfRequest(
                 new OperationCanceledException(
                     "The server stopped the call before its handler ended.", error));
@@ -146,7 +147,9 @@ internal sealed class ServerHost
 
         if (context is not { RunsHandler: true })
         {
-            CallFailure early = CallFailure.Of(error, DetailFor(peer));
+            CallFailure early = error is CallerCheckFailure check
+                ? CallFailure.OfUnexpected(check.Error, DetailFor(peer))
+                : CallFailure.Of(error, DetailFor(peer));
             if (!early.IsForCaller)
             {
                 Record(early, context);

@@ -111,7 +111,8 @@ internal sealed class ServerMethod : IIntercepted
         : ReadRequest(body.Span, context);
 
     /// <summary>Reads a request as the type that the handler was registered with.</summary>
-    /// <exception cref="RpcException">InvalidArgument when the bytes are not such a message.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are not a message of the request
+    /// type.</exception>
     public IMessage ReadRequest(ReadOnlySpan<byte> body, RpcServerCallContext context)
     {
         if (IsOpaque)

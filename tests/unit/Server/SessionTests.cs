@@ -28,6 +28,29 @@ public static class SessionTests
     }
 
     [Fact]
+    public static void Threads_of_a_handler_get_one_session()
+    {
+        const int Calls = 100;
+        using RpcServer server = ContextServer.Start(context =>
+        {
+            using Barrier start = new(2);
+            Task<Guid>[] asking = [.. Enumerable.Range(0, 2).Select(_ => Task.Run(() =>
+            {
+                start.SignalAndWait();
+                return context.Session.Id;
+            }))];
+            Assert.Single(Task.WhenAll(asking).Result.Distinct());
+        });
+
+        for (int i = 0; i < Calls; i++)
+        {
+            using RpcClient client = ContextServer.Connect(server);
+            client.Do();
+            Assert.Single(server.Sessions);
+        }
+    }
+
+    [Fact]
     public static void A_session_holds_no_more_bytes_than_it_may()
     {
         RpcSession session = new(Guid.NewGuid(), "ann", new RpcLimits { MaxSessionBytes = 10_000 });

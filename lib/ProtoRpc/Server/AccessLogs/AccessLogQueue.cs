@@ -2,8 +2,8 @@ using System.Threading.Channels;
 
 namespace ProtoRpc.Server.AccessLogs;
 
-/// <summary>Hands calls to a method of the host, one after the other, off the threads of the
-/// calls.</summary>
+/// <summary>Passes calls to a method of the host, one after the other, on another thread than that of the
+/// call.</summary>
 internal sealed class AccessLogQueue : IAccessLogSink
 {
     private const int Capacity = 8192;
@@ -33,7 +33,7 @@ internal sealed class AccessLogQueue : IAccessLogSink
         }
     }
 
-    /// <summary>Waits 5 seconds at most for the method to take what waits.</summary>
+    /// <summary>Waits at most 5 seconds until the method has received the waiting calls.</summary>
     public void Dispose()
     {
         _waiting.Writer.TryComplete();
@@ -81,7 +81,7 @@ internal sealed class AccessLogQueue : IAccessLogSink
         }
         catch (Exception)
         {
-            // Who is warned decides nothing here.
+            // Exceptions of the warning callback are ignored.
         }
     }
 }

@@ -1,6 +1,6 @@
 namespace ProtoRpc.Server.AccessLogs;
 
-/// <summary>Texts of callers as entries of a log have them: of one line, and not long.</summary>
+/// <summary>Shortens callers' texts to one line for log entries.</summary>
 internal static class AccessLogText
 {
     private const int MaxLength = 256;
@@ -17,7 +17,7 @@ internal static class AccessLogText
         }
         catch (Exception e) when (e is SystemException)
         {
-            // Windows looks names up when they are asked for, and its directory may be away.
+            // Windows resolves names on demand, and its directory may be unreachable.
             return "?";
         }
     }

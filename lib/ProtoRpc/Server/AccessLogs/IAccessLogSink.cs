@@ -1,9 +1,9 @@
 namespace ProtoRpc.Server.AccessLogs;
 
-/// <summary>Takes the calls of a server while it listens, from many threads; disposing writes what
-/// waits.</summary>
+/// <summary>Receives the calls of a listening server, from many threads. Disposing writes the waiting
+/// calls.</summary>
 internal interface IAccessLogSink : IDisposable
 {
-    /// <summary>Adds a call, without waiting. Never throws.</summary>
+    /// <summary>Adds a call without blocking. Never throws.</summary>
     void Add(RpcAccessLogEntry entry);
 }

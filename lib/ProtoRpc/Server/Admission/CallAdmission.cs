@@ -1,12 +1,11 @@
 namespace ProtoRpc.Server.Admission;
 
-/// <summary>Lets calls into the handlers of a server, no more at the same time than its limits say, on all
-/// faces together. The others wait for their turn, or are refused at once. Safe for use by many
-/// threads.</summary>
-/// <remarks>As long as there are fewer calls than may run, a call costs one atomic operation when it enters
-/// and one when it leaves.</remarks>
-/// <param name="limits">How many run, how many wait, and for how long.</param>
-/// <param name="monitor">Counts those that wait.</param>
+/// <summary>Limits how many calls of a server run at the same time, for all protocols together. Other calls
+/// wait for their turn, or are rejected immediately. Thread-safe.</summary>
+/// <remarks>Below the limit, a call costs two atomic operations: one when it enters, and one when it
+/// leaves.</remarks>
+/// <param name="limits">The limits for running calls, waiting calls and the time of waiting.</param>
+/// <param name="monitor">Counts the waiting calls.</param>
 internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
 {
     private readonly Lock _gate = new();
@@ -15,15 +14,15 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
     private readonly CallQueue<WaitingCall> _queue = new(limits.MaxQueuedCalls, limits.MaxQueueTime);
     private int _running;
 
-    // The queue's count, for those who are not within the gate.
+    // A copy of the queue's count, for reading it without the lock.
     private int _waiting;
 
-    /// <summary>The calls that run now.</summary>
+    /// <summary>The number of running calls.</summary>
     public int Running => Volatile.Read(ref _running);
 
-    /// <summary>Refuses a call whose turn will not come, before its request is read. One that is not refused
-    /// here has no place yet.</summary>
-    /// <exception cref="RpcException">ResourceExhausted.</exception>
+    /// <summary>Rejects a call that would not get its turn, before its request is read. This does not reserve
+    /// a place for the call.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: there is no room.</exception>
     public void RequireRoom(RpcServerCallContext context)
     {
         if (Volatile.Read(ref _running) < _maxRunning)
@@ -42,15 +41,15 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
         throw Full();
     }
 
-    /// <summary>Lets a call in when its turn comes. Then <see cref="Leave"/> must follow.</summary>
-    /// <exception cref="RpcException">ResourceExhausted: there is no room, or its turn came too late;
+    /// <summary>Waits for the call's turn. Call <see cref="Leave"/> after it.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: there is no room, or the turn came too late.
     /// DeadlineExceeded.</exception>
-    /// <exception cref="OperationCanceledException">The caller disconnected, or the server
-    /// stops.</exception>
+    /// <exception cref="OperationCanceledException">The caller disconnected, or the server is
+    /// stopping.</exception>
     public ValueTask EnterAsync(RpcServerCallContext context) =>
         Volatile.Read(ref _waiting) == 0 && TryTakeTurn() ? default : WaitAsync(context);
 
-    /// <summary>Ends a call that was let in.</summary>
+    /// <summary>Ends an admitted call.</summary>
     public void Leave()
     {
         Interlocked.Decrement(ref _running);
@@ -123,8 +122,8 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
         }
     }
 
-    // A call that is added and one that leaves each write first and look then, so that one of them sees the
-    // other: no call waits while fewer run than may.
+    // A call that enters and a call that leaves both write first and then read, so that one of them sees the
+    // other. No call waits while fewer calls run than allowed.
     private void LetIn()
     {
         Note();
@@ -162,7 +161,7 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
 
     private RpcException Full() => ServerBusy.Full(_maxRunning, Volatile.Read(ref _waiting), "running calls");
 
-    // The gate is held where a call gets its turn: what waits for it goes on elsewhere.
+    // A call gets its turn under the lock, so its continuation runs on another thread.
     private sealed class WaitingCall(CallAdmission admission)
     {
         private readonly TaskCompletionSource<bool> _turn =
@@ -170,7 +169,8 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
 
         public CallQueue<WaitingCall>.Place? Place { get; set; }
 
-        /// <summary>Whether it has its turn, or was given up.</summary>
+        /// <summary>Completes with true when the call gets its turn, or with false when it is given
+        /// up.</summary>
         public Task<bool> Turn => _turn.Task;
 
         public void End(bool hasTurn) => _turn.TrySetResult(hasTurn);

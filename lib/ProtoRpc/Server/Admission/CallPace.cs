@@ -2,10 +2,10 @@ using System.Diagnostics;
 
 namespace ProtoRpc.Server.Admission;
 
-/// <summary>How fast waiting calls get their turn: measured over the last second or two in which calls
-/// waited.</summary>
-/// <remarks>Not thread-safe. Handlers often end together, so a few turns say nothing: only many of them, over
-/// a time that is long against a handler, have a mean.</remarks>
+/// <summary>Measures how fast waiting calls get their turn, over the last one or two seconds with waiting
+/// calls.</summary>
+/// <remarks>Not thread-safe. Handlers often end together, so only many turns over a time much longer than a
+/// handler have a meaningful mean.</remarks>
 internal sealed class CallPace
 {
     private const int FewestTurns = 16;
@@ -17,14 +17,15 @@ internal sealed class CallPace
     private long _timeBefore;
     private long _turnsBefore;
 
-    /// <summary>Marks that calls begin to wait, after none did.</summary>
+    /// <summary>Records that calls wait again.</summary>
     public void Resume(long now) => _begin += now - _paused;
 
-    /// <summary>Marks that no call waits any longer. What was measured counts on: a pace that was slow once
-    /// would otherwise stay, if all calls but the first are refused because of it.</summary>
+    /// <summary>Records that no call waits any more. The running measurement continues with the next call
+    /// that waits: if a slow pace rejects all calls but the first, no new measurement would ever
+    /// end.</summary>
     public void Pause(long now) => _paused = now;
 
-    /// <summary>Marks that a waiting call got its turn.</summary>
+    /// <summary>Records that a waiting call got its turn.</summary>
     public void Count(long now)
     {
         _turns++;
@@ -37,10 +38,10 @@ internal sealed class CallPace
         }
     }
 
-    /// <summary>The time until a call has its turn.</summary>
-    /// <param name="ahead">The calls that have their turn before it.</param>
+    /// <summary>Estimates the time until a call gets its turn.</summary>
+    /// <param name="ahead">The number of calls before it.</param>
     /// <param name="now">The time, as of <see cref="Stopwatch.GetTimestamp"/>.</param>
-    /// <returns>Zero where nothing is known.</returns>
+    /// <returns>Zero if nothing was measured.</returns>
     public TimeSpan Expect(int ahead, long now)
     {
         long turns = _turnsBefore + _turns;

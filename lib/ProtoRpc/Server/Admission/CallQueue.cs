@@ -3,43 +3,42 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace ProtoRpc.Server.Admission;
 
-/// <summary>Calls that wait for others to end. Clients take turns, however many calls each of them has
-/// here.</summary>
+/// <summary>A queue of calls. Clients take turns, however many waiting calls each of them has.</summary>
 /// <remarks>
 /// <para>When the queue is full, a call displaces the last call of the client with the most waiting calls,
 /// if that client has at least twice as many. So a client that floods the server cannot keep others
 /// out.</para>
-/// <para>A call that would wait for longer than it may is refused at once, because a late refusal helps
-/// nobody.</para>
+/// <para>A call is rejected immediately if its expected wait is too long, because a late rejection does not
+/// help the caller.</para>
 /// <para>Not thread-safe.</para>
 /// </remarks>
-/// <param name="maxCalls">The most calls that wait.</param>
-/// <param name="maxWait">The longest time that a call waits; InfiniteTimeSpan for no bound.</param>
+/// <param name="maxCalls">The maximum number of waiting calls.</param>
+/// <param name="maxWait">The maximum time of waiting; InfiniteTimeSpan for no limit.</param>
 internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
     where TCall : class
 {
     private readonly Dictionary<object, Line> _lines = [];
 
-    // The lines with calls, in the order of their turns.
+    // The lines that contain calls, in the order of their turns.
     private readonly LinkedList<Line> _turns = [];
     private readonly CallPace _pace = new();
 
-    /// <summary>The calls that wait.</summary>
+    /// <summary>The number of waiting calls.</summary>
     public int Count { get; private set; }
 
-    /// <summary>Whether a call of a client would be taken now.</summary>
-    /// <param name="client">Whose call it is; compared by <see cref="object.Equals(object)"/>.</param>
-    /// <param name="left">The time until its caller gives up; null for no such time.</param>
+    /// <summary>Whether a call of a client would be accepted now.</summary>
+    /// <param name="client">The client; compared by <see cref="object.Equals(object)"/>.</param>
+    /// <param name="left">The time until the call's deadline; null for none.</param>
     public bool HasRoom(object client, TimeSpan? left) =>
         (Count < maxCalls || Longest(client) is not null)
         && IsSoon(client, left, Stopwatch.GetTimestamp());
 
-    /// <summary>Takes a call, if there is room and its turn comes in time.</summary>
-    /// <param name="client">Whose call it is; compared by <see cref="object.Equals(object)"/>.</param>
+    /// <summary>Adds a call, if there is room and its turn comes in time.</summary>
+    /// <param name="client">The client; compared by <see cref="object.Equals(object)"/>.</param>
     /// <param name="call">The call.</param>
-    /// <param name="left">The time until its caller gives up; null for no such time.</param>
-    /// <param name="displaced">The call that makes room for it and no longer waits; null for none.</param>
-    /// <returns>Its place; null for a call that is refused.</returns>
+    /// <param name="left">The time until the call's deadline; null for none.</param>
+    /// <param name="displaced">The call that was removed to make room; null for none.</param>
+    /// <returns>The call's place; null if it is rejected.</returns>
     public Place? TryAdd(object client, TCall call, TimeSpan? left, out TCall? displaced)
     {
         displaced = null;
@@ -63,7 +62,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return Add(client, call, now);
     }
 
-    /// <summary>Takes a call without regard to the bounds.</summary>
+    /// <summary>Adds a call, ignoring the limits.</summary>
     public Place Add(object client, TCall call) => Add(client, call, Stopwatch.GetTimestamp());
 
     private Place Add(object client, TCall call, long now)
@@ -84,7 +83,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return new Place(line, call, now);
     }
 
-    /// <summary>Takes the next call out, for its turn has come.</summary>
+    /// <summary>Removes the next call, whose turn has come.</summary>
     public bool TryTake([NotNullWhen(true)] out TCall? call)
     {
         if (_turns.First?.Value is not { } line)
@@ -106,7 +105,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return true;
     }
 
-    /// <summary>Takes a call out that has waited for as long as it may.</summary>
+    /// <summary>Removes a call that has waited for the maximum time.</summary>
     public bool TryTakeLate([NotNullWhen(true)] out TCall? call)
     {
         long now = Stopwatch.GetTimestamp();
@@ -130,8 +129,8 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return false;
     }
 
-    /// <summary>Takes a call out that no longer waits.</summary>
-    /// <returns>False if it is out already.</returns>
+    /// <summary>Removes a call that no longer waits.</summary>
+    /// <returns>False if it was already removed.</returns>
     public bool Remove(Place? place)
     {
         if (place?.Node.List is null)
@@ -155,7 +154,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return true;
     }
 
-    /// <summary>Takes all calls out.</summary>
+    /// <summary>Removes all calls.</summary>
     public TCall[] Clear()
     {
         TCall[] calls = [.. _turns.SelectMany(line => line.Calls).Select(place => place.Call)];
@@ -171,9 +170,9 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return calls;
     }
 
-    // The line whose last call gives way to a call of the client; null where no line is twice as long as the
-    // client's would be. Clients that are about equal do not displace each other, so that calls once taken
-    // are rarely refused.
+    // The line whose last call is displaced for a call of the client; null if no line is twice as long as the
+    // client's would be. Clients with similar numbers of calls do not displace each other, so that accepted
+    // calls are rarely rejected.
     private Line? Longest(object client)
     {
         int most = 2 * (CountOf(client) + 1);
@@ -190,7 +189,8 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return longest;
     }
 
-    // With nobody ahead there is a turn to measure again, however slow the last ones were.
+    // If no call is ahead, this one is accepted however slow the last ones were, so that the pace is measured
+    // again.
     private bool IsSoon(object client, TimeSpan? left, long now)
     {
         int mine = CountOf(client);
@@ -208,7 +208,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
     private int CountOf(object client) =>
         _lines.TryGetValue(client, out Line? line) ? line.Calls.Count : 0;
 
-    /// <summary>Where a call waits.</summary>
+    /// <summary>The place of a waiting call.</summary>
     internal sealed class Place
     {
         internal Place(Line line, TCall call, long since)

@@ -179,7 +179,10 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
         {
             if (Interlocked.Exchange(ref _closed, 1) == 0)
             {
-                Interlocked.Decrement(ref listener._connections);
+                lock (listener._gate)
+                {
+                    listener._connections--;
+                }
             }
         }
 

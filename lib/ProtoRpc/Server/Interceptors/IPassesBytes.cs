@@ -1,5 +1,5 @@
 namespace ProtoRpc.Server.Interceptors;
 
-/// <summary>An interceptor that does not read messages while their call runs: a gateway need not decode what
-/// it passes on because of it.</summary>
+/// <summary>An interceptor that does not read messages while their call runs. A gateway does not decode
+/// messages for it.</summary>
 internal interface IPassesBytes;

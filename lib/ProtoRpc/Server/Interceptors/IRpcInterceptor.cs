@@ -2,27 +2,28 @@ using Google.Protobuf;
 
 namespace ProtoRpc;
 
-/// <summary>Wraps every call of a server, for example for authorization, logging and auditing.</summary>
+/// <summary>Intercepts every call of a server, for example for authorization, logging or auditing.</summary>
 /// <remarks>Also runs for the built-in methods. May run on many threads in parallel.</remarks>
 public interface IRpcInterceptor
 {
-    /// <summary>Sees a call, and passes it on or not.</summary>
-    /// <param name="context">Who calls what.</param>
-    /// <param name="request">The request, read and checked.</param>
-    /// <param name="next">The rest of the chain, with the handler at its end.</param>
-    /// <returns>The reply: what <paramref name="next"/> gave,
-    /// or another message of the method's reply type.</returns>
-    /// <exception cref="RpcException">To refuse the call, with the status that the caller gets.</exception>
+    /// <summary>Intercepts a unary call. Calls <paramref name="next"/> to pass it on, or returns its own
+    /// reply.</summary>
+    /// <param name="context">The context of the call.</param>
+    /// <param name="request">The checked request.</param>
+    /// <param name="next">The next interceptor, or the handler.</param>
+    /// <returns>The reply of <paramref name="next"/>, or another message of the method's reply
+    /// type.</returns>
+    /// <exception cref="RpcException">Throw it to reject the call with its status.</exception>
     ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next);
 
-    /// <summary>Sees a call of a method that streams, and passes it on or not. Unless it is written
-    /// otherwise, this is <see cref="InvokeAsync"/> once for the whole call: with the request of a method
-    /// that takes one, else with an empty message; what it returns is the only reply where the call was not
-    /// passed on, and is dropped otherwise.</summary>
-    /// <param name="context">Who calls what.</param>
-    /// <param name="stream">The messages both ways.</param>
-    /// <param name="next">The rest of the chain, with the handler at its end.</param>
-    /// <exception cref="RpcException">To refuse the call, with the status that the caller gets.</exception>
+    /// <summary>Intercepts a streaming call. The default implementation calls <see cref="InvokeAsync"/> once
+    /// for the whole call: with the request of a method that takes one request, otherwise with an empty
+    /// message. The returned message is the only reply if the call was not passed on, and is ignored
+    /// otherwise.</summary>
+    /// <param name="context">The context of the call.</param>
+    /// <param name="stream">The messages in both directions.</param>
+    /// <param name="next">The next interceptor, or the handler.</param>
+    /// <exception cref="RpcException">Throw it to reject the call with its status.</exception>
     async ValueTask InvokeStreamAsync(
         RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
     {

@@ -3,18 +3,18 @@ namespace ProtoRpc.Server.Interceptors;
 /// <summary>Links interceptors around a handler, once for each method.</summary>
 internal static class InterceptorChain
 {
-    /// <summary>The handler with the interceptors around it, the first one outermost.</summary>
+    /// <summary>Wraps a handler in interceptors. The first one is outermost.</summary>
     public static RpcHandler Around(RpcHandler handler, IReadOnlyList<IRpcInterceptor> interceptors) =>
         Link(handler, interceptors, static (interceptor, next) =>
             (context, request) => interceptor.InvokeAsync(context, request, next));
 
-    /// <summary>The same on the raw layer.</summary>
+    /// <summary>Wraps a handler of raw calls in interceptors.</summary>
     public static RpcRawHandler Around(
         RpcRawHandler handler, IReadOnlyList<IRpcRawInterceptor> interceptors) =>
         Link(handler, interceptors, static (interceptor, next) =>
             (client, request) => interceptor.InvokeAsync(client, request, next));
 
-    /// <summary>The same for a handler of streams.</summary>
+    /// <summary>Wraps a handler of streams in interceptors.</summary>
     public static RpcStreamHandler Around(
         RpcStreamHandler handler, IReadOnlyList<IRpcInterceptor> interceptors) =>
         Link(handler, interceptors, static (interceptor, next) =>

@@ -6,12 +6,12 @@ using ProtoRpc.Server.Interceptors;
 
 namespace ProtoRpc;
 
-/// <summary>Lets callers through by user, group and method.</summary>
+/// <summary>Authorizes callers by user, group and method.</summary>
 /// <remarks>
-/// A rule is a method pattern (<c>package.Service/Method</c>, or the id of an interface of the raw layer,
-/// with <c>*</c> and <c>?</c>) and who may call it: a user's name, <c>@group</c>, <c>*</c> for everyone who
-/// is authenticated, <c>anonymous</c> for everyone. The rule with the longest pattern that matches decides
-/// alone; a call that no rule matches is refused.
+/// A rule is a pattern of methods and who may call them. The pattern is <c>package.Service/Method</c>, or the
+/// id of a raw interface, with <c>*</c> and <c>?</c>. The callers are a user's name, <c>@group</c>, <c>*</c>
+/// for every authenticated caller, or <c>anonymous</c> for every caller. Of the matching rules, only the one
+/// with the longest pattern applies. A call without a matching rule is rejected.
 /// </remarks>
 public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPassesBytes
 {
@@ -22,9 +22,8 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
     private RpcAuthorization(IEnumerable<(string Pattern, string[] Principals)> rules) =>
         _rules = [.. rules.OrderByDescending(rule => rule.Pattern.Length)];
 
-    /// <summary>Rules of a dictionary: pattern to one name or several.</summary>
-    /// <exception cref="RpcException">InvalidArgument for a rule that is not a pattern
-    /// with names.</exception>
+    /// <summary>Creates the rules of a dictionary, from patterns to one or several names.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a rule is not a pattern with names.</exception>
     public static RpcAuthorization FromRules(IDictionary rules)
     {
         ArgumentNullException.ThrowIfNull(rules);

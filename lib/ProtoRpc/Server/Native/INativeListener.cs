@@ -3,16 +3,17 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Server.Native;
 
-/// <summary>A bound native endpoint; any number of interfaces of this process share it.</summary>
+/// <summary>A bound native endpoint. Several interfaces of this process can share it.</summary>
 internal interface INativeListener
 {
-    /// <summary>The endpoint as bound, with the port that the system picked.</summary>
+    /// <summary>The bound endpoint, with the port that the system assigned.</summary>
     RpcEndpoint Endpoint { get; }
 
-    /// <summary>Connections now open; 0 where the system has calls only.</summary>
+    /// <summary>The number of open connections; 0 if the transport has no connections.</summary>
     int ConnectionCount { get; }
 
-    /// <summary>Connections accepted since it was bound; 0 where the system has calls only.</summary>
+    /// <summary>The number of connections accepted since the endpoint was bound; 0 if the transport has no
+    /// connections.</summary>
     long AcceptedCount { get; }
 
     /// <summary>Serves an interface on an endpoint, over byte streams or whole messages.</summary>
@@ -24,8 +25,7 @@ internal interface INativeListener
             ? MessageListener.Serve(endpoint, service, limits)
             : NativeListener.Serve(endpoint, service, limits, certificate, chain);
 
-    /// <summary>Shows another certificate to clients that connect from now on; nothing where there is no
-    /// TLS.</summary>
+    /// <summary>Uses another certificate for new connections. Does nothing without TLS.</summary>
     void Show(SslStreamCertificateContext certificate);
 
     /// <summary>Stops serving an interface: new calls are rejected immediately, running calls may end within

@@ -23,6 +23,7 @@ internal sealed class MessageListener : INativeListener
     private readonly RequestMemory _memory;
     private readonly Dictionary<Guid, (ServedInterface Served, IDisposable Registration)> _interfaces = [];
     private readonly ConcurrentDictionary<WholeCall, bool> _calls = [];
+    private IDisposable? _cancels;
     private int _running;
 
     private MessageListener(
@@ -80,6 +81,7 @@ internal sealed class MessageListener : INativeListener
     public async ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain)
     {
         (ServedInterface Served, IDisposable Registration) found;
+        IDisposable? cancels = null;
         lock (TableGate)
         {
             if (!_interfaces.Remove(interfaceId, out found))
@@ -94,8 +96,12 @@ internal sealed class MessageListener : INativeListener
             if (_interfaces.Count == 0)
             {
                 Table.Remove(Endpoint);
+                cancels = _cancels;
             }
         }
+
+        // Callers can cancel their calls until the end.
+        using IDisposable? ending = cancels;
 
         if (!await RunningCallsEndAsync(found.Served, drain).ConfigureAwait(false))
         {
@@ -137,10 +143,22 @@ internal sealed class MessageListener : INativeListener
 
     private void Add(ServedInterface served)
     {
-        int most = (int)Math.Min(int.MaxValue, _limits.MaxMessageBytes + (long)ExecStub.RequestPrefix);
-        IDisposable registration = _transport.Listen(
-            Endpoint, served.Service.InterfaceId, most, message => Answer(served, message));
-        _interfaces.Add(served.Service.InterfaceId, (served, registration));
+        const int Around = ExecStub.RequestPrefix + CancelStub.TrailerSize;
+        int most = (int)Math.Min(int.MaxValue, _limits.MaxMessageBytes + (long)Around);
+        IDisposable? cancels = _cancels is null ? CancelService.Serve(_transport, Endpoint) : null;
+        try
+        {
+            IDisposable registration = _transport.Listen(
+                Endpoint, served.Service.InterfaceId, most, message => Answer(served, message));
+            _interfaces.Add(served.Service.InterfaceId, (served, registration));
+        }
+        catch
+        {
+            cancels?.Dispose();
+            throw;
+        }
+
+        _cancels ??= cancels;
     }
 
     private void Answer(ServedInterface served, IIncomingMessage message)

@@ -110,7 +110,7 @@ internal sealed partial class ServerConnection
             ConnectionPhase.Closing => LingerTime,
             _ => limits.FragmentTimeout,
         };
-        if (waited <= limit)
+        if (waited <= limit || limit == Timeout.InfiniteTimeSpan)
         {
             return;
         }

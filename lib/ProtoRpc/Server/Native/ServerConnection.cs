@@ -7,7 +7,7 @@ namespace ProtoRpc.Server.Native;
 /// <summary>Runs one connection of a listener: on its own thread, or on the thread pool.</summary>
 internal sealed partial class ServerConnection
 {
-    // What the original server answers when its handler throws (E_FAIL).
+    // The original server's answer when its handler throws (E_FAIL).
     private const uint HandlerFailed = 0x80004005;
 
     private readonly Lock _gate = new();
@@ -45,16 +45,16 @@ internal sealed partial class ServerConnection
         IsRefused = refusal is not null;
     }
 
-    /// <summary>Whether it is over the limit, and only receives a rejection.</summary>
+    /// <summary>Whether the connection exceeds the limit, and only receives a rejection.</summary>
     public bool IsRefused { get; }
 
-    /// <summary>What it counts as in the quota of its address.</summary>
+    /// <summary>The key in the quota of its address.</summary>
     public IPAddress? Address { get; init; }
 
     /// <summary>Serves the connection until it ends, blocking this thread.</summary>
     public void Run() => BlockingWait.End(ServeAsync<BlockingWait>());
 
-    /// <summary>The same on the thread pool.</summary>
+    /// <summary>Serves the connection until it ends, on the thread pool.</summary>
     public Task RunAsync() => ServeAsync<AsyncWait>().AsTask();
 
     private async ValueTask ServeAsync<TWait>()
@@ -70,8 +70,8 @@ internal sealed partial class ServerConnection
         }
         catch (Exception)
         {
-            // The peer vanished or was cut off, or the system ran out of something: the others go on, and the
-            // process above all, which an exception that leaves a thread would end.
+            // The peer disconnected or was disconnected, or the system lacks resources. Only this connection
+            // ends: an unhandled exception of a thread would end the process.
         }
         finally
         {
@@ -79,8 +79,8 @@ internal sealed partial class ServerConnection
         }
     }
 
-    // False when the connection is to be closed. A method of its own, because the runtime compiles code that
-    // is called often better than code that loops for as long as a connection lives.
+    // Returns false to close the connection. A separate method, because the runtime optimizes methods that
+    // are called often better than one that loops for the whole life of a connection.
     private async ValueTask<bool> TakeStepAsync<TWait>()
         where TWait : struct, IWaitMode
     {
@@ -121,7 +121,7 @@ internal sealed partial class ServerConnection
         return true;
     }
 
-    // False at the end of what the client sends.
+    // Returns false at the end of the client's data.
     private bool Advance(int count)
     {
         _association.Advance(count);
@@ -149,7 +149,8 @@ internal sealed partial class ServerConnection
 
         if (!_association.IsEstablished)
         {
-            // The time to bind counts from the connection, however many bytes and tokens trickle in.
+            // The time to bind starts with the connection, so that sending single bytes or tokens does not
+            // extend it.
             Volatile.Write(ref _since, _opened);
             _phase = ConnectionPhase.Binding;
             return step;
@@ -173,7 +174,7 @@ internal sealed partial class ServerConnection
         ServedInterface? served = _listener.Find(_association.Interface);
         _call.Begin(_association.FindBufferedCancel());
 
-        // The gate orders this against the withdrawal: it sees the call running, or this sees the withdrawal.
+        // Under the lock, so that either the withdrawal sees the running call, or this sees the withdrawal.
         lock (_gate)
         {
             _running = served;
@@ -198,7 +199,7 @@ internal sealed partial class ServerConnection
         return null;
     }
 
-    // Refuses a call by the interface's own limits; one that is let in is counted until it completes.
+    // Rejects a call over the interface's own limits. An admitted call is counted until it completes.
     private uint Admit(ExecInterface service)
     {
         if (_association.Request.Length > service.MaxRequestBytes)
@@ -225,7 +226,7 @@ internal sealed partial class ServerConnection
         _admitted = null;
         lock (_gate)
         {
-            // From here on the watch does not look at the socket any more.
+            // From here on, the watch no longer polls the socket.
             Enter(ConnectionPhase.Sending);
             _running = null;
         }
@@ -265,12 +266,13 @@ internal sealed partial class ServerConnection
             while (await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
                 .ConfigureAwait(false) > 0)
             {
-                // Thrown away: the peer should get to reading the answer.
+                // The received data is discarded, so that the peer gets to read the answer.
             }
         }
     }
 
-    // Servers that share the endpoint each have a log; what names no interface is in all of them.
+    // Servers that share the endpoint have separate logs. A rejection without an interface is written to all
+    // of them.
     private void NoteRefusal(IReadOnlyList<Guid> interfaces, uint status, int bytes)
     {
         PeerIdentity? peer = null;
@@ -313,8 +315,8 @@ internal sealed partial class ServerConnection
         _listener.Remove(this);
         lock (_gate)
         {
-            // A socket that is closed in the middle of another thread's call on it is reset, and the client
-            // loses what was sent last. Leave holds the gate for its call.
+            // Closing a socket while another thread uses it resets the connection, and the client loses the
+            // last data. Leave holds the lock while it uses the socket.
         }
 
         _transport.Dispose();

@@ -61,6 +61,11 @@ internal sealed class Transfer : IDisposable
     /// <summary>Whether its sender has left it, or sends next to nothing.</summary>
     public bool IsAbandoned(TimeSpan idleTimeout)
     {
+        if (idleTimeout == Timeout.InfiniteTimeSpan)
+        {
+            return false;
+        }
+
         long now = _clock();
         return now - LastPart > idleTimeout.TotalMilliseconds
             || now - _begun > idleTimeout.TotalMilliseconds

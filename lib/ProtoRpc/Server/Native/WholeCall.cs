@@ -15,6 +15,7 @@ internal sealed class WholeCall : ExecCall, IDisposable
     private readonly PooledMessageBytes _reply;
     private byte[] _stub = [];
     private ReadOnlyMemory<byte> _request;
+    private Guid _id;
     private PeerIdentity _peer = PeerIdentity.Anonymous("");
 
     public WholeCall(ServedInterface served, RpcEndpoint endpoint, RpcLimits limits)
@@ -105,7 +106,7 @@ internal sealed class WholeCall : ExecCall, IDisposable
             return refusal;
         }
 
-        ReadOnlySpan<byte> stub = message.Stub;
+        ReadOnlySpan<byte> stub = CancelStub.Split(message.Stub, out _id);
         if (isFull || stub.Length - ExecStub.RequestPrefix > MaxRequest || !share.TryHold(stub.Length))
         {
             return WindowsStatus.ServerTooBusy;
@@ -156,6 +157,7 @@ internal sealed class WholeCall : ExecCall, IDisposable
 
     private uint Run()
     {
+        bool canBeCancelled = CancelService.TryAdd(_id, this);
         try
         {
             BlockingWait.End(BlockingWait.WaitAsync(Served.Service.Handler(this)));
@@ -167,6 +169,13 @@ internal sealed class WholeCall : ExecCall, IDisposable
                 : e is OperationCanceledException && _stopped.IsCancellationRequested
                     ? WindowsStatus.CallCancelled
                     : WindowsStatus.HandlerFailed;
+        }
+        finally
+        {
+            if (canBeCancelled)
+            {
+                CancelService.Remove(_id);
+            }
         }
     }
 

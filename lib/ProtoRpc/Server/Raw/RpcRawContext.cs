@@ -3,7 +3,7 @@ using ProtoRpc.Server.Native;
 
 namespace ProtoRpc;
 
-/// <summary>Who calls an interface of the raw layer. Valid until the handler ends.</summary>
+/// <summary>The context of a call of a raw interface. Valid until the handler ends.</summary>
 public sealed class RpcRawContext : RpcPeerContext
 {
     private readonly ExecCall? _call;
@@ -16,7 +16,7 @@ public sealed class RpcRawContext : RpcPeerContext
         _call = call;
     }
 
-    // Of a test.
+    // For tests.
     internal RpcRawContext(
         Guid interfaceId, RpcEndpoint endpoint, PeerIdentity peer, CancellationToken cancellation)
         : base(endpoint, peer)
@@ -25,13 +25,13 @@ public sealed class RpcRawContext : RpcPeerContext
         _cancellation = cancellation;
     }
 
-    /// <summary>The interface that is called.</summary>
+    /// <summary>The id of the called interface.</summary>
     public Guid InterfaceId { get; }
 
     /// <inheritdoc/>
     public override CancellationToken CancellationToken => _call?.Cancellation ?? _cancellation;
 
-    // Interfaces of the raw layer have no header that would carry a deadline.
+    // Raw interfaces have no header that could carry a deadline.
     internal override HandlerClock Clock => new(null, Timeout.InfiniteTimeSpan, CancellationToken);
 
     internal override string What => $"interface {InterfaceId}";

@@ -7,10 +7,9 @@ using ProtoRpc.Server.Raw;
 
 namespace ProtoRpc;
 
-/// <summary>Serves one interface of the raw layer on native endpoints:
-/// no messages, no headers, only bytes.</summary>
-/// <remarks>Set up by one thread; then safe for use by many. The return codes are the original's, so its
-/// clients see from this server what they saw from theirs.</remarks>
+/// <summary>Serves one raw interface on native endpoints: bytes in, bytes out.</summary>
+/// <remarks>Configure the server on one thread; after that it is thread-safe. The return codes are those of
+/// the original server, so that its clients can also use this one.</remarks>
 /// <example><code>
 /// using RpcRawServer server = RpcRawServer.Create(interfaceId)
 ///     .OnExecute((client, bytes) => ...)
@@ -32,25 +31,25 @@ public sealed class RpcRawServer : IRpcServer
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout) { Stopped = _calls.CloseLog };
     }
 
-    /// <summary>The interface.</summary>
+    /// <summary>The id of the interface.</summary>
     public Guid InterfaceId { get; }
 
-    /// <summary>The endpoints, as bound once the server listens.</summary>
+    /// <summary>The endpoints. While the server listens, the bound endpoints.</summary>
     public IReadOnlyList<RpcEndpoint> Endpoints => _endpoints.Endpoints;
 
-    /// <summary>Whether it listens.</summary>
+    /// <summary>Whether the server listens.</summary>
     public bool IsListening => _endpoints.IsListening;
 
-    /// <summary>What it has done, until it stopped.</summary>
+    /// <summary>The counters, until the server stopped.</summary>
     public RpcServerCounters Counters => _endpoints.Counters;
 
-    /// <summary>Ends when the server has stopped.</summary>
+    /// <summary>Completes when the server has stopped.</summary>
     public Task Completion => _endpoints.Completion;
 
-    /// <summary>A server for one interface, version 1.0.</summary>
+    /// <summary>Creates a server for version 1.0 of an interface.</summary>
     /// <param name="interfaceId">The interface's UUID.</param>
-    /// <param name="options">Null for the defaults.</param>
-    /// <exception cref="RpcException">InvalidArgument: a bound that nothing fits in.</exception>
+    /// <param name="options">The options; null for the defaults.</param>
+    /// <exception cref="RpcException">InvalidArgument: a limit is invalid.</exception>
     public static RpcRawServer Create(Guid interfaceId, RpcRawServerOptions? options = null)
     {
         options ??= new RpcRawServerOptions();
@@ -59,19 +58,19 @@ public sealed class RpcRawServer : IRpcServer
         return new RpcRawServer(interfaceId, options);
     }
 
-    /// <summary>Handles the calls; the request is a copy of the handler's own.</summary>
+    /// <summary>Sets the handler of the calls. It receives a copy of the request.</summary>
     public RpcRawServer OnExecute(Func<RpcRawContext, byte[], byte[]?> handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
         return OnExecute((client, request) =>
         {
-            // An array that is null would be converted to a reply that is empty.
+            // A null array would otherwise be converted to an empty reply.
             byte[]? reply = handler(client, request.ToArray());
             return ValueTask.FromResult(reply is null ? default(ReadOnlyMemory<byte>?) : reply.AsMemory());
         });
     }
 
-    /// <summary>Handles the calls.</summary>
+    /// <summary>Sets the handler of the calls.</summary>
     public RpcRawServer OnExecute(RpcRawHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -81,11 +80,12 @@ public sealed class RpcRawServer : IRpcServer
     }
 
     /// <summary>Adds an endpoint, before the server listens.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not an endpoint.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the text is not an endpoint.</exception>
     public RpcRawServer AddEndpoint(string endpoint) => AddEndpoint(RpcEndpoint.Parse(endpoint));
 
     /// <summary>Adds an endpoint, before the server listens.</summary>
-    /// <exception cref="RpcException">Unimplemented: not one of the native protocol.</exception>
+    /// <exception cref="RpcException">Unimplemented: the endpoint does not use the native
+    /// protocol.</exception>
     public RpcRawServer AddEndpoint(RpcEndpoint endpoint)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
@@ -94,8 +94,8 @@ public sealed class RpcRawServer : IRpcServer
         return this;
     }
 
-    /// <summary>Binds every endpoint and begins to serve; binds all or none.</summary>
-    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    /// <summary>Binds all endpoints and starts to serve. If one cannot be bound, none is.</summary>
+    /// <exception cref="RpcException">An endpoint cannot be bound, and why.</exception>
     public RpcRawServer StartListening()
     {
         try
@@ -110,15 +110,15 @@ public sealed class RpcRawServer : IRpcServer
         }
     }
 
-    /// <summary>Refuses new calls, lets running ones end within the drain time, cancels the rest,
-    /// closes.</summary>
-    /// <param name="drain">Null for the limit's drain time.</param>
+    /// <summary>Rejects new calls, lets running calls end within the drain time, cancels the rest, and closes
+    /// the endpoints.</summary>
+    /// <param name="drain">The drain time; null for that of the limits.</param>
     public Task StopAsync(TimeSpan? drain = null) => _endpoints.StopAsync(drain);
 
-    /// <summary>Stops, with the limit's drain time.</summary>
+    /// <summary>Stops the server with the limits' drain time.</summary>
     public void Dispose() => StopAsync().GetAwaiter().GetResult();
 
-    /// <summary>Stops, with the limit's drain time.</summary>
+    /// <summary>Stops the server with the limits' drain time.</summary>
     public async ValueTask DisposeAsync() => await StopAsync().ConfigureAwait(false);
 
     private static void RequirePositive(string name, int value)

@@ -3,45 +3,46 @@ using Microsoft.Extensions.Logging;
 
 namespace ProtoRpc;
 
-/// <summary>How a server of the raw layer behaves.</summary>
+/// <summary>The options of a raw server.</summary>
 public sealed record RpcRawServerOptions
 {
-    /// <summary>The bounds of the endpoints that the server binds.</summary>
+    /// <summary>The limits of the server's endpoints.</summary>
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
-    /// <summary>Whom the endpoints let in.</summary>
+    /// <summary>The authentication that the endpoints require.</summary>
     public RpcServerSecurity Security { get; set; } = RpcServerSecurity.Anonymous;
 
-    /// <summary>What stands around every call, the first one outermost.</summary>
+    /// <summary>The interceptors of every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcRawInterceptor> Interceptors { get; set; } = [];
 
     /// <summary>The certificate, with its private key, of <c>tcp://</c> endpoints with
     /// <see cref="UseTls"/>. Null for none.</summary>
     public X509Certificate2? Certificate { get; set; }
 
-    /// <summary>The authorities between the certificate and its root, which are shown with it;
-    /// null for those that the machine knows.</summary>
+    /// <summary>The intermediate certificates to send with the certificate; null to use those that the
+    /// machine has.</summary>
     public X509Certificate2Collection? CertificateChain { get; set; }
 
     /// <summary>Whether endpoints on TCP use TLS.</summary>
     public bool UseTls { get; set; }
 
-    /// <summary>Calls of the interface at the same time; one more is refused as too busy: 255.</summary>
+    /// <summary>The maximum number of parallel calls of the interface; more are rejected as too busy. The
+    /// default is 255.</summary>
     public int MaxCalls { get; set; } = 255;
 
-    /// <summary>Makes the logger of the server, in the category <c>ProtoRpc.RpcRawServer</c>. It logs the
-    /// calls that fail: as an error an exception of the handler, as information a caller that was refused.
-    /// Null for no log.</summary>
+    /// <summary>Creates the logger of the server, in the category <c>ProtoRpc.RpcRawServer</c>; null for no
+    /// log. Exceptions of the handler are logged as errors, and rejected callers as information.</summary>
     public ILoggerFactory? LoggerFactory { get; set; }
 
-    /// <summary>Where every call is written, also one that is refused before a handler sees it. Null for
-    /// nowhere.</summary>
+    /// <summary>The log of all calls, including calls that are rejected before the handler; null for
+    /// none.</summary>
     public RpcAccessLog? AccessLog { get; set; }
 
-    /// <summary>Receives what is received and sent, for debugging; null for none. Servers of one process that
-    /// share a native endpoint share the trace of one of them.</summary>
+    /// <summary>Receives what the server receives and sends, for debugging; null for none. If servers of one
+    /// process share a native endpoint, only the trace of one of them receives it.</summary>
     public RpcTrace? Trace { get; set; }
 
-    /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
+    /// <summary>The maximum size of the interface's requests in bytes; null for the limit of the
+    /// endpoint.</summary>
     public int? MaxRequestBytes { get; set; }
 }

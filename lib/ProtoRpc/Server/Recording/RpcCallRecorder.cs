@@ -16,11 +16,11 @@ public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
     private readonly Capture _capture;
     private readonly RecordWriter _writer;
 
-    /// <summary>Opens the file; lines are added to an existing file.</summary>
+    /// <summary>Opens the file. Lines are appended to an existing file.</summary>
     /// <param name="path">The file.</param>
-    /// <param name="options">How; null for the defaults.</param>
-    /// <exception cref="RpcException">The file cannot be written, and why; InvalidArgument: a mask that is
-    /// none.</exception>
+    /// <param name="options">The options; null for the defaults.</param>
+    /// <exception cref="RpcException">The file cannot be written, and why. InvalidArgument: a mask is
+    /// invalid.</exception>
     public RpcCallRecorder(string path, RpcCallRecorderOptions? options = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(path);
@@ -30,10 +30,11 @@ public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
         _capture = new Capture(_writer);
     }
 
-    /// <summary>Calls that were written to the file.</summary>
+    /// <summary>The number of calls written to the file.</summary>
     public long Written => _writer.Written;
 
-    /// <summary>Calls that were not recorded: the file could not be written, or too many waited.</summary>
+    /// <summary>The number of calls that were not recorded, because the file could not be written, or too
+    /// many calls waited.</summary>
     public long Lost => _writer.Lost;
 
     internal MessageMask Mask { get; }
@@ -57,12 +58,12 @@ public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
         return _capture.InvokeStreamAsync(context, stream, next);
     }
 
-    /// <summary>The masks that are the name of no field of the services' messages. They may still be keys of
+    /// <summary>The masks that do not match any field of the services' messages. They may still match keys of
     /// maps and Struct.</summary>
     public IReadOnlyList<string> FindUnknownMasks(IEnumerable<RpcServiceInfo> services) =>
         Mask.FindUnknown(services);
 
-    /// <summary>Writes what waits, and closes the file.</summary>
+    /// <summary>Writes the waiting calls, and closes the file.</summary>
     public void Dispose() => _writer.Dispose();
 
     private sealed class Capture(RecordWriter writer) : CallCapture
@@ -78,7 +79,7 @@ public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
 
         protected override void End(RpcRecordedCall call) => writer.Add(call);
 
-        // A handler may quote a token that it refuses.
+        // The error text of a handler may contain the token that it rejects.
         protected override IReadOnlyList<string> SecretsOf(RpcServerCallContext context) =>
         [
             .. HeadersOf(context)

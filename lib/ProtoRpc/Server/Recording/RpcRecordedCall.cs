@@ -4,8 +4,8 @@ using ProtoRpc.Server.Recording;
 
 namespace ProtoRpc;
 
-/// <summary>A call as a server saw it: who called what, with what, and how it ended.</summary>
-/// <remarks>Safe for many threads. A call that still runs is filled while it runs.</remarks>
+/// <summary>A recorded call of a server: the caller, the method, the messages and the status.</summary>
+/// <remarks>Thread-safe. The properties of a running call are filled while it runs.</remarks>
 public sealed class RpcRecordedCall
 {
     private readonly RecordedMessages _requests;
@@ -25,10 +25,10 @@ public sealed class RpcRecordedCall
         _replies = new RecordedMessages(context.Method.ReplyType, limits);
     }
 
-    /// <summary>The method that was called.</summary>
+    /// <summary>The called method.</summary>
     public RpcMethodInfo Method { get; }
 
-    /// <summary>When the call came.</summary>
+    /// <summary>When the server received the call.</summary>
     public DateTimeOffset Time { get; }
 
     /// <summary>The caller's name; empty for an anonymous caller.</summary>
@@ -37,37 +37,36 @@ public sealed class RpcRecordedCall
     /// <summary>The caller's address and port; empty on local endpoints.</summary>
     public string Peer { get; }
 
-    /// <summary>What came beside the request. Empty in records for files, which have no headers.</summary>
+    /// <summary>The headers of the request; empty in recorded files, which contain no headers.</summary>
     public RpcMetadata Headers { get; }
 
-    /// <summary>The requests that the handler read: one, or those of a stream. Each time new
+    /// <summary>The requests that the handler read: one, or those of a stream. Each access returns new
     /// messages.</summary>
     public IReadOnlyList<DynamicMessage> Requests => _requests.Read();
 
-    /// <summary>The replies: one, or those of a stream; none of a call that failed before its reply. Each
-    /// time new messages.</summary>
+    /// <summary>The replies: one, or those of a stream; empty if the call failed before its reply. Each
+    /// access returns new messages.</summary>
     public IReadOnlyList<DynamicMessage> Replies => _replies.Read();
 
-    /// <summary>How the call ended; null while it runs.</summary>
+    /// <summary>The status of the call; null while it runs.</summary>
     public RpcStatusCode? Status => Volatile.Read(ref _outcome)?.Status;
 
-    /// <summary>What the handler said of its failure; empty for none.</summary>
+    /// <summary>The handler's error text; empty for none.</summary>
     public string Message => Volatile.Read(ref _outcome)?.Message ?? "";
 
-    /// <summary>How long the handler took; null while it runs.</summary>
+    /// <summary>The duration of the handler; null while it runs.</summary>
     public TimeSpan? Duration => Volatile.Read(ref _outcome)?.Duration;
 
-    /// <summary>Whether messages are missing, because the call had more of them, or larger ones, than are
-    /// kept.</summary>
+    /// <summary>Whether messages are missing, because the call had too many or too large ones.</summary>
     public bool IsTruncated => _requests.IsTruncated || _replies.IsTruncated;
 
-    /// <summary>What the handler added to its failure, as messages.</summary>
+    /// <summary>The details that the handler added to its failure.</summary>
     internal IReadOnlyList<IMessage> Details => Volatile.Read(ref _outcome)?.Details ?? [];
 
-    /// <summary>Texts of the call that no record may have.</summary>
+    /// <summary>Texts of the call that must not be recorded.</summary>
     internal IReadOnlyList<string> Secrets => Volatile.Read(ref _outcome)?.Secrets ?? [];
 
-    /// <summary>Bytes of the messages that are kept.</summary>
+    /// <summary>The size of the kept messages in bytes.</summary>
     internal int Bytes => _requests.Bytes + _replies.Bytes;
 
     internal void AddRequest(IMessage request) => _requests.Add(request);
@@ -89,7 +88,7 @@ public sealed class RpcRecordedCall
             secrets));
     }
 
-    /// <summary>The method's name, and how the call ended.</summary>
+    /// <summary>The method's name, and the status of the call.</summary>
     public override string ToString() => $"{Method.FullName}: {Status?.ToString() ?? "running"}";
 
     private void End(Outcome outcome) => Volatile.Write(

@@ -132,6 +132,11 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
     /// <summary>Ends the sessions that were idle for too long.</summary>
     internal void Sweep()
     {
+        if (limits.SessionIdleTimeout == Timeout.InfiniteTimeSpan)
+        {
+            return;
+        }
+
         RpcSession[] idle;
         lock (_gate)
         {
