@@ -1,8 +1,8 @@
 namespace ProtoRpc;
 
-/// <summary>A call that a listener served or refused, for its access log.</summary>
-/// <remarks>Texts that a caller sent have at most 256 characters; control characters and line breaks are
-/// written as <c>\u001B</c>.</remarks>
+/// <summary>A call that a listener served or rejected, for its access log.</summary>
+/// <remarks>Texts from a caller are limited to 256 characters. Control characters and line breaks are written
+/// as <c>\u001B</c>.</remarks>
 public sealed record RpcAccessLogEntry
 {
     /// <summary>When the call began, in UTC.</summary>
@@ -15,7 +15,7 @@ public sealed record RpcAccessLogEntry
     /// <summary>The caller's name; empty for an anonymous caller.</summary>
     public required string User { get; init; }
 
-    /// <summary>How the call came in.</summary>
+    /// <summary>The transport of the call.</summary>
     public required RpcTransport Transport { get; init; }
 
     /// <summary>The listener's endpoint.</summary>
@@ -25,17 +25,16 @@ public sealed record RpcAccessLogEntry
     /// the interface id of a raw call; otherwise <c>_OTHER</c>.</summary>
     public required string Method { get; init; }
 
-    /// <summary>How the call ended.</summary>
+    /// <summary>The status of the call.</summary>
     public required RpcStatusCode Status { get; init; }
 
-    /// <summary>How long the call took, in milliseconds; 0 for one that was refused before it
-    /// began.</summary>
+    /// <summary>The duration of the call in milliseconds; 0 if it was rejected before it began.</summary>
     public double Milliseconds { get; init; }
 
-    /// <summary>The bytes of the requests, without what the transport puts around them.</summary>
+    /// <summary>The bytes of the requests, without the transport's overhead.</summary>
     public long BytesIn { get; init; }
 
-    /// <summary>The bytes of the replies, without what the transport puts around them.</summary>
+    /// <summary>The bytes of the replies, without the transport's overhead.</summary>
     public long BytesOut { get; init; }
 
     /// <summary>The trace id of the call, as 32 hexadecimal digits; null without a listener for

@@ -1,14 +1,14 @@
 namespace ProtoRpc;
 
-/// <summary>What a listener takes as proof of who calls. Without <see cref="None"/>,
-/// it refuses who brings none.</summary>
+/// <summary>The authentication that a listener accepts. Without <see cref="None"/>, it rejects anonymous
+/// callers.</summary>
 [Flags]
 public enum RpcAuthentication
 {
-    /// <summary>Anonymous callers are served.</summary>
+    /// <summary>Anonymous callers are accepted.</summary>
     None = 1,
 
-    /// <summary>SPNEGO, which agrees with the caller on Kerberos or NTLM.</summary>
+    /// <summary>SPNEGO, which negotiates Kerberos or NTLM with the caller.</summary>
     Negotiate = 2,
 
     /// <summary>NTLM version 2.</summary>

@@ -1,12 +1,12 @@
 namespace ProtoRpc;
 
-/// <summary>As whom a client calls.</summary>
+/// <summary>The identity of a client's calls.</summary>
 public enum RpcClientAuthentication
 {
     /// <summary>No authentication. Local transports still identify the caller.</summary>
     None,
 
-    /// <summary>The same, under the original's other name.</summary>
+    /// <summary>The same as <see cref="None"/>, by the original's other name.</summary>
     Anonymous,
 
     /// <summary>The account that this process runs as.</summary>

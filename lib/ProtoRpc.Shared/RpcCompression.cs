@@ -1,14 +1,14 @@
 namespace ProtoRpc;
 
-/// <summary>How messages that are sent are compressed; what comes compressed is always understood.</summary>
+/// <summary>How sent messages are compressed. Compressed messages are always accepted.</summary>
 public enum RpcCompression
 {
-    /// <summary>Not at all.</summary>
+    /// <summary>No compression.</summary>
     None,
 
-    /// <summary>With gzip.</summary>
+    /// <summary>gzip.</summary>
     Gzip,
 
-    /// <summary>With Brotli; over HTTP only.</summary>
+    /// <summary>Brotli; only over HTTP.</summary>
     Brotli,
 }

@@ -3,14 +3,16 @@ using System.Globalization;
 
 namespace ProtoRpc;
 
-/// <summary>Where a service is: a transport with a host and port, a pipe, a local name or a path.</summary>
+/// <summary>The address of a service: a transport with a host and port, a pipe, a local name or a
+/// path.</summary>
 /// <remarks>
-/// Read from a DCE string binding (<c>ncacn_ip_tcp:host[8080]</c>, C706 section 3.1) or from a URI
-/// (<c>tcp://host:8080</c>). Two endpoints are equal when they reach the same place.
+/// Written as a DCE string binding (<c>ncacn_ip_tcp:host[8080]</c>, C706 section 3.1) or as a URI
+/// (<c>tcp://host:8080</c>). Two endpoints are equal if they address the same place.
 /// </remarks>
 public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndpoint>
 {
-    /// <summary>The longest pipe or local name, so that the socket path of every platform holds it.</summary>
+    /// <summary>The maximum length of a pipe's or local name, which fits the socket paths of every
+    /// platform.</summary>
     public const int MaxNameLength = 64;
 
     private RpcEndpoint(EndpointKindAttribute kind, string host, int port, string name)
@@ -24,73 +26,76 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>The transport.</summary>
     public RpcTransport Transport => Kind.Transport;
 
-    /// <summary>Host name or address; empty for this machine on pipes and local endpoints.</summary>
+    /// <summary>The host name or address; empty for pipes and local endpoints on this machine.</summary>
     public string Host { get; }
 
-    /// <summary>The port, 0 for one that the system picks, and 0 where the transport has none.</summary>
+    /// <summary>The port. 0 lets the system assign one; also 0 if the transport has no ports.</summary>
     public int Port { get; }
 
-    /// <summary>The pipe's or local name without prefix, a socket's path,
-    /// or the path of an HTTP address.</summary>
+    /// <summary>The name of a pipe or local endpoint without prefix, a socket's path, or the path of an HTTP
+    /// address.</summary>
     public string Name { get; }
 
-    /// <summary>Whether the endpoint can only be reached from this machine by its nature.</summary>
+    /// <summary>Whether the endpoint can only be reached from this machine.</summary>
     public bool IsLocalOnly => Kind.Has(EndpointFeatures.LocalOnly)
         || (Kind.Form == AddressForm.HostAndName && Host.Length == 0);
 
-    /// <summary>Whether the native DCE/RPC protocol is spoken there.</summary>
+    /// <summary>Whether the endpoint uses the native DCE/RPC protocol.</summary>
     public bool IsNative => Kind.Protocol == EndpointProtocol.Native;
 
-    /// <summary>Whether gRPC is spoken there.</summary>
+    /// <summary>Whether the endpoint uses gRPC.</summary>
     public bool IsGrpc => Kind.Protocol == EndpointProtocol.Grpc;
 
-    /// <summary>Whether the connection is secured with TLS.</summary>
+    /// <summary>Whether the endpoint always uses TLS.</summary>
     public bool IsTls => Kind.Has(EndpointFeatures.Tls);
 
     /// <summary>The endpoint as a URI.</summary>
     public string Uri => Kind.ToUri(Host, Port, Name);
 
-    /// <summary>What the endpoint is and can carry.</summary>
+    /// <summary>The kind of the endpoint, with its features.</summary>
     internal EndpointKindAttribute Kind { get; }
 
-    /// <summary>Whether HTTP is spoken there, and not gRPC.</summary>
+    /// <summary>Whether the endpoint uses HTTP other than gRPC.</summary>
     internal bool IsHttp => Kind.Protocol == EndpointProtocol.Http;
 
-    /// <summary>An endpoint on TCP.</summary>
-    /// <param name="host">Host name or address.</param>
-    /// <param name="port">0 to 65535; 0 lets a listener pick a free one.</param>
+    /// <summary>Creates an endpoint on TCP.</summary>
+    /// <param name="host">The host name or address.</param>
+    /// <param name="port">0 to 65535. 0 lets a listener use a free port.</param>
     public static RpcEndpoint Tcp(string host, int port) => Create(RpcTransport.Tcp, host, port, "");
 
-    /// <summary>A named pipe on this machine.</summary>
+    /// <summary>Creates an endpoint on a named pipe of this machine.</summary>
     public static RpcEndpoint NamedPipe(string name) => Create(RpcTransport.NamedPipe, "", 0, name);
 
-    /// <summary>A local endpoint.</summary>
+    /// <summary>Creates a local endpoint.</summary>
     public static RpcEndpoint Local(string name) => Create(RpcTransport.Local, "", 0, name);
 
-    /// <summary>A local endpoint that Windows' own RPC runtime carries (LRPC). It works on Windows
-    /// only.</summary>
+    /// <summary>Creates a local endpoint of Windows' own RPC runtime (LRPC). It works only on
+    /// Windows.</summary>
     public static RpcEndpoint Lrpc(string name) => Create(RpcTransport.Lrpc, "", 0, name);
+
+    /// <summary>The file of a Unix socket.</summary>
+    internal string SocketPath => SocketPathOf(Name, OperatingSystem.IsWindows());
 
     /// <summary>Whether the endpoint has any of some features.</summary>
     internal bool Has(EndpointFeatures any) => Kind.Has(any);
 
-    /// <summary>The same endpoint with another port, as a listener has it once it is bound.</summary>
+    /// <summary>Creates the same endpoint with another port, such as the one that a listener is bound
+    /// to.</summary>
     public RpcEndpoint WithPort(int port) => Create(Transport, Host, port, Name);
 
-    /// <summary>The same endpoint on another host.</summary>
+    /// <summary>Creates the same endpoint on another host.</summary>
     public RpcEndpoint WithHost(string host) => Create(Transport, host, Port, Name);
 
-    /// <summary>Reads a string binding or URI.</summary>
-    /// <exception cref="RpcException">InvalidArgument, with what is wrong
-    /// and the forms that are understood.</exception>
+    /// <summary>Parses a string binding or URI.</summary>
+    /// <exception cref="RpcException">InvalidArgument, with the reason and the supported forms.</exception>
     public static RpcEndpoint Parse(string text)
     {
         ArgumentNullException.ThrowIfNull(text);
         return Read(text, out string? problem) ?? throw Invalid(text.Trim(), problem!);
     }
 
-    /// <summary>Reads a string binding or URI.</summary>
-    /// <returns>False for a text that is no endpoint.</returns>
+    /// <summary>Parses a string binding or URI.</summary>
+    /// <returns>False if the text is not an endpoint.</returns>
     public static bool TryParse(
         [NotNullWhen(true)] string? text, [NotNullWhen(true)] out RpcEndpoint? endpoint)
     {
@@ -111,8 +116,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         ReadOnlySpan<char> s, IFormatProvider? provider, [MaybeNullWhen(false)] out RpcEndpoint result) =>
         TryParse(s.ToString(), out result);
 
-    /// <summary>Reads a string binding or URI; so scripts can write a text
-    /// where an endpoint is wanted.</summary>
+    /// <summary>Parses a string binding or URI, so that scripts can write a text instead of an
+    /// endpoint.</summary>
     public static explicit operator RpcEndpoint(string text) => Parse(text);
 
     /// <inheritdoc/>
@@ -131,11 +136,11 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         Transport, Port, Host.ToUpperInvariant().GetHashCode(StringComparison.Ordinal),
         Name.ToUpperInvariant().GetHashCode(StringComparison.Ordinal));
 
-    /// <summary>The string binding of native endpoints, the URI of the others.</summary>
+    /// <summary>The string binding of a native endpoint, or the URI of another one.</summary>
     public override string ToString() => Kind.ToBinding(Host, Port, Name);
 
-    /// <summary>Makes one of its parts.</summary>
-    /// <returns>Null for parts that make none, and why.</returns>
+    /// <summary>Creates an endpoint from its parts.</summary>
+    /// <returns>Null if the parts are not valid, with the reason.</returns>
     internal static RpcEndpoint? TryCreate(
         EndpointKindAttribute kind, string host, int port, string name, out string? problem)
     {
@@ -154,9 +159,13 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     internal static bool TryReadPort(string digits, out int port) =>
         int.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out port);
 
-    // Such characters have no place in an address, and one that is shown must be what it looks like.
+    // Addresses never contain these characters, and a shown address must not look like another one.
     internal static bool IsInvisible(char c) => char.GetUnicodeCategory(c) is UnicodeCategory.Control
         or UnicodeCategory.Format or UnicodeCategory.LineSeparator or UnicodeCategory.ParagraphSeparator;
+
+    // Behind the '/' of the URI, a path of Windows may begin with a drive, as in file URIs (RFC 8089, E.2).
+    internal static string SocketPathOf(string name, bool isWindows) =>
+        isWindows && name.Length > 2 && char.IsAsciiLetter(name[1]) && name[2] == ':' ? name[1..] : name;
 
     private static RpcEndpoint Create(RpcTransport transport, string host, int port, string name) =>
         TryCreate(EndpointKinds.Of(transport), host, port, name, out string? problem)
@@ -186,7 +195,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         };
     }
 
-    // A name becomes a file name on Unix and a pipe name on Windows, so nothing in it may lead elsewhere.
+    // A name becomes a file name on Unix and a pipe name on Windows, so it must not contain a path.
     private static string? FindNameProblem(string name) =>
         name.Length == 0 ? "the name is missing"
         : name.Length > MaxNameLength ? $"the name is longer than {MaxNameLength} characters"

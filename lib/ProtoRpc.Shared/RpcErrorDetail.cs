@@ -4,15 +4,15 @@ namespace ProtoRpc;
 /// <remarks>The text of an <see cref="RpcException"/> that a handler throws is sent at every level.</remarks>
 public enum RpcErrorDetail
 {
-    /// <summary>That the call failed, and the id under which the server's record has the exception.</summary>
+    /// <summary>That the call failed, and the correlation id of the exception in the server's log.</summary>
     None = 0,
 
     /// <summary>The exception's type, and the id.</summary>
     Type = 1,
 
-    /// <summary>Type and message.</summary>
+    /// <summary>The exception's type and message.</summary>
     Message = 2,
 
-    /// <summary>Everything: message, stack traces, inner exceptions.</summary>
+    /// <summary>The message, stack traces and inner exceptions.</summary>
     Full = 3,
 }

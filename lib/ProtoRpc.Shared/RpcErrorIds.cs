@@ -157,6 +157,6 @@ public static class RpcErrorIds
     public const string WrongReply = nameof(WrongReply);
     public const string WrongRequest = nameof(WrongRequest);
 
-    /// <summary>The id of a failure that has none but its status: <c>RpcStatus.NotFound</c>.</summary>
+    /// <summary>The id of an error that only has a status, such as <c>RpcStatus.NotFound</c>.</summary>
     public static string OfStatus(RpcStatusCode code) => $"RpcStatus.{code}";
 }

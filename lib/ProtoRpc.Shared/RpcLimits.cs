@@ -90,7 +90,8 @@ public sealed record RpcLimits
     /// of these are counted when they are set; other objects count as 64 bytes.</summary>
     public int MaxSessionBytes { get; set; } = 1024 * 1024;
 
-    /// <summary>Time after which a session that no call uses is ended: 3 minutes.</summary>
+    /// <summary>Time after which a session that no call uses is ended: 3 minutes. InfiniteTimeSpan for
+    /// never.</summary>
     public TimeSpan SessionIdleTimeout { get; set; } = TimeSpan.FromMinutes(3);
 
     /// <summary>Bytes of all messages of one caller that are coming in parts:
@@ -111,10 +112,11 @@ public sealed record RpcLimits
     /// a longer one goes to a temporary file: 1 MiB.</summary>
     public int TransferMemoryBytes { get; set; } = 1024 * 1024;
 
-    /// <summary>Time after which a message whose next part does not come is forgotten: 1 minute.</summary>
+    /// <summary>Time after which a message whose next part does not come is forgotten: 1 minute.
+    /// InfiniteTimeSpan for never.</summary>
     public TimeSpan TransferIdleTimeout { get; set; } = TimeSpan.FromMinutes(1);
 
-    /// <summary>Time for a client to connect and bind: 10 seconds.</summary>
+    /// <summary>Time for a client to connect and bind: 10 seconds. InfiniteTimeSpan for no limit.</summary>
     public TimeSpan ConnectTimeout { get; set; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
@@ -127,14 +129,15 @@ public sealed record RpcLimits
     public TimeSpan HandlerTimeout { get; set; } = Timeout.InfiniteTimeSpan;
 
     /// <summary>Time in which a new connection must have bound, or sent its first HTTP or gRPC request:
-    /// 10 seconds.</summary>
+    /// 10 seconds. InfiniteTimeSpan for no limit.</summary>
     public TimeSpan BindTimeout { get; set; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Time in which a begun PDU, and the next fragment of a begun request,
-    /// must arrive: 30 seconds.</summary>
+    /// must arrive: 30 seconds. InfiniteTimeSpan for no limit.</summary>
     public TimeSpan FragmentTimeout { get; set; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>Time after which a connection without calls is closed: 30 minutes.</summary>
+    /// <summary>Time after which a connection without calls is closed: 30 minutes. InfiniteTimeSpan for
+    /// never.</summary>
     public TimeSpan IdleTimeout { get; set; } = TimeSpan.FromMinutes(30);
 
     /// <summary>Time that a stopping listener gives to running calls: 5 seconds.</summary>

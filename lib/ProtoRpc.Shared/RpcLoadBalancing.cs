@@ -1,14 +1,14 @@
 namespace ProtoRpc;
 
-/// <summary>Which of several servers of the same kind gets a call.</summary>
+/// <summary>Selects the server of a call, if there are several of the same kind.</summary>
 public enum RpcLoadBalancing
 {
     /// <summary>There is one server.</summary>
     None,
 
-    /// <summary>The first that can be reached, until it cannot be reached any more.</summary>
+    /// <summary>The first reachable server, until it becomes unreachable.</summary>
     PickFirst,
 
-    /// <summary>Each in turn, without those that could not be reached a moment ago.</summary>
+    /// <summary>Each server in turn, except servers that were just unreachable.</summary>
     RoundRobin,
 }

@@ -1,13 +1,13 @@
 namespace ProtoRpc;
 
-/// <summary>How a client proves who it is.</summary>
+/// <summary>How a client authenticates.</summary>
 public enum RpcMechanism
 {
-    /// <summary>NTLM for a credential, as the original's clients do; for the own account NTLM on Windows and
-    /// Kerberos elsewhere.</summary>
+    /// <summary>With a credential, NTLM, like the original's clients. For the account of the process, NTLM on
+    /// Windows and Kerberos elsewhere.</summary>
     Default,
 
-    /// <summary>SPNEGO, which agrees with the server on Kerberos or NTLM.</summary>
+    /// <summary>SPNEGO, which negotiates Kerberos or NTLM with the server.</summary>
     Negotiate,
 
     /// <summary>NTLM version 2.</summary>

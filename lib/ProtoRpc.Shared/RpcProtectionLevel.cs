@@ -7,14 +7,14 @@ public enum RpcProtectionLevel
     /// <summary>The caller is not authenticated.</summary>
     None = 1,
 
-    /// <summary>The caller proves who it is when it connects; what follows is not protected.</summary>
+    /// <summary>The caller authenticates when it connects. The calls are not protected.</summary>
     Connect = 2,
 
-    /// <summary>Every packet is proved to be the caller's. The native protocol does this with the same
-    /// signatures as <see cref="Integrity"/>.</summary>
+    /// <summary>Every packet is authenticated. The native protocol uses the same signatures as for <see
+    /// cref="Integrity"/>.</summary>
     Packet = 4,
 
-    /// <summary>Every packet is signed: a changed one is refused.</summary>
+    /// <summary>Every packet is signed. A changed packet is rejected.</summary>
     Integrity = 5,
 
     /// <summary>Every packet is signed, and its content is encrypted.</summary>

@@ -3,7 +3,7 @@ using System.Text;
 namespace ProtoRpc;
 
 /// <summary>An exception of a server's handler, as the server sent it. Control characters in its texts are
-/// written by their number, because shells show the texts (<see cref="TerminalText"/>).</summary>
+/// replaced by their numbers, because shells show the texts (<see cref="TerminalText"/>).</summary>
 /// <param name="TypeName">The exception's full type name on the server,
 /// or empty if it was not sent.</param>
 /// <param name="AssemblyName">The assembly that declares it there, or empty.</param>
@@ -28,7 +28,7 @@ public sealed record RpcRemoteException(string TypeName, string AssemblyName, st
     /// <summary>The exception's HResult on the server, 0 if it was not sent.</summary>
     public int HResult { get; init; }
 
-    /// <summary>The name of the program or object that raised it, or empty.</summary>
+    /// <summary>The name of the program or object that raised the exception, or empty.</summary>
     public string Source { get; init => field = TerminalText.Neutralize(value); } = "";
 
     /// <summary>A help link, or empty.</summary>
@@ -42,7 +42,7 @@ public sealed record RpcRemoteException(string TypeName, string AssemblyName, st
     }
     = new Dictionary<string, string>();
 
-    /// <summary>The exception behind this one.</summary>
+    /// <summary>The inner exception.</summary>
     public RpcRemoteException? Inner { get; init; }
 
     /// <summary>All received details, as .NET writes an exception:

@@ -1,13 +1,13 @@
 namespace ProtoRpc;
 
-/// <summary>When replies over HTTP are compressed. Both sides must want it: the client asks, and the server
-/// compresses. Small replies, and replies that do not shrink, are sent as they are.</summary>
+/// <summary>When replies over HTTP are compressed. Both sides must enable it: the client requests it, and the
+/// server compresses. Small replies, and replies that do not shrink, are sent uncompressed.</summary>
 public enum RpcReplyCompression
 {
-    /// <summary>Between machines only. A client also asks where its own requests are compressed.</summary>
+    /// <summary>Only between machines. A client that compresses its requests always requests it.</summary>
     Automatic,
 
-    /// <summary>Also within a machine, for example through a tunnel or a proxy.</summary>
+    /// <summary>Also on one machine, for example through a tunnel or a proxy.</summary>
     Always,
 
     /// <summary>Never.</summary>

@@ -1,10 +1,9 @@
 namespace ProtoRpc;
 
-/// <summary>The one table between status codes, DCE/RPC faults,
-/// HTTP statuses and PowerShell's error categories.</summary>
+/// <summary>Maps status codes to DCE/RPC faults, HTTP statuses and PowerShell's error categories.</summary>
 public static class RpcStatusTable
 {
-    // Code, fault that a server sends, HTTP status, name of the ErrorCategory.
+    // The status, the fault that a server sends, the HTTP status, and the name of the ErrorCategory.
     private static readonly (RpcStatusCode Code, uint Fault, int Http, string Category)[] Rows =
     [
         (RpcStatusCode.OK, 0, 200, "NotSpecified"),
@@ -26,8 +25,8 @@ public static class RpcStatusTable
         (RpcStatusCode.Unauthenticated, 0x1C00001D, 401, "AuthenticationError"),
     ];
 
-    // Faults and return codes of peers, with what they mean (C706 appendix E,
-    // [MS-RPCE] 2.2.2.11, [MS-ERREF] 2.2). Small numbers are codes of Win32.
+    // Faults and return codes of peers, with their meanings (C706 appendix E, [MS-RPCE] 2.2.2.11, [MS-ERREF]
+    // 2.2). Small numbers are Win32 error codes.
     private static readonly Dictionary<uint, (RpcStatusCode Code, string Meaning)> Faults = new()
     {
         [0x00000005] = (RpcStatusCode.PermissionDenied, "access denied"),
@@ -66,7 +65,7 @@ public static class RpcStatusTable
     /// <summary>The HTTP status for a status.</summary>
     public static int HttpStatusOf(RpcStatusCode code) => Row(code).Http;
 
-    /// <summary>What an HTTP status means that came without a status of ours.</summary>
+    /// <summary>The status for an HTTP status that does not come from ProtoRpc.</summary>
     public static RpcStatusCode OfHttpStatus(int status) => status switch
     {
         404 or 405 or 406 or 415 => RpcStatusCode.Unimplemented,
@@ -82,7 +81,7 @@ public static class RpcStatusTable
     /// <summary>The name of the <c>System.Management.Automation.ErrorCategory</c> for a status.</summary>
     public static string CategoryOf(RpcStatusCode code) => Row(code).Category;
 
-    /// <summary>What a DCE/RPC fault, or a return code other than 0, means.</summary>
+    /// <summary>The meaning of a DCE/RPC fault, or of a return code other than 0.</summary>
     public static (RpcStatusCode Code, string Meaning) OfNativeStatus(uint status) =>
         Faults.TryGetValue(status, out (RpcStatusCode, string) row)
             ? row

@@ -4,10 +4,10 @@ using static ProtoRpc.EndpointProtocol;
 
 namespace ProtoRpc;
 
-/// <summary>How an endpoint is reached.</summary>
+/// <summary>The transport of an endpoint.</summary>
 public enum RpcTransport
 {
-    // This is the table of endpoint kinds: everything else asks EndpointKinds. A new kind is one row here.
+    // The attributes define the kinds of endpoints for EndpointKinds. To add a kind, add a member here.
 
     /// <summary>DCE/RPC over TCP (<c>ncacn_ip_tcp</c>, <c>tcp://</c>).</summary>
     [EndpointKind(
@@ -55,7 +55,7 @@ public enum RpcTransport
         Hint = "gRPC over a Unix socket")]
     GrpcUnix,
 
-    /// <summary>The process itself (<c>inproc://</c>).</summary>
+    /// <summary>The current process (<c>inproc://</c>).</summary>
     [EndpointKind(
         "inproc", "in-process", NameAlone,
         LocalOnly | KnowsCaller | ReplyStreams | RequestStreams | OwnAccount | ExceptionTypes | Parts

@@ -2,13 +2,13 @@ using System.Text;
 
 namespace ProtoRpc;
 
-/// <summary>Makes text of a peer, a schema or a page safe to show: it can move no cursor, colour nothing,
-/// ring nothing and turn no line around.</summary>
+/// <summary>Makes text of a peer, a schema or a page safe for a terminal: it cannot move the cursor, change
+/// colours, ring the bell or reverse a line.</summary>
 public static class TerminalText
 {
-    /// <summary>The text with its control characters (C0, DEL, C1), bidirectional controls and line
-    /// separators written as <c>\u001B</c>. Line feeds, also after a carriage return,
-    /// and tabs stay.</summary>
+    /// <summary>Replaces control characters (C0, DEL, C1), bidirectional controls and line separators by
+    /// their numbers, such as <c>\u001B</c>. Line feeds, also after a carriage return, and tabs are
+    /// kept.</summary>
     public static string Neutralize(string? text)
     {
         if (string.IsNullOrEmpty(text))
@@ -43,8 +43,8 @@ public static class TerminalText
         return shown.ToString();
     }
 
-    /// <summary>Neutralizes text for one line, cut to a length: line feeds and tabs are also written as
-    /// <c>\u000A</c>.</summary>
+    /// <summary>Neutralizes text for one line, and cuts it to a length. Line feeds and tabs are also
+    /// replaced, for example by <c>\u000A</c>.</summary>
     internal static string OneLine(string? text, int maxLength)
     {
         if (text is not null && text.Length > maxLength)
@@ -60,7 +60,7 @@ public static class TerminalText
             : line;
     }
 
-    /// <summary>The same for names and values.</summary>
+    /// <summary>Neutralizes names and values.</summary>
     internal static IReadOnlyDictionary<string, string> Neutralize(IReadOnlyDictionary<string, string> texts)
     {
         ArgumentNullException.ThrowIfNull(texts);
@@ -83,10 +83,10 @@ public static class TerminalText
     private static bool IsControl(string text, int index) => text[index] switch
     {
         '\n' or '\t' => false,
-        // Alone it lets the rest of the line overwrite its beginning.
+        // A single carriage return would let the rest of the line overwrite its beginning.
         '\r' => index + 1 == text.Length || text[index + 1] != '\n',
         < ' ' or (>= '\u007F' and <= '\u009F') => true,
-        // Unicode's Bidi_Control, and the separators that some terminals break lines at.
+        // Unicode's Bidi_Control characters, and separators at which some terminals break lines.
         '\u061C' or '\u200E' or '\u200F' or (>= '\u2028' and <= '\u202E')
             or (>= '\u2066' and <= '\u2069') => true,
         _ => false,

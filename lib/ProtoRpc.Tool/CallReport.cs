@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using ProtoRpc.Protocols.Http;
 using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool;
@@ -8,9 +9,6 @@ namespace ProtoRpc.Tool;
 internal sealed class CallReport(ToolConsole console, bool isShown, bool hasSizes)
 {
     private const int MaxValueLength = 4000;
-
-    // What would be read in logs, and is a secret.
-    private static readonly string[] Secrets = ["authorization", "proxy-authorization", "cookie"];
 
     private long _start;
     private TimeSpan? _first;
@@ -63,7 +61,7 @@ internal sealed class CallReport(ToolConsole console, bool isShown, bool hasSize
     {
         foreach ((string name, object value) in headers)
         {
-            string text = Secrets.Contains(name, StringComparer.OrdinalIgnoreCase) ? "(not shown)"
+            string text = HeaderTrace.IsSecret(name) ? "(not shown)"
                 : value is byte[] bytes ? Convert.ToBase64String(bytes)
                 : (string)value;
             Write($"{mark} {name}: {text}");

@@ -1,12 +1,13 @@
 using System.Collections;
 using System.Text;
+using System.Text.RegularExpressions;
 using ProtoRpc.Formats;
 
 namespace ProtoRpc.Tool;
 
 /// <summary>Reads <c>--set outer.inner=value</c>
 /// into what <see cref="MessageMapper"/> takes.</summary>
-internal static class FieldAssignments
+internal static partial class FieldAssignments
 {
     public static object Read(RpcMessageInfo type, IEnumerable<string> assignments)
     {
@@ -63,9 +64,11 @@ internal static class FieldAssignments
         }
     }
 
-    // An extension's name has dots of its own: [package.name].
-    private static string[] Split(string path) =>
-        path.StartsWith('[') && path.EndsWith(']') ? [path] : path.Split('.');
+    private static string[] Split(string path) => DotBetweenNames().Split(path);
+
+    // Not one in the name of an extension: [package.name].
+    [GeneratedRegex("""\.(?![^\[]*\])""")]
+    private static partial Regex DotBetweenNames();
 
     private static object? Value(RpcMessageInfo? type, RpcFieldInfo? field, string path, string text)
     {

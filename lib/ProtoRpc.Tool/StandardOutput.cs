@@ -18,8 +18,8 @@ internal static class StandardOutput
             return Console.OpenStandardOutput();
         }
 
-        // A FileStream writes to a file at positions of its own count. Programs that write to the same file
-        // before and after would not see them move, and write over each other.
+        // A FileStream writes to a file at positions that it counts itself. Programs that write to the same
+        // file would not see the file position move, and would overwrite each other's output.
         FileStream stream = new(
             new SafeFileHandle(Descriptor, ownsHandle: false), FileAccess.Write, bufferSize: 0);
         return stream.CanSeek ? Console.OpenStandardOutput() : stream;

@@ -4,6 +4,8 @@ namespace ProtoRpc.Tool;
 internal sealed class ToolConsole(TextReader input, TextWriter output, TextWriter error)
 {
     private readonly Lock _gate = new();
+    private readonly TaskCompletionSource<OutputClosedException> _closed =
+        new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     public TextReader Input { get; } = input;
 
@@ -35,6 +37,29 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
         Variable(RpcEndpointRegistry.PathVariable) is { Length: > 0 } path
             ? new RpcEndpointRegistry(path)
             : RpcEndpointRegistry.OfUser;
+
+    /// <summary>Completed when <see cref="TryWriteLine"/> finds that the reader of standard output has
+    /// gone.</summary>
+    public Task<OutputClosedException> OutputClosed => _closed.Task;
+
+    /// <summary>Writes a line from any thread, whole, unless the reader of standard output has
+    /// gone.</summary>
+    public void TryWriteLine(string text)
+    {
+        if (OutputClosed.IsCompleted)
+        {
+            return;
+        }
+
+        try
+        {
+            WriteLine(text);
+        }
+        catch (OutputClosedException e)
+        {
+            _closed.TrySetResult(e);
+        }
+    }
 
     /// <summary>Writes a line from any thread, whole.</summary>
     public void WriteLine(string text = "")
@@ -72,7 +97,7 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
         }
     }
 
-    /// <summary>Writes one line of error, whatever line breaks the message has.</summary>
+    /// <summary>Writes an error in one line; line breaks in the message become semicolons.</summary>
     public void WriteError(string message)
     {
         string[] lines = message.Split(

@@ -49,8 +49,21 @@ internal sealed class CallPrinter(ToolConsole console, Func<IReadOnlyList<RpcSer
 
         string who = context.User.Name is { Length: > 0 } name ? name : "anonymous";
         string from = context.ClientAddress.Length > 0 ? $" from {context.ClientAddress}" : "";
-        string text = request is null ? "a stream" : MessageFormats.Json.ToText(request);
+        string text = request is null ? "a stream" : TextOf(request);
         Write($"{who}{from} calls {context.Method.FullName} on {context.Endpoint}: {text}");
+    }
+
+    // JSON has no form for some requests, such as an Any of an unknown type. Handlers get them all the same.
+    private static string TextOf(IMessage request)
+    {
+        try
+        {
+            return MessageFormats.Json.ToText(request);
+        }
+        catch (RpcException)
+        {
+            return $"{request.CalculateSize()} bytes of {request.Descriptor.FullName}";
+        }
     }
 
     private void PrintFailure(RpcServerCallContext context, Exception e)
@@ -64,5 +77,6 @@ internal sealed class CallPrinter(ToolConsole console, Func<IReadOnlyList<RpcSer
         Write($"{context.Method.FullName} failed: {why}");
     }
 
-    private void Write(string text) => console.WriteLine(TerminalText.OneLine(text, MaxLineLength));
+    // A call does not fail because nobody reads about it.
+    private void Write(string text) => console.TryWriteLine(TerminalText.OneLine(text, MaxLineLength));
 }

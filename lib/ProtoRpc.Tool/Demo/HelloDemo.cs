@@ -11,7 +11,7 @@ internal static class HelloDemo
     {
         RpcSchema schema = RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "sample.proto")]);
 
-        // Two demos at once must not meet.
+        // The process id keeps two demos from using the same endpoint.
         string name = $"ProtoRpcDemo{Environment.ProcessId}";
         using RpcServer server = RpcServer.Create(schema, ServiceName)
             .Handle("Send", (context, request) => Show(console, context, (DynamicMessage)request))

@@ -9,6 +9,7 @@ internal sealed class BenchOptions
     {
         Description = "Seconds to measure: 10, unless --count is given.",
         HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
     };
 
     private readonly Option<long?> _count = new("--count", "-n")
@@ -21,6 +22,7 @@ internal sealed class BenchOptions
     {
         Description = "Seconds to call before the measurement: 1, or 0 with --count.",
         HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
     };
 
     private readonly Option<int> _concurrency = new("--concurrency", "-c")
@@ -42,6 +44,7 @@ internal sealed class BenchOptions
         Description =
             "Calls a second, whether or not the server keeps up; latency counts from when a call was due.",
         HelpName = "CALLS",
+        CustomParser = NumberArgument.ParseOptional,
     };
 
     private readonly Option<long?> _maxErrors = new("--max-errors")

@@ -1,6 +1,5 @@
 using System.CommandLine;
 using System.CommandLine.Parsing;
-using System.Globalization;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -15,6 +14,7 @@ internal sealed class CallOptions
         Description = "Seconds that a call may take with all that it needs before: "
             + $"{RpcLimits.Default.CallTimeout.TotalSeconds:0}, and for ever for streams.",
         HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
     };
 
     private readonly Option<double?> _connectTimeout = new("--connect-timeout")
@@ -22,6 +22,7 @@ internal sealed class CallOptions
         Description = "Seconds to connect: those of --max-time, or "
             + $"{RpcLimits.Default.ConnectTimeout.TotalSeconds:0}.",
         HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
     };
 
     private readonly Option<double?> _keepAlive = new("--keepalive-time")
@@ -29,6 +30,7 @@ internal sealed class CallOptions
         Description = "Seconds after which a gRPC connection with calls on it asks whether the server is "
             + "still there.",
         HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
     };
 
     private readonly Option<int?> _maxMessage = new("--max-msg-sz")
@@ -93,7 +95,7 @@ internal sealed class CallOptions
     {
         // The validator also runs on text that is not a number, which has its own error.
         if (result.Tokens is [{ Value: string text }]
-            && double.TryParse(text, CultureInfo.InvariantCulture, out double seconds)
+            && NumberArgument.TryParse(text, out double seconds)
             && seconds is not (> 0 and < MaxSeconds))
         {
             result.AddError($"{name} takes seconds, over 0 and below {MaxSeconds}.");

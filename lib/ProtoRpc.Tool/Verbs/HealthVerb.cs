@@ -51,7 +51,7 @@ internal static class HealthVerb
             HealthCheckRequest request = new() { Service = parsed.GetValue(name) };
             return parsed.GetValue(watch)
                 ? await WatchAsync(client, request, console, cancellation)
-                : Tell(
+                : Report(
                     await CheckAsync(client, request, callOptions.Deadline(parsed), cancellation), console);
         });
         return command;
@@ -73,7 +73,7 @@ internal static class HealthVerb
             await foreach (HealthCheckResponse reply in client.InvokeStreamAsync<HealthCheckResponse>(
                 $"{Service}/Watch", request, cancellationToken: cancellation))
             {
-                code = Tell(reply, console);
+                code = Report(reply, console);
             }
         }
         catch (Exception e) when (
@@ -89,7 +89,7 @@ internal static class HealthVerb
         return code;
     }
 
-    private static int Tell(HealthCheckResponse reply, ToolConsole console)
+    private static int Report(HealthCheckResponse reply, ToolConsole console)
     {
         // A status that this version does not know is written as its number.
         console.WriteLine(HealthCheckResponse.Descriptor.EnumTypes[0]

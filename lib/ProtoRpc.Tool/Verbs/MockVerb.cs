@@ -29,6 +29,7 @@ internal static class MockVerb
         {
             Description = "Seconds that each call waits before it is answered.",
             HelpName = "SECONDS",
+            CustomParser = NumberArgument.Parse,
         };
         Command command = new(
             "mock", "Serves services for tests: every call gets a valid reply, or the one that you give.");

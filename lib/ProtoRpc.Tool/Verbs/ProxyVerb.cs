@@ -87,7 +87,8 @@ internal static class ProxyVerb
         RpcClient? client = null;
         try
         {
-            // A service is looked up in a schema, which a server that is asked tells later.
+            // The client looks up a service in a schema. With reflection, the schema is only available after
+            // connecting.
             client = await RpcClient.ConnectAsync(
                 target, schema, schema is null ? options with { Service = null } : options, cancellation);
             if (schema is null)

@@ -23,6 +23,7 @@ internal sealed class ServingOptions
         Description = "The longest time of a call in seconds, also for callers with a later deadline. No "
             + "limit by default.",
         HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
     };
 
     public ServingOptions(Command command)

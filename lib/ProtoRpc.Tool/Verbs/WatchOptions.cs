@@ -17,6 +17,7 @@ internal sealed class WatchOptions
         Description = "Seconds between two questions of --watch.",
         HelpName = "SECONDS",
         DefaultValueFactory = _ => 1,
+        CustomParser = NumberArgument.Parse,
     };
 
     public WatchOptions(Command command)

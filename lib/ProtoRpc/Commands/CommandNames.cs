@@ -5,17 +5,21 @@ internal static class CommandNames
 {
     private const string OtherVerb = "Invoke";
 
+    // Identifiers of a schema may be longer than the names of classes may be.
+    private const int MaxLength = 200;
+
     /// <summary>The names in the order of the methods.</summary>
     /// <param name="methods">The methods of one module.</param>
     /// <param name="prefix">What each noun begins with; may be empty.</param>
     /// <param name="taken">Names that the module has already.</param>
     /// <remarks>Names differ without regard to case. Methods that would get the same name get a longer one
-    /// each: <c>Invoke-Method</c>, with the service, with the package, and at last with a
-    /// number.</remarks>
+    /// each: <c>Invoke-Method</c>, with the service, with the package, and at last with a number. Long names
+    /// are cut.</remarks>
     public static IReadOnlyList<string> Of(
         IReadOnlyList<RpcMethodInfo> methods, string prefix, params IEnumerable<string> taken)
     {
-        string[] names = [.. methods.Select(method => VerbAndNoun(method, prefix) ?? Plain(method, prefix))];
+        string[] names =
+            [.. methods.Select(method => Cut(VerbAndNoun(method, prefix) ?? Plain(method, prefix)))];
         HashSet<string> used = new(taken, StringComparer.OrdinalIgnoreCase);
         foreach (Func<RpcMethodInfo, string, string> longer in new[] { Plain, WithService, WithPackage })
         {
@@ -25,7 +29,7 @@ internal static class CommandNames
             {
                 if (counts[names[i]] > 1 || used.Contains(names[i]))
                 {
-                    names[i] = longer(methods[i], prefix);
+                    names[i] = Cut(longer(methods[i], prefix));
                 }
             }
         }
@@ -44,6 +48,8 @@ internal static class CommandNames
 
         return names;
     }
+
+    private static string Cut(string name) => name.Length <= MaxLength ? name : name[..MaxLength];
 
     // Null where the method's first words are no verb.
     private static string? VerbAndNoun(RpcMethodInfo method, string prefix)

@@ -5,11 +5,11 @@ namespace ProtoRpc.Commands;
 /// <summary>Names that a parameter for a field cannot have.</summary>
 internal static class ReservedNames
 {
-    /// <summary>What the name of such a field's parameter ends with.</summary>
+    /// <summary>The suffix of a parameter whose field has a reserved name.</summary>
     public const string Suffix = "Field";
 
-    // Every advanced function has these parameters and aliases, and some are refused by the shell where a
-    // function declares them.
+    // Every command has these parameters and aliases, and some are refused by the shell where a
+    // command declares them.
     private const string Common =
         """
         Verbose Debug ErrorAction WarningAction InformationAction ProgressAction ErrorVariable
@@ -21,7 +21,15 @@ internal static class ReservedNames
     private const string Own =
         "InputObject Connection Deadline Header AsHashtable ThrottleLimit AsJob";
 
-    // A parameter is a variable of its function. These have a meaning for the shell, and some cannot be set.
+    // Properties of all cmdlets.
+    private const string Members =
+        """
+        CommandOrigin CommandRuntime CurrentPSTransaction Events InvokeCommand InvokeProvider JobManager
+        JobRepository PagingParameters ParameterSetName PipelineStopToken SessionState Stopping
+        """;
+
+    // A parameter is a variable in a mock of the command, and where it is splatted from. These have a meaning
+    // for the shell, and some cannot be set.
     private const string Variables =
         """
         args input this PSItem PSCmdlet PSBoundParameters MyInvocation ExecutionContext PSScriptRoot
@@ -35,13 +43,14 @@ internal static class ReservedNames
         """;
 
     private static readonly FrozenSet<string> OfParameters = SetOf(Common, Own);
-    private static readonly FrozenSet<string> OfVariables = SetOf(Variables);
+    private static readonly FrozenSet<string> OfVariables = SetOf(Members, Variables);
 
     /// <summary>Whether a command has a parameter or alias of this name already, so that a field cannot even
     /// have it as an alias.</summary>
     public static bool IsParameter(string name) => OfParameters.Contains(name);
 
-    /// <summary>Whether a variable of this name means something to the shell.</summary>
+    /// <summary>Whether a variable or a property of a cmdlet has this name, which means something to the
+    /// shell.</summary>
     public static bool IsVariable(string name) => OfVariables.Contains(name)
         || name.EndsWith("Preference", StringComparison.OrdinalIgnoreCase);
 

@@ -14,8 +14,6 @@ internal sealed class ServiceCommand
         HasParameters = hasParameters;
         Parameters = hasParameters ? CommandParameters.Of(method.RequestType) : [];
         _byName = new(() => Index(Parameters));
-        HasNamesOfOtherCase = method.RequestType.Fields.Count != method.RequestType.Fields
-            .Select(field => field.Name).Distinct(StringComparer.OrdinalIgnoreCase).Count();
     }
 
     /// <summary>The name, verb and noun.</summary>
@@ -27,9 +25,6 @@ internal sealed class ServiceCommand
     /// <summary>Whether the fields have parameters. Requests with very many fields are given
     /// whole.</summary>
     public bool HasParameters { get; }
-
-    /// <summary>Whether names of fields differ by case alone.</summary>
-    public bool HasNamesOfOtherCase { get; }
 
     /// <summary>The parameters of the fields, in declared order.</summary>
     public IReadOnlyList<CommandParameter> Parameters { get; }

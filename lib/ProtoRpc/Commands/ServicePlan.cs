@@ -6,7 +6,7 @@ internal sealed class ServicePlan
     /// <summary>How many methods one module takes.</summary>
     public const int MaxCommands = 10_000;
 
-    // The shell compiles a function with all its parameters when it is first used.
+    // A command is a class with a property for each parameter, and classes stay until the process ends.
     private const int MaxParameters = 1000;
     private const int MaxAllParameters = 50_000;
 

@@ -2,11 +2,11 @@ using ProtoRpc.Gateway;
 
 namespace ProtoRpc;
 
-/// <summary>Passes calls of a server on to another one: each side has its own endpoints, transports and
+/// <summary>Forwards the calls of a server to another server. Each side has its own endpoints, transports and
 /// credentials.</summary>
-/// <remarks>Messages are not decoded where the caller sends binary protobuf and the client does; callers of
-/// JSON, XML and forms get theirs converted. The limits of both sides hold. The client's own credentials are
-/// used, and its retries; the gateway does not dispose of it.</remarks>
+/// <remarks>Messages are not decoded if both the caller and the client use binary protobuf. For callers with
+/// JSON, XML or forms, messages are converted. The limits of both sides apply. The gateway uses the client's
+/// credentials and retries, and does not dispose the client.</remarks>
 /// <example><code>
 /// using RpcClient old = RpcClient.Connect("ncacn_ip_tcp:old[1234]", schema);
 /// using RpcServer gateway = RpcGateway.Create(old, serverOptions: new RpcServerOptions().WithHttp())
@@ -16,38 +16,36 @@ namespace ProtoRpc;
 /// </code></example>
 public static class RpcGateway
 {
-    /// <summary>A server that passes on all calls of services that the client's schema declares. Those of
-    /// gRPC itself, such as reflection, it serves itself unless they are named.</summary>
-    /// <param name="client">Who calls the other server.</param>
-    /// <param name="options">What passes; null for the defaults.</param>
-    /// <param name="serverOptions">How the server behaves; null for the defaults.</param>
-    /// <param name="services">Names of services, bare or full; none for all.</param>
-    /// <exception cref="RpcException">FailedPrecondition: the client has no schema, or one without
+    /// <summary>Creates a server that forwards all calls of the services in the client's schema. Services of
+    /// gRPC itself, such as reflection, are not forwarded unless they are named.</summary>
+    /// <param name="client">The client of the other server.</param>
+    /// <param name="options">What to forward besides messages; null for the defaults.</param>
+    /// <param name="serverOptions">The options of the server; null for the defaults.</param>
+    /// <param name="services">The bare or full names of services; none for all.</param>
+    /// <exception cref="RpcException">FailedPrecondition: the client has no schema, or the schema has no
     /// services.</exception>
     public static RpcServer Create(
         RpcClient client, RpcGatewayOptions? options = null, RpcServerOptions? serverOptions = null,
         params IReadOnlyList<string> services) =>
         new RpcServer((serverOptions ?? new RpcServerOptions()).Copy()).Forward(client, options, services);
 
-    /// <summary>Passes on the calls of all methods of services that have no handler of their own.</summary>
-    /// <param name="server">The server, before it listens.
-    /// Services that it does not have yet are added.</param>
-    /// <param name="client">Who calls the other server.</param>
-    /// <param name="services">Names of services, bare or full; none for all of the client's schema, but for
-    /// those of gRPC itself.</param>
-    /// <exception cref="RpcException">NotFound: no such service; FailedPrecondition: the client has no
-    /// schema.</exception>
+    /// <summary>Forwards the calls of all methods of services that have no handler.</summary>
+    /// <param name="server">The server, before it listens. Services that it does not have are added.</param>
+    /// <param name="client">The client of the other server.</param>
+    /// <param name="services">The bare or full names of services; none for all services of the client's
+    /// schema, except those of gRPC itself.</param>
+    /// <exception cref="RpcException">NotFound: a service does not exist. FailedPrecondition: the client has
+    /// no schema.</exception>
     public static RpcServer Forward(
         this RpcServer server, RpcClient client, params IReadOnlyList<string> services) =>
         server.Forward(client, options: null, services);
 
     /// <inheritdoc cref="Forward(RpcServer, RpcClient, IReadOnlyList{string})"/>
-    /// <param name="server">The server, before it listens.
-    /// Services that it does not have yet are added.</param>
-    /// <param name="client">Who calls the other server.</param>
-    /// <param name="options">What passes; null for the defaults.</param>
-    /// <param name="services">Names of services, bare or full; none for all of the client's schema, but for
-    /// those of gRPC itself.</param>
+    /// <param name="server">The server, before it listens. Services that it does not have are added.</param>
+    /// <param name="client">The client of the other server.</param>
+    /// <param name="options">What to forward besides messages; null for the defaults.</param>
+    /// <param name="services">The bare or full names of services; none for all services of the client's
+    /// schema, except those of gRPC itself.</param>
     public static RpcServer Forward(
         this RpcServer server, RpcClient client, RpcGatewayOptions? options,
         params IReadOnlyList<string> services)
@@ -71,11 +69,11 @@ public static class RpcGateway
         return server;
     }
 
-    /// <summary>A handler that passes the calls of a method on.</summary>
-    /// <param name="client">Who calls the other server. Where it has a schema, that must have the method,
-    /// with messages of the same names.</param>
-    /// <param name="options">What passes; null for the defaults.</param>
-    /// <remarks>A server refuses the handler for a method that streams where the client's endpoint carries no
+    /// <summary>Creates a handler that forwards the calls of a method.</summary>
+    /// <param name="client">The client of the other server. If it has a schema, the schema must contain the
+    /// method, with messages of the same names.</param>
+    /// <param name="options">What to forward besides messages; null for the defaults.</param>
+    /// <remarks>A server rejects the handler for a streaming method if the client's endpoint does not support
     /// streams.</remarks>
     public static RpcMethodHandler Handler(RpcClient client, RpcGatewayOptions? options = null)
     {
@@ -83,12 +81,12 @@ public static class RpcGateway
         return new ForwardingHandler(client, options, isForAll: false);
     }
 
-    /// <summary>A handler for any method. A method that the client cannot call is rejected when
-    /// it is called.</summary>
+    /// <summary>Creates a handler for any method. If the client cannot call a method, the call is
+    /// rejected.</summary>
     internal static RpcMethodHandler HandlerOfAll(RpcClient client, RpcGatewayOptions? options) =>
         new ForwardingHandler(client, options, isForAll: true);
 
-    /// <summary>The services that a gateway to a client serves where none is named.</summary>
+    /// <summary>The services that a gateway forwards if none is named.</summary>
     internal static IReadOnlyList<RpcServiceInfo> ServicesOf(
         RpcClient client, params IReadOnlyList<string> names)
     {

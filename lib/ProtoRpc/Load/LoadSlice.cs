@@ -109,7 +109,7 @@ internal sealed class LoadSlice(
         LoadTally.Shard shard = tally.ShardOf(caller);
         ReplyReader<IMessage> read = client.MeasuringReader(target.Method, DecodesReplies);
 
-        // Of its own, so that callers do not wait for each other to register calls with one.
+        // A separate source for each caller, so that callers do not compete for the lock of a shared one.
         using CancellationTokenSource calls = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         long start = 0;
         bool wasBusy = false;

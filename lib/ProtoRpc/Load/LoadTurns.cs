@@ -9,8 +9,8 @@ internal static class LoadTurns
     // A machine that has other work changes within seconds, and each turn costs a start and an end.
     private static readonly TimeSpan Turn = TimeSpan.FromSeconds(1);
 
-    /// <summary>The parts in which each target is measured: one where there is one target, so that nothing
-    /// interrupts its test.</summary>
+    /// <summary>The number of rounds for measuring each target. A single target is measured in one round,
+    /// without interruptions.</summary>
     public static int RoundsOf(RpcLoadOptions options, int targets)
     {
         if (targets == 1)

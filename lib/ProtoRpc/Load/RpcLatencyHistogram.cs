@@ -3,14 +3,14 @@ using System.Numerics;
 
 namespace ProtoRpc;
 
-/// <summary>Counts latencies in buckets whose width grows with the latency, as HdrHistogram does: its memory
-/// is constant, and every value that it reports is at most 0.4 % beside the true one. Safe for use by many
-/// threads.</summary>
-/// <remarks>Values are nanoseconds from 0 to 73 minutes; longer ones count into the last bucket, but
-/// <see cref="Max"/> is exact.</remarks>
+/// <summary>Counts latencies in buckets whose width grows with the latency, like HdrHistogram. Its memory is
+/// constant, and reported values deviate by at most 0.4 %. Thread-safe.</summary>
+/// <remarks>Values are nanoseconds from 0 to 73 minutes. Longer ones are counted in the last bucket, but <see
+/// cref="Max"/> is exact.</remarks>
 public sealed class RpcLatencyHistogram
 {
-    // Buckets of one octave. A value is reported as the middle of its bucket: 1/256 of it away at most.
+    // The number of buckets per octave, as a power of two. A reported value is the middle of its bucket, so
+    // it deviates by at most 1/256.
     private const int SubBits = 7;
     private const int ValueBits = 42;
     private const long NanosecondsPerMicrosecond = 1000;
@@ -22,22 +22,22 @@ public sealed class RpcLatencyHistogram
     private long _min = long.MaxValue;
     private long _max;
 
-    /// <summary>How many latencies were counted.</summary>
+    /// <summary>The number of counted latencies.</summary>
     public long Count => Volatile.Read(ref _count);
 
-    /// <summary>The shortest, exact; zero without any.</summary>
+    /// <summary>The shortest latency, exact; zero if there is none.</summary>
     public TimeSpan Min => Count == 0 ? TimeSpan.Zero : ToTime(Volatile.Read(ref _min));
 
-    /// <summary>The longest, exact; zero without any.</summary>
+    /// <summary>The longest latency, exact; zero if there is none.</summary>
     public TimeSpan Max => ToTime(Volatile.Read(ref _max));
 
-    /// <summary>The mean, exact; zero without any.</summary>
+    /// <summary>The mean latency, exact; zero if there is none.</summary>
     public TimeSpan Mean => Count == 0 ? TimeSpan.Zero : ToTime(Volatile.Read(ref _sum) / (double)Count);
 
     /// <summary>The latency that a share of the calls did not exceed.</summary>
     /// <param name="percentile">The share in percent, 0 to 100: 50 for the median, 99.9 for all but one of
     /// 1,000 calls. 0 is <see cref="Min"/>, 100 is <see cref="Max"/>.</param>
-    /// <returns>Zero without any latency.</returns>
+    /// <returns>Zero if there is no latency.</returns>
     /// <exception cref="ArgumentOutOfRangeException">Not 0 to 100.</exception>
     public TimeSpan Percentile(double percentile)
     {
@@ -74,8 +74,8 @@ public sealed class RpcLatencyHistogram
         return Max;
     }
 
-    /// <summary>The distribution in steps of 1, 2, 5, 10, 20, 50 microseconds and so on, from the first that
-    /// holds a latency to the last.</summary>
+    /// <summary>The distribution in steps of 1, 2, 5, 10, 20, 50 microseconds and so on, from the first step
+    /// that contains a latency to the last one.</summary>
     public IReadOnlyList<RpcLatencyBucket> ToBuckets()
     {
         double count = Math.Max(1, Count);
@@ -99,7 +99,7 @@ public sealed class RpcLatencyHistogram
             to = Next(to);
         }
 
-        // An array: shells cannot index the lists of collection expressions.
+        // An array, because PowerShell cannot index the lists of collection expressions.
         return steps.Take(steps.FindLastIndex(step => step.Count > 0) + 1).ToArray();
     }
 
@@ -126,11 +126,11 @@ public sealed class RpcLatencyHistogram
             min = Interlocked.CompareExchange(ref _min, value, min) is var seen && seen == min ? value : seen;
         }
 
-        // Last, so that who reads while calls run finds a value in the buckets for each one.
+        // The count is incremented last, so that parallel readers find each counted latency in the buckets.
         Interlocked.Increment(ref _count);
     }
 
-    /// <summary>Adds what another one has counted.</summary>
+    /// <summary>Adds the latencies of another histogram.</summary>
     internal void Add(RpcLatencyHistogram other)
     {
         if (other.Count == 0)

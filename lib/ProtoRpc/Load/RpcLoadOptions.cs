@@ -1,50 +1,49 @@
 namespace ProtoRpc;
 
-/// <summary>How a load test calls its targets, and when it ends.</summary>
+/// <summary>The options of a load test.</summary>
 public sealed record RpcLoadOptions
 {
-    /// <summary>The most callers of a target.</summary>
+    /// <summary>The maximum number of callers per target.</summary>
     public const int MaxConcurrency = 4096;
 
-    /// <summary>The most calls a second for a target.</summary>
+    /// <summary>The maximum number of calls per second for a target.</summary>
     public const double MaxRate = 1_000_000;
 
-    /// <summary>The most calls of a target.</summary>
+    /// <summary>The maximum number of calls per target.</summary>
     public const long MaxCount = 10_000_000_000;
 
-    /// <summary>The longest <see cref="Duration"/> and <see cref="WarmUp"/>: 24 hours.</summary>
+    /// <summary>The maximum of <see cref="Duration"/> and <see cref="WarmUp"/>: 24 hours.</summary>
     public static TimeSpan MaxDuration { get; } = TimeSpan.FromHours(24);
 
-    /// <summary>For how long each target is called, without the warm-up. Calls that run at the end are
-    /// waited for. Null where <see cref="Count"/> ends the test; with both, the first ends it. One of them is
+    /// <summary>How long each target is called, without the warm-up. The test waits for calls that run at the
+    /// end. If <see cref="Count"/> is also set, the first limit ends the test; one of them is
     /// required.</summary>
     public TimeSpan? Duration { get; set; }
 
-    /// <summary>How many calls each target gets, without the warm-up.</summary>
+    /// <summary>The number of calls per target, without the warm-up; null for no limit.</summary>
     public long? Count { get; set; }
 
-    /// <summary>Callers that call a target at the same time, 1 to 4,096: 10. A caller makes its next call
-    /// when the one before has ended.</summary>
+    /// <summary>The number of parallel callers per target, 1 to 4,096: 10. A caller makes its next call when
+    /// the previous one has ended.</summary>
     public int Concurrency { get; set; } = 10;
 
-    /// <summary>For how long each target is called before its measurement begins; zero for not at
-    /// all.</summary>
+    /// <summary>How long each target is called before its measurement begins; zero for no warm-up.</summary>
     public TimeSpan WarmUp { get; set; }
 
-    /// <summary>Calls a second that each target gets, whether or not it keeps up: the latency of a call
-    /// counts from the time at which it was due, also where all callers were busy then. Null: each caller
+    /// <summary>The number of calls per second for each target, even if the target is slower. The latency of
+    /// a call counts from the time when it was due, even if all callers were busy then. If null, each caller
     /// calls as fast as it can.</summary>
     public double? Rate { get; set; }
 
-    /// <summary>Calls of a target that may fail; with the next one its test ends. Null: its test ends when
-    /// its first 100 calls have all failed.</summary>
+    /// <summary>The number of failed calls that a target may have; the next failure ends its test. If null,
+    /// the test ends if the first 100 calls all fail.</summary>
     public long? MaxErrors { get; set; }
 
-    /// <summary>Deadline, headers and the like of each call. Without a timeout, calls have 30 seconds, those
-    /// that stream included.</summary>
+    /// <summary>The deadline, headers and other options of each call. Without a timeout, calls have 30
+    /// seconds, including streaming calls.</summary>
     public RpcCallOptions? CallOptions { get; set; }
 
-    /// <summary>Whether results have the distribution of the latencies.</summary>
+    /// <summary>Whether results contain the distribution of the latencies.</summary>
     public bool Histogram { get; set; }
 
     /// <exception cref="RpcException">InvalidArgument: a value is out of range.</exception>

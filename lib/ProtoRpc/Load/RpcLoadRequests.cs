@@ -5,23 +5,23 @@ using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc;
 
-/// <summary>What the calls of a load test send. Requests are encoded before they are sent, so that encoding
-/// is no part of a call. Safe for use by many threads.</summary>
+/// <summary>The requests of a load test. They are encoded before they are sent, so that encoding is not part
+/// of a call. Thread-safe.</summary>
 public abstract class RpcLoadRequests
 {
-    /// <summary>The most bytes of requests that are kept for one target: 64 MiB.</summary>
+    /// <summary>The maximum size of the requests that are kept for one target: 64 MiB.</summary>
     public const int MaxBytes = 64 * 1024 * 1024;
 
     private protected RpcLoadRequests()
     {
     }
 
-    /// <summary>Every call sends the same.</summary>
+    /// <summary>Creates requests that are the same for every call.</summary>
     /// <param name="method">The method.</param>
-    /// <param name="messages">What a call sends: one message, or any number for a method that takes a stream.
-    /// Each is a message, or an object or dictionary with its fields.</param>
-    /// <exception cref="RpcException">InvalidArgument: not a message of the method's request type, or not
-    /// one message for a method that takes one.</exception>
+    /// <param name="messages">The messages of a call: one, or any number for a client-streaming method. Each
+    /// is a message, or an object or dictionary with its fields.</param>
+    /// <exception cref="RpcException">InvalidArgument: a message does not fit the method's request type, or
+    /// the method takes one message.</exception>
     public static RpcLoadRequests Same(RpcMethodInfo method, params IReadOnlyList<object> messages)
     {
         ArgumentNullException.ThrowIfNull(method);
@@ -29,12 +29,12 @@ public abstract class RpcLoadRequests
         return new RepeatedRequests([Encode(method, messages)]);
     }
 
-    /// <summary>The calls send each of some requests in turn, then the first one again.</summary>
+    /// <summary>Creates requests that are sent in turn, starting again after the last one.</summary>
     /// <param name="method">The method.</param>
-    /// <param name="requests">What each call sends, as in
-    /// <see cref="Same(RpcMethodInfo, IReadOnlyList{object})"/>; at least one.</param>
-    /// <exception cref="RpcException">InvalidArgument: as for one; ResourceExhausted: together they have more
-    /// than <see cref="MaxBytes"/>.</exception>
+    /// <param name="requests">The messages of each call, as in <see cref="Same(RpcMethodInfo,
+    /// IReadOnlyList{object})"/>; at least one.</param>
+    /// <exception cref="RpcException">InvalidArgument: a message does not fit the method. ResourceExhausted:
+    /// the requests are larger than <see cref="MaxBytes"/>.</exception>
     public static RpcLoadRequests InTurn(
         RpcMethodInfo method, IEnumerable<IReadOnlyList<object>> requests)
     {
@@ -61,11 +61,11 @@ public abstract class RpcLoadRequests
         return new RepeatedRequests(all);
     }
 
-    /// <summary>The calls send random valid messages of the method's request type: 100 different ones in
+    /// <summary>Creates random valid requests of the method: 100 different ones that are sent in
     /// turn.</summary>
     /// <param name="method">The method.</param>
-    /// <param name="options">Seed and size; null for the defaults.</param>
-    /// <exception cref="RpcException">InvalidArgument: a value is out of range, or the type has no valid
+    /// <param name="options">The seed and size; null for the defaults.</param>
+    /// <exception cref="RpcException">InvalidArgument: an option is out of range, or the type has no valid
     /// message of that size.</exception>
     public static RpcLoadRequests Random(RpcMethodInfo method, RpcRandomMessageOptions? options = null)
     {
@@ -80,18 +80,18 @@ public abstract class RpcLoadRequests
             [.. Enumerable.Range(0, length).Select(_ => random.Make(method.RequestType))]));
     }
 
-    /// <summary>The next request; waits where it is still to be made.</summary>
+    /// <summary>Returns the next request. Waits if it is not ready.</summary>
     /// <param name="cancellation">Ends the wait.</param>
     internal abstract LoadRequest Take(CancellationToken cancellation);
 
     /// <inheritdoc cref="Take"/>
     internal abstract ValueTask<LoadRequest> TakeAsync(CancellationToken cancellation);
 
-    /// <summary>Calls that had to wait for their request.</summary>
+    /// <summary>The number of calls that waited for their request.</summary>
     internal virtual long Starved => 0;
 
-    /// <summary>Makes and encodes what one call sends.</summary>
-    /// <exception cref="RpcException">InvalidArgument.</exception>
+    /// <summary>Converts and encodes the messages of one call.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a message does not fit the method.</exception>
     internal static LoadRequest Encode(RpcMethodInfo method, IReadOnlyList<object> messages)
     {
         if (!method.IsClientStreaming && messages.Count != 1)

@@ -2,9 +2,10 @@ using ProtoRpc.Load;
 
 namespace ProtoRpc;
 
-/// <summary>What a load test found out about one target. Latencies are milliseconds.</summary>
-/// <remarks>Latencies are those of the calls that succeeded, and of those that ran into their deadline, which
-/// took at least as long. Other failures have none: a server that fails fast is not a fast server.</remarks>
+/// <summary>The result of a load test for one target. Latencies are in milliseconds.</summary>
+/// <remarks>Latencies include calls that succeeded, and calls that exceeded their deadline, whose real
+/// latency is at least as long. Other failures are not included, because a server that fails fast is not a
+/// fast server.</remarks>
 public sealed class RpcLoadResult
 {
     internal RpcLoadResult()
@@ -20,67 +21,64 @@ public sealed class RpcLoadResult
     /// <summary>The full name of the method.</summary>
     public string Method { get; internal init; } = "";
 
-    /// <summary>Callers that called at the same time.</summary>
+    /// <summary>The number of parallel callers.</summary>
     public int Concurrency { get; internal init; }
 
-    /// <summary>Clients over which the callers were spread.</summary>
+    /// <summary>The number of clients that the callers use.</summary>
     public int Connections { get; internal init; }
 
-    /// <summary>Calls a second that were asked for; null where callers called as fast as they
-    /// could.</summary>
+    /// <summary>The requested calls per second; null if callers called as fast as they could.</summary>
     public double? Rate { get; internal init; }
 
-    /// <summary>For how long the target was measured, with the calls that still ran at the end.</summary>
+    /// <summary>How long the target was measured, including calls that still ran at the end.</summary>
     public TimeSpan Elapsed { get; internal init; }
 
-    /// <summary>Calls that ended.</summary>
+    /// <summary>The number of completed calls.</summary>
     public long Calls { get; internal init; }
 
-    /// <summary>Calls that succeeded.</summary>
+    /// <summary>The number of calls that succeeded.</summary>
     public long Succeeded => Calls - Failed;
 
-    /// <summary>Calls that failed.</summary>
+    /// <summary>The number of calls that failed.</summary>
     public long Failed { get; internal init; }
 
-    /// <summary>With <see cref="Rate"/>: calls that were due when all callers were busy, so that they were
-    /// sent later. Their latency counts from when they were due.</summary>
+    /// <summary>With <see cref="Rate"/>: the number of calls that were sent late, because all callers were
+    /// busy when the calls were due. Their latency counts from then.</summary>
     public long Late { get; internal init; }
 
-    /// <summary>With <see cref="Rate"/>: calls that were due and never sent, because all callers were busy
-    /// until the end.</summary>
+    /// <summary>With <see cref="Rate"/>: the number of calls that were due but never sent, because all
+    /// callers were busy until the end.</summary>
     public long NotSent { get; internal init; }
 
-    /// <summary>Calls that waited for their request to be made: what makes requests is too slow for the
-    /// test.</summary>
+    /// <summary>The number of calls that waited for their request. If it is high, making requests is too slow
+    /// for the test.</summary>
     public long Starved { get; internal init; }
 
-    /// <summary>Calls that succeeded, for each second.</summary>
+    /// <summary>The successful calls per second.</summary>
     public double CallsPerSecond => PerSecond(Succeeded);
 
-    /// <summary>Messages that were sent, for each second; more than one a call where requests
-    /// stream.</summary>
+    /// <summary>The sent messages per second; a client-streaming call sends several.</summary>
     public double MessagesSentPerSecond => PerSecond(MessagesSent);
 
-    /// <summary>Messages that came, for each second.</summary>
+    /// <summary>The received messages per second.</summary>
     public double MessagesReceivedPerSecond => PerSecond(MessagesReceived);
 
-    /// <summary>Bytes of messages that were sent, for each second, without what the transport puts around
-    /// them.</summary>
+    /// <summary>The sent bytes of messages per second, without the transport's overhead.</summary>
     public double BytesSentPerSecond => PerSecond(BytesSent);
 
-    /// <summary>Bytes of messages that came, for each second.</summary>
+    /// <summary>The received bytes of messages per second, without the transport's overhead.</summary>
     public double BytesReceivedPerSecond => PerSecond(BytesReceived);
 
-    /// <summary>Messages that were sent.</summary>
+    /// <summary>The number of sent messages.</summary>
     public long MessagesSent { get; internal init; }
 
-    /// <summary>Messages that came.</summary>
+    /// <summary>The number of received messages.</summary>
     public long MessagesReceived { get; internal init; }
 
-    /// <summary>Bytes of the messages that were sent.</summary>
+    /// <summary>The bytes of the sent messages.</summary>
     public long BytesSent { get; internal init; }
 
-    /// <summary>Bytes of the messages that came.</summary>
+    /// <summary>The bytes of the received messages.</summary>
     public long BytesReceived { get; internal init; }
 
     /// <summary>The shortest latency.</summary>
@@ -110,25 +108,25 @@ public sealed class RpcLoadResult
     /// <summary>The failures, by status, the most frequent first.</summary>
     public IReadOnlyList<RpcLoadError> Errors { get; internal init; } = [];
 
-    /// <summary>Why the test of this target ended before its time; null where it did not.</summary>
+    /// <summary>Why the test of this target ended early; null if it did not.</summary>
     public string? Stopped { get; internal init; }
 
-    /// <summary>Why the target was not measured at all: its first call failed in a way in which all calls
-    /// would. Null where it was measured.</summary>
+    /// <summary>Why the target was not measured: its first call failed with an error that all calls would
+    /// have. Null if it was measured.</summary>
     public RpcException? Error { get; internal init; }
 
-    /// <summary>The distribution of the latencies, where it was asked for:
-    /// <see cref="RpcLoadOptions.Histogram"/>. Else empty.</summary>
+    /// <summary>The distribution of the latencies; empty unless <see cref="RpcLoadOptions.Histogram"/> is
+    /// set.</summary>
     public IReadOnlyList<RpcLatencyBucket> Histogram { get; internal init; } = [];
 
-    /// <summary>The result as people read it, in several lines.</summary>
+    /// <summary>A report in several lines.</summary>
     public string ToText() => LoadReport.Of(this);
 
     /// <inheritdoc/>
     public override string ToString() => FormattableString.Invariant(
         $"{Name} {Method}: {CallsPerSecond:N0} calls/s, p50 {P50} ms, p99 {P99} ms, {Failed} failed");
 
-    // To a tenth of a microsecond, which is a tick of TimeSpan.
+    // Rounded to a tenth of a microsecond, which is a tick of TimeSpan.
     private static double Milliseconds(TimeSpan time) => time.Ticks / (double)TimeSpan.TicksPerMillisecond;
 
     private double PerSecond(long count) => Elapsed > TimeSpan.Zero ? count / Elapsed.TotalSeconds : 0;

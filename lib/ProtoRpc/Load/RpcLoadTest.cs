@@ -3,13 +3,12 @@ using ProtoRpc.Load;
 
 namespace ProtoRpc;
 
-/// <summary>Measures how fast servers answer: calls a second, latencies, failures.</summary>
+/// <summary>Measures the speed of servers: calls per second, latencies and failures.</summary>
 /// <remarks>
-/// <para>Several targets are called in turns, for a second or so each time, so that other work of the machine
-/// concerns all of them.</para>
-/// <para>Requests are encoded before they are sent, and of replies only the size is kept, so that the
-/// measurement has little of the client in it. The first reply of each target is decoded, to see that it is
-/// one.</para>
+/// <para>Several targets are called in turns of about a second, so that other load on the machine affects all
+/// of them.</para>
+/// <para>Requests are encoded in advance, and only the size of replies is kept, so that the client hardly
+/// affects the measurement. The first reply of each target is decoded to check it.</para>
 /// </remarks>
 public sealed class RpcLoadTest
 {
@@ -21,9 +20,9 @@ public sealed class RpcLoadTest
     private int _started;
 
     /// <summary>Prepares a test.</summary>
-    /// <param name="targets">What is called; at least one.</param>
-    /// <param name="options">How, and for how long.</param>
-    /// <exception cref="RpcException">InvalidArgument: a value is out of range, or the test has no
+    /// <param name="targets">The targets; at least one.</param>
+    /// <param name="options">The options.</param>
+    /// <exception cref="RpcException">InvalidArgument: an option is out of range, or the test has no
     /// end.</exception>
     public RpcLoadTest(IReadOnlyList<RpcLoadTarget> targets, RpcLoadOptions options)
     {
@@ -40,7 +39,7 @@ public sealed class RpcLoadTest
         _runs = [.. targets.Select(target => new TargetRun(target, _options))];
     }
 
-    /// <summary>How far the test is. Any thread may ask.</summary>
+    /// <summary>The progress of the test. Any thread may read it.</summary>
     public RpcLoadProgress Progress
     {
         get
@@ -51,12 +50,13 @@ public sealed class RpcLoadTest
         }
     }
 
-    /// <summary>Runs the test, once.</summary>
-    /// <param name="cancellationToken">Ends the test: the results are those so far, and calls that run then
-    /// do not count.</param>
-    /// <returns>A result for each target, in their order. Failures of calls are in there; a target whose
-    /// first call failed as all would has only an <see cref="RpcLoadResult.Error"/>.</returns>
-    /// <exception cref="InvalidOperationException">It was run before.</exception>
+    /// <summary>Runs the test. Call it only once.</summary>
+    /// <param name="cancellationToken">Ends the test early. The results are those so far; running calls do
+    /// not count.</param>
+    /// <returns>A result for each target, in order, including the failures of calls. If a target's first call
+    /// fails with an error that all calls would have, only <see cref="RpcLoadResult.Error"/> is
+    /// set.</returns>
+    /// <exception cref="InvalidOperationException">The test has already run.</exception>
     public async Task<IReadOnlyList<RpcLoadResult>> RunAsync(CancellationToken cancellationToken = default)
     {
         if (Interlocked.Exchange(ref _started, 1) != 0)
@@ -113,7 +113,7 @@ public sealed class RpcLoadTest
         }
     }
 
-    // Of calls or of time, whichever comes first.
+    // The share of calls or of time, whichever is further.
     private double ShareOf(long calls)
     {
         double ofCount = _options.Count is { } count ? calls / ((double)count * _runs.Length) : 0;

@@ -1,20 +1,21 @@
 namespace ProtoRpc;
 
-/// <summary>How random messages are made.</summary>
+/// <summary>The options of random messages.</summary>
 public sealed record RpcRandomMessageOptions
 {
-    /// <summary>Different requests that are made.</summary>
+    /// <summary>The number of different requests.</summary>
     internal const int Requests = 100;
 
     private const int MaxStreamLength = 100_000;
 
-    /// <summary>The same seed makes the same messages of the same type: 0.</summary>
+    /// <summary>The seed; the same seed creates the same messages of a type. The default is 0.</summary>
     public int Seed { get; set; }
 
-    /// <summary>The largest message, in bytes, 0 to 4 MiB: 1,024. Most are smaller.</summary>
+    /// <summary>The maximum size of a message in bytes, 0 to 4 MiB: 1,024. Most messages are
+    /// smaller.</summary>
     public int MaxBytes { get; set; } = 1024;
 
-    /// <summary>Messages of a call of a method that takes a stream, 1 to 100,000: 10.</summary>
+    /// <summary>The number of messages in a call of a client-streaming method, 1 to 100,000: 10.</summary>
     public int StreamLength { get; set; } = 10;
 
     /// <exception cref="RpcException">InvalidArgument: a value is out of range.</exception>

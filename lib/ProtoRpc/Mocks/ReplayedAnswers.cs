@@ -12,6 +12,7 @@ internal sealed class ReplayedAnswers : MockAnswers
     private readonly IReadOnlyList<MessageMask> _masks;
     private readonly Dictionary<string, Queue<int>> _byRequests = new(StringComparer.Ordinal);
     private readonly HashSet<int> _played = [];
+    private int _next;
 
     public ReplayedAnswers(IReadOnlyList<ReplayedCall> calls)
     {
@@ -47,10 +48,14 @@ internal sealed class ReplayedAnswers : MockAnswers
                 }
             }
 
-            int next = Enumerable.Range(0, _calls.Count).FirstOrDefault(
-                index => !_played.Contains(index), _calls.Count - 1);
-            _played.Add(next);
-            return _calls[next].Answer;
+            // Answers before it have all been given, so that each is passed over once.
+            while (_next < _calls.Count - 1 && _played.Contains(_next))
+            {
+                _next++;
+            }
+
+            _played.Add(_next);
+            return _calls[_next].Answer;
         }
     }
 
@@ -65,6 +70,7 @@ internal sealed class ReplayedAnswers : MockAnswers
 
     private void Fill()
     {
+        _next = 0;
         _played.Clear();
         _byRequests.Clear();
         for (int i = 0; i < _calls.Count; i++)

@@ -5,9 +5,9 @@ namespace ProtoRpc;
 
 /// <summary>A server for tests: it returns the given replies, or a valid template of the reply,
 /// and records each call.</summary>
-/// <remarks>It keeps the last <see cref="MaxCalls"/> calls with up to <see cref="MaxBytes"/> bytes of
-/// messages. Replies can be replaced while it listens; calls that run end with the old ones. Safe for many
-/// threads.</remarks>
+/// <remarks>A mock keeps the last <see cref="MaxCalls"/> calls with up to <see cref="MaxBytes"/> bytes of
+/// messages. Replies can be replaced while it listens; running calls still get the previous ones.
+/// Thread-safe.</remarks>
 /// <example><code>
 /// using RpcMock mock = RpcMock.Create(schema).Reply("Search", new { results = ... }).StartListening();
 /// using RpcClient client = RpcClient.Connect(mock.Endpoint, schema);
@@ -16,16 +16,19 @@ namespace ProtoRpc;
 /// </code></example>
 public sealed class RpcMock : IDisposable, IAsyncDisposable
 {
-    /// <summary>Calls that a mock keeps: 10,000. The oldest make room.</summary>
+    /// <summary>The maximum number of calls that a mock keeps: 10,000. The oldest are dropped.</summary>
     public const int MaxCalls = 10_000;
 
-    /// <summary>Bytes of all messages that a mock keeps: 64 MiB. The oldest calls make room.</summary>
+    /// <summary>The maximum size of all messages that a mock keeps: 64 MiB. The oldest calls are
+    /// dropped.</summary>
     public const int MaxBytes = 64 * 1024 * 1024;
 
-    /// <summary>Messages that a mock keeps of one call in each direction: 10,000.</summary>
+    /// <summary>The maximum number of messages that a mock keeps of one call in each direction:
+    /// 10,000.</summary>
     public const int MaxMessagesOfCall = 10_000;
 
-    /// <summary>Bytes that a mock keeps of one call in each direction: 16 MiB.</summary>
+    /// <summary>The maximum size of the messages that a mock keeps of one call in each direction: 16
+    /// MiB.</summary>
     public const int MaxBytesOfCall = 16 * 1024 * 1024;
 
     private readonly MockLog _log;
@@ -50,17 +53,18 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     /// <summary>The server, for endpoints and counters.</summary>
     public RpcServer Server { get; }
 
-    /// <summary>The first endpoint, as bound once the mock listens.</summary>
+    /// <summary>The first endpoint. While the mock listens, the bound endpoint.</summary>
     public RpcEndpoint Endpoint => Server.Endpoints[0];
 
-    /// <summary>The calls, oldest first; also those that still run.</summary>
+    /// <summary>The recorded calls, oldest first, including running ones.</summary>
     public IReadOnlyList<RpcRecordedCall> Calls => _log.Calls;
 
-    /// <summary>Calls that were forgotten, because there were too many of them or too large ones.</summary>
+    /// <summary>The number of calls that were dropped, because there were too many or too large
+    /// ones.</summary>
     public long DroppedCalls => _log.Dropped;
 
-    /// <summary>How long each call waits before it is answered; a caller that cancels ends the wait. Zero at
-    /// first.</summary>
+    /// <summary>How long each call waits before it is answered; initially zero. A caller that cancels ends
+    /// the wait.</summary>
     public TimeSpan Latency
     {
         get => new(Volatile.Read(ref _latency));
@@ -72,11 +76,11 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         }
     }
 
-    /// <summary>A mock of services.</summary>
-    /// <param name="schema">Where they are declared.</param>
+    /// <summary>Creates a mock of services.</summary>
+    /// <param name="schema">The schema that declares the services.</param>
     /// <param name="services">Their names; null for all services of the schema.</param>
     /// <param name="options">The options of the server; null for the defaults.</param>
-    /// <exception cref="RpcException">NotFound: no such service, or none at all.</exception>
+    /// <exception cref="RpcException">NotFound: a service does not exist, or the schema has none.</exception>
     public static RpcMock Create(
         RpcSchema schema, IEnumerable<string>? services = null, RpcServerOptions? options = null)
     {
@@ -96,14 +100,13 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         return new RpcMock(server, log);
     }
 
-    /// <summary>Sets what the calls of a method are answered, one after the other; the last reply
-    /// stays.</summary>
+    /// <summary>Sets the replies of a method, one for each call; the last reply is repeated.</summary>
     /// <param name="method">The method's bare or full name.</param>
-    /// <param name="replies">For each call a message or an object with the reply's fields; for a stream of
-    /// replies a list of them, which may end with an exception; an exception that fails the call, with its
-    /// details and trailers; or an <see cref="RpcMethodHandler"/>.</param>
-    /// <exception cref="RpcException">NotFound: no such method; InvalidArgument: a reply does not fit the
-    /// method.</exception>
+    /// <param name="replies">For each call: a message or an object with the reply's fields; for a stream of
+    /// replies, a list of them, which may end with an exception; an exception with its details and trailers,
+    /// to fail the call; or an <see cref="RpcMethodHandler"/>.</param>
+    /// <exception cref="RpcException">NotFound: the method does not exist. InvalidArgument: a reply does not
+    /// fit the method.</exception>
     public RpcMock Reply(string method, params IReadOnlyList<object> replies)
     {
         ArgumentNullException.ThrowIfNull(replies);
@@ -113,12 +116,12 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
 
     /// <summary>Answers calls from a file that <see cref="RpcCallRecorder"/> wrote.</summary>
     /// <param name="path">The file.</param>
-    /// <remarks>A call gets the recorded answer to the same requests; if there are several, one after the
-    /// other, and the last stays. A call with other requests gets the next answer of its method in the order
-    /// of the file, and the last stays. What <see cref="Reply(string, IReadOnlyList{object})"/> sets counts
-    /// more.</remarks>
-    /// <exception cref="RpcException">The file cannot be read, or a line is no recorded call: file, line,
-    /// column and why.</exception>
+    /// <remarks>A call gets the recorded answer to the same requests. If there are several, they are used one
+    /// after the other, and the last one is repeated. A call with other requests gets the next answer of its
+    /// method in the order of the file, and the last one is repeated. Replies of
+    /// <see cref="Reply(string, IReadOnlyList{object})"/> take precedence.</remarks>
+    /// <exception cref="RpcException">The file cannot be read, or a line is not a recorded call. The message
+    /// has the file, line, column and reason.</exception>
     public RpcMock Replay(string path)
     {
         ArgumentException.ThrowIfNullOrEmpty(path);
@@ -134,16 +137,16 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     }
 
     /// <summary>Adds an endpoint, before the mock listens.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not an endpoint.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the text is not an endpoint.</exception>
     public RpcMock AddEndpoint(string endpoint)
     {
         Server.AddEndpoint(endpoint);
         return this;
     }
 
-    /// <summary>Begins to serve; without an endpoint on one of this process, <c>inproc://</c> with a name of
-    /// its own.</summary>
-    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    /// <summary>Starts to serve. Without an endpoint, uses an in-process endpoint (<c>inproc://</c>) with a
+    /// unique name.</summary>
+    /// <exception cref="RpcException">An endpoint cannot be bound, and why.</exception>
     public RpcMock StartListening()
     {
         if (Server.Endpoints.Count == 0)
@@ -157,14 +160,14 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
 
     /// <summary>The calls of a method, oldest first.</summary>
     /// <param name="method">The method's bare or full name.</param>
-    /// <exception cref="RpcException">NotFound: no such method.</exception>
+    /// <exception cref="RpcException">NotFound: the method does not exist.</exception>
     public IReadOnlyList<RpcRecordedCall> CallsOf(string method)
     {
         RpcMethodInfo info = Find(method).Info;
         return Calls.Where(call => call.Method == info).ToArray();
     }
 
-    /// <summary>Forgets the calls, and begins lists of replies again.</summary>
+    /// <summary>Clears the recorded calls, and restarts lists of replies.</summary>
     public void Reset()
     {
         _log.Clear();
@@ -174,17 +177,17 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         }
     }
 
-    /// <summary>Stops, with the limit's drain time.</summary>
+    /// <summary>Stops the mock with the limits' drain time.</summary>
     public void Dispose() => Server.Dispose();
 
-    /// <summary>Stops, with the limit's drain time.</summary>
+    /// <summary>Stops the mock with the limits' drain time.</summary>
     public ValueTask DisposeAsync() => Server.DisposeAsync();
 
     /// <summary>An in-process endpoint with a unique name.</summary>
     internal static string NewEndpoint() => $"inproc://mock-{Guid.NewGuid():N}";
 
-    /// <summary>Sets the replies of several methods, as a host's objects: of all, or of none where one does
-    /// not fit.</summary>
+    /// <summary>Sets the replies of several methods, given as objects of a host. If one does not fit, none is
+    /// set.</summary>
     internal void Reply(
         IEnumerable<(string Method, IReadOnlyList<object> Replies)> replies, MessageMapper mapper)
     {
@@ -198,10 +201,10 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         read.ForEach(one => one.Method.Given = one.Answers);
     }
 
-    /// <summary>The methods, those of the first service first.</summary>
+    /// <summary>The methods, ordered by service.</summary>
     internal IEnumerable<RpcMethodInfo> Methods => _methods.Select(method => method.Info);
 
-    /// <summary>A method of the mock.</summary>
+    /// <summary>Finds a method of the mock.</summary>
     internal RpcMethodInfo FindMethod(string name) => Find(name).Info;
 
     /// <summary>Waits for the latency.</summary>

@@ -3,10 +3,10 @@ using System.Globalization;
 
 namespace ProtoRpc.Views;
 
-/// <summary>One message as a list: a label for each field, nested messages in lines of their own where they
-/// do not fit into one.</summary>
-/// <remarks>Bounded whatever the message: in lines, in elements of each list, in characters of each text, in
-/// depth.</remarks>
+/// <summary>Shows a message as a list: a label for each field. A nested message that does not fit into one
+/// line gets its own lines.</summary>
+/// <remarks>The output is limited for any message: in lines, in elements of each list, in characters of each
+/// text, and in depth.</remarks>
 internal sealed class MessageList
 {
     private const int MaxLines = 200;

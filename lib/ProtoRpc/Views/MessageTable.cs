@@ -33,7 +33,7 @@ internal sealed class MessageTable
                 .OrderBy(column => column.IsNested),
         ];
 
-        // Members that a script added are shown where there is room.
+        // Removes columns that a script added if the table is too narrow for them.
         while (_columns.Count > 1 && MinWidthOf(_columns) > _width
             && _columns.FindLastIndex(column => column.Field is null) is >= 0 and int last)
         {
@@ -122,8 +122,8 @@ internal sealed class MessageTable
         return members;
     }
 
-    // Each column gets what its first value takes. Texts get more, for those that come after are longer,
-    // perhaps; where there is too little for all, they share it.
+    // Each column gets the width of its first value. Texts get more, because later ones may be longer. If the
+    // table is too narrow, all columns share its width.
     private bool TryLayout(Dictionary<string, ViewMember> first)
     {
         int room = _width - (_columns.Count - 1);

@@ -66,7 +66,8 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
         }
     }
 
-    /// <summary>The entries of a map; a generic one enumerates pairs of its own types otherwise.</summary>
+    /// <summary>The entries of a map. Needed because a generic map enumerates pairs of its own key and value
+    /// types.</summary>
     public static IEnumerable<DictionaryEntry> EntriesOf(IDictionary map)
     {
         foreach (DictionaryEntry entry in map)

@@ -159,7 +159,8 @@ public sealed class CallVerbTests : IDisposable
         ClientRun run = await ClientRun.RunAsync(
             [
                 "call", $"{_server.Endpoint}", "Words/Say", "--set", "text=headers", "-H", "x-asked: ${WHO}",
-                "--expand-headers", "--rpc-header", "x-asked-bin: AQI", "-H", "authorization: secret", "-vv",
+                "--expand-headers", "--rpc-header", "x-asked-bin: AQI", "-H", "authorization: secret",
+                "-H", "x-api-key: secret", "-vv",
             ],
             environment: new() { ["WHO"] = "me" });
 
@@ -168,6 +169,7 @@ public sealed class CallVerbTests : IDisposable
         Assert.Contains($"> rpc streams.Words/Say at {_server.Endpoint}", lines);
         Assert.Contains("> x-asked: me", lines);
         Assert.Contains("> authorization: (not shown)", lines);
+        Assert.Contains("> x-api-key: (not shown)", lines);
         Assert.Contains("< header x-first: me", lines);
         Assert.Contains("< trailer x-last-bin: AQI=", lines);
         Assert.Contains(lines, line => Regex.IsMatch(line, "^= sent 1 messages, 9 bytes; received 1 "));

@@ -30,7 +30,8 @@ public static class CompletionTests
         (int code, string output, string error) = await ToolProcess.RunAsync(null, ["__complete", .. words]);
 
         Assert.Equal((0, ""), (code, error));
-        Assert.Equal(expected, string.Join(',', output.Split('\n', StringSplitOptions.RemoveEmptyEntries)));
+        Assert.Equal(expected, string.Join(',', output.Split(
+            '\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)));
     }
 
     [Fact]

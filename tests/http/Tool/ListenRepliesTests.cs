@@ -37,6 +37,35 @@ public static class ListenRepliesTests
     }
 
     [Fact]
+    public static async Task A_request_that_json_cannot_have_is_answered_and_printed_by_its_size()
+    {
+        string folder = Directory.CreateTempSubdirectory("listen").FullName;
+        string proto = Path.Combine(folder, "any.proto");
+        await File.WriteAllTextAsync(
+            proto,
+            """
+            syntax = "proto3";
+            import "google/protobuf/any.proto";
+            message Item { google.protobuf.Any extra = 1; }
+            service Shop { rpc Put (Item) returns (Item); }
+            """);
+        RpcSchema schema = RpcSchema.Load([proto]);
+        byte[] unknown = [0x0A, 0x05, 0x0A, 0x03, (byte)'a', (byte)'/', (byte)'b'];
+        await using ToolProcess process = await ToolProcess.StartAsync(
+            new() { ["PATH"] = Environment.GetEnvironmentVariable("PATH")! },
+            ["listen", Grpc, "--schema", proto, "--echo"]);
+        using RpcClient client = RpcClient.Connect(
+            process.Endpoints[0], schema, new RpcClientOptions { RetryCount = 0 });
+
+        DynamicMessage reply = await client.InvokeAsync(
+            "Put", DynamicMessage.Parse(schema.GetMessage("Item"), unknown));
+
+        Assert.Equal(unknown, reply.ToByteArray());
+        Assert.Contains(": 7 bytes of Item", process.Output, StringComparison.Ordinal);
+        Directory.Delete(folder, recursive: true);
+    }
+
+    [Fact]
     public static async Task A_template_takes_values_of_the_call()
     {
         await using Served served = await Served.StartAsync(
@@ -117,6 +146,7 @@ public static class ListenRepliesTests
     [InlineData(2, "is not JSON", "--template", "Say={{request}")]
     [InlineData(2, "is not a folder", "--reply-dir", "/nothing/here")]
     [InlineData(2, "--handler-timeout takes seconds", "--handler-timeout", "0")]
+    [InlineData(2, "--handler-timeout takes a number", "--handler-timeout", "1,5")]
     [InlineData(2, "--exec-limit takes 1", "--exec", "cat", "--exec-limit", "0")]
     public static async Task What_makes_no_sense_is_an_error_at_once(
         int code, string why, params string[] arguments)

@@ -1,4 +1,3 @@
-using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Tool;
@@ -60,14 +59,9 @@ internal sealed class ToolProcess : IAsyncDisposable
     /// files.</summary>
     public static (string Certificate, string Key) WriteCertificate(string folder, string name)
     {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new($"CN={name}", key, HashAlgorithmName.SHA256);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddDnsName(name);
-        names.AddIpAddress(IPAddress.Loopback);
-        request.CertificateExtensions.Add(names.Build());
-        using X509Certificate2 certificate = request.CreateSelfSigned(
-            DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
+        using RSA key = TestCertificate.NewKey();
+        using X509Certificate2 certificate =
+            TestCertificate.CreateBare(key, $"CN={name}", [name, "127.0.0.1"]);
         string path = Path.Combine(folder, $"{name}.pem");
         string keyPath = Path.Combine(folder, $"{name}.key");
         File.WriteAllText(path, certificate.ExportCertificatePem());

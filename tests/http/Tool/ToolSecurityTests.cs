@@ -179,8 +179,8 @@ public sealed class ToolSecurityTests : IDisposable
     public async Task Options_that_mean_nothing_or_would_not_protect_are_refused(
         string text, string front, string back, params string[] more)
     {
-        string own = ToolProcess.WriteCertificate(_folder.FullName, "own").Certificate;
-        File.AppendAllText(own, "\n" + File.ReadAllText(Path.ChangeExtension(own, ".key")));
+        string own = Path.Combine(_folder.FullName, "own.pfx");
+        File.WriteAllBytes(own, TestCertificate.CreatePfx("", "CN=own", ["own"]));
 
         (int code, string output, string error) = await ToolProcess.RunAsync(
             null, ["proxy", front, back, .. Words, .. more.Select(one => one == "@" ? own : one)]);

@@ -60,6 +60,19 @@ public static class CommandNamesTests
     }
 
     [Fact]
+    public static void Cuts_long_names_and_keeps_them_apart()
+    {
+        string longName = $"GetA{new string('a', 3000)}";
+
+        Assert.Equal(
+            [$"Get-ShopA{new string('a', 191)}", "Get-ShopOrder"],
+            NamesOf("Shop", longName, "GetOrder"));
+        string[] names = NamesOf("Shop", longName + "1", longName + "2", longName + "3");
+        Assert.Equal(3, names.Distinct(StringComparer.OrdinalIgnoreCase).Count());
+        Assert.All(names, name => Assert.InRange(name.Length, 200, 210));
+    }
+
+    [Fact]
     public static void Leaves_names_that_are_taken() => Assert.Equal(
         ["Invoke-ShopConnect"],
         CommandNames.Of(MethodsOf("Connect"), "Shop", "Connect-Shop"));

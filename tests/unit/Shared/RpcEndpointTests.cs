@@ -3,6 +3,19 @@ namespace ProtoRpc.Tests.Shared;
 public static class RpcEndpointTests
 {
     [Theory]
+    [InlineData("grpc+unix:///C:/run/x.sock", true, "C:/run/x.sock")]
+    [InlineData("grpc+unix:///C:/run/x.sock", false, "/C:/run/x.sock")]
+    [InlineData("grpc+unix:///run/x.sock", true, "/run/x.sock")]
+    [InlineData("grpc+unix:///c", true, "/c")]
+    public static void A_socket_of_Windows_may_be_on_a_drive(string text, bool isWindows, string path)
+    {
+        RpcEndpoint endpoint = RpcEndpoint.Parse(text);
+
+        Assert.Equal(path, RpcEndpoint.SocketPathOf(endpoint.Name, isWindows));
+        Assert.Equal(text, endpoint.ToString());
+    }
+
+    [Theory]
     [InlineData("ncacn_ip_tcp:host[8080]", RpcTransport.Tcp, "host", 8080, "")]
     [InlineData("NCACN_IP_TCP:10.0.0.1[0]", RpcTransport.Tcp, "10.0.0.1", 0, "")]
     [InlineData("ncacn_ip_tcp:[8080]", RpcTransport.Tcp, "127.0.0.1", 8080, "")]

@@ -164,6 +164,7 @@ public static class BenchVerbTests
 
     [Theory]
     [InlineData(2, "--duration takes seconds", "--duration", "-1")]
+    [InlineData(2, "--duration takes a number", "--duration", "1,5")]
     [InlineData(2, "--warmup takes seconds", "--warmup", "100000")]
     [InlineData(2, "--connections takes 1", "--connections", "0")]
     [InlineData(2, "--connections takes 1", "--connections", "11")]

@@ -21,6 +21,19 @@ public static class FieldAssignmentsTests
         Assert.Equal(expected, MessageFormats.Json.ToText(
             new MessageMapper().ToMessage(Type, FieldAssignments.Read(Type, assignments))));
 
+    [Fact]
+    public static void Dots_in_the_name_of_an_extension_divide_nothing()
+    {
+        Dictionary<string, object?> message = (Dictionary<string, object?>)FieldAssignments.Read(
+            Type, ["[shop.note].text=a", "[shop.note].[shop.of].at=b", "[shop.flag]=c"]);
+
+        Assert.Equal(["[shop.note]", "[shop.flag]"], message.Keys);
+        Dictionary<string, object?> note = (Dictionary<string, object?>)message["[shop.note]"]!;
+        Assert.Equal("a", note["text"]);
+        Assert.Equal("b", ((Dictionary<string, object?>)note["[shop.of]"]!)["at"]);
+        Assert.Equal("c", message["[shop.flag]"]);
+    }
+
     [Theory]
     [InlineData("methods={\"nope\":1}", "--set methods: ", "no field 'nope'", "line 1, column")]
     [InlineData("methods={\"name\":", "--set methods: ", "not JSON", "line 1, column")]

@@ -81,6 +81,39 @@ public static class ListenVerbTests
     }
 
     [Fact]
+    public static async Task Without_a_reader_of_the_output_calls_succeed_and_the_server_stops()
+    {
+        ClosedWriter output = new();
+        Task<int> listening = ToolCommand.RunAsync(
+            ["listen", "ncacn_ip_tcp:127.0.0.1[0]", "--schema", Listening.Proto("search.proto"), "--echo"],
+            new ToolConsole(TextReader.Null, output, TextWriter.Null));
+        string endpoint = await output.Endpoint.Task.WaitAsync(Limit);
+
+        ToolRun run = await ToolRun.RunAsync(
+            "invoke", endpoint, "Search", "--schema", Listening.Proto("search.proto"), "--set", "query=a");
+
+        Assert.Equal((0, ""), (run.ExitCode, run.Error));
+        Assert.Equal(ExitCode.OutputClosed, await listening.WaitAsync(Limit));
+    }
+
+    [Theory]
+    [InlineData("1,5")]
+    [InlineData("1.000,5")]
+    [InlineData("soon")]
+    public static async Task Seconds_have_no_commas(string text)
+    {
+        foreach (string option in new[] { "--max-time", "--connect-timeout", "--keepalive-time" })
+        {
+            ToolRun run = await ToolRun.RunAsync(
+                "invoke", "ncalrpc:[NobodyIsHere]", "Search", "--schema", Listening.Proto("search.proto"),
+                "--set", "query=a", option, text);
+
+            Assert.Equal(2, run.ExitCode);
+            Assert.Contains($"{option} takes a number such as 2.5", run.Error, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
     public static async Task A_reply_that_no_method_can_give_is_refused_at_once()
     {
         ToolRun run = await ToolRun.RunAsync(
@@ -139,6 +172,35 @@ public static class ListenVerbTests
             await _stop.CancelAsync();
             Assert.Equal(0, await _run.WaitAsync(Limit));
             _stop.Dispose();
+        }
+    }
+
+    /// <summary>Standard output whose reader goes when the server says that it serves.</summary>
+    private sealed class ClosedWriter : TextWriter
+    {
+        private readonly StringBuilder _text = new();
+
+        public TaskCompletionSource<string> Endpoint { get; } =
+            new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public override Encoding Encoding => Encoding.UTF8;
+
+        public override void Write(char value)
+        {
+            if (Endpoint.Task.IsCompleted)
+            {
+                throw new IOException("Broken pipe");
+            }
+
+            _text.Append(value);
+        }
+
+        public override void Flush()
+        {
+            if (_text.ToString() is var text && text.Contains("Ctrl+C", StringComparison.Ordinal))
+            {
+                Endpoint.TrySetResult(text.Split('\n')[0].Trim()["Listening on ".Length..]);
+            }
         }
     }
 

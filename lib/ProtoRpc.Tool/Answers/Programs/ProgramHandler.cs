@@ -21,7 +21,7 @@ internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots,
             context.CancellationToken.Register(running.End);
         using CancellationTokenSource reading = new();
 
-        // On a thread of its own: the program may write before it has read all.
+        // On a separate thread, because the program may write output before it has read all input.
         Task feeding = Task.Run(
             () => FeedAsync(stream, running.Input, reading.Token), CancellationToken.None);
         try

@@ -5,7 +5,7 @@ using System.Text;
 
 namespace ProtoRpc.Tool.Answers.Programs;
 
-/// <summary>A program that runs, in a process group of its own, with pipes to its three streams.</summary>
+/// <summary>A running program in a separate process group, with pipes for its three streams.</summary>
 internal sealed class RunningProgram : IDisposable
 {
     private const int MaxErrorBytes = 2048;
